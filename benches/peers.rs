@@ -36,12 +36,11 @@ fn main() {
     println!(
         "scenarios/hundred-nodes, 100 s: user CPU, and each connection's goodput beside ns-2's"
     );
-    let reference = match quick {
-        true => {
-            println!("  ns 2: left out (--quick)");
-            None
-        }
-        false => peers.ns2(1),
+    let reference = if quick {
+        println!("  ns 2: left out (--quick)");
+        None
+    } else {
+        peers.ns2(1)
     };
     if let Some((cost_s, delivered)) = &reference {
         tell("ns 2", *cost_s, delivered, None);

@@ -75,15 +75,16 @@ fn large(quick: bool) {
         "memory"
     );
     // Nodes, windows, added delay in ms, duration in seconds, threads.
-    let rows: &[[usize; 5]] = match quick {
-        true => &[[1000, 4000, 5, 1, 1], [1000, 4000, 5, 1, 2]],
-        false => &[
+    let rows: &[[usize; 5]] = if quick {
+        &[[1000, 4000, 5, 1, 1], [1000, 4000, 5, 1, 2]]
+    } else {
+        &[
             [1000, 4000, 0, 10, 1],
             [1000, 4000, 0, 10, 2],
             [1000, 4000, 5, 10, 1],
             [1000, 4000, 5, 10, 2],
             [10_000, 100_000, 0, 10, 1],
-        ],
+        ]
     };
     for row in rows {
         let me = std::env::current_exe().expect("the path of this program");
@@ -182,9 +183,10 @@ fn steps(quick: bool) {
     );
     let bandwidth = streaming_bandwidth();
     // 50 nodes: 1 MB, in the second-level cache; 650 k connections: 10 million hops.
-    let cases: &[(usize, usize, usize, usize)] = match quick {
-        true => &[(50, 100, 1500, 20)],
-        false => &[(50, 100, 1500, 200), (1000, 1500, 650_000, 3)],
+    let cases: &[(usize, usize, usize, usize)] = if quick {
+        &[(50, 100, 1500, 20)]
+    } else {
+        &[(50, 100, 1500, 200), (1000, 1500, 650_000, 3)]
     };
     for &(nodes, links, connections, steps) in cases {
         let network = network(nodes, links, connections);
@@ -239,14 +241,15 @@ fn sizes(quick: bool) {
         "{:>12} {:>12} {:>10} {:>10} {:>12} {:>14} {:>12}",
         "connections", "hops", "build", "run", "ns/hop/step", "two threads", "peak memory"
     );
-    let sizes: &[(usize, usize)] = match quick {
-        true => &[(1000, 100), (10_000, 20)],
-        false => &[
+    let sizes: &[(usize, usize)] = if quick {
+        &[(1000, 100), (10_000, 20)]
+    } else {
+        &[
             (1000, 1200),
             (10_000, 1200),
             (100_000, 1200),
             (1_000_000, 1200),
-        ],
+        ]
     };
     for (connections, steps) in sizes {
         let me = std::env::current_exe().expect("the path of this program");
@@ -413,10 +416,10 @@ fn loaded(row: &[usize]) {
     };
     let clock = Instant::now();
     let duration_s = duration_s as f64;
-    let network = match windows <= 10_000 {
-        true => written(nodes, windows),
-        // The text of a large network would be too large.
-        false => network(nodes, 3 * nodes / 2, windows),
+    let network = if windows <= 10_000 {
+        written(nodes, windows)
+    } else {
+        network(nodes, 3 * nodes / 2, windows)
     };
     let network = changed(&network, |builder| {
         builder.each_link(|link| link.delay_s += 1e-3 * more_ms as f64);

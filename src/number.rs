@@ -24,9 +24,10 @@ pub fn plain(value: f64) -> String {
         v => {
             let places = (5 - libm::log10(v.abs()).floor() as i32).max(0) as usize;
             let text = format!("{v:.places$}");
-            match text.contains('.') {
-                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-                false => text,
+            if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                text
             }
         }
     }
@@ -34,9 +35,10 @@ pub fn plain(value: f64) -> String {
 
 /// Formats a fraction as a percentage: `12.34 %`. Less than 10⁻¹⁵ becomes `0 %`.
 pub fn percent(fraction: f64) -> String {
-    match fraction.abs() < 1e-15 {
-        true => "0 %".to_owned(),
-        false => format!("{} %", short(100.0 * fraction)),
+    if fraction.abs() < 1e-15 {
+        "0 %".to_owned()
+    } else {
+        format!("{} %", short(100.0 * fraction))
     }
 }
 

@@ -320,9 +320,10 @@ impl Quantity {
         let MeanAndStd { mean, std: our_std } = MeanAndStd::of(ours);
         // Both have the same distribution. The standard deviation of few seeds is inaccurate, even
         // if the seeds agree.
-        let floor = match n.min(self.seeds) < 4.0 {
-            true => LEAST_SPREAD * self.mean.max(mean),
-            false => 0.0,
+        let floor = if n.min(self.seeds) < 4.0 {
+            LEAST_SPREAD * self.mean.max(mean)
+        } else {
+            0.0
         };
         let std = our_std.max(self.std).max(floor);
         let error = std * (1.0 / n + 1.0 / self.seeds).sqrt();

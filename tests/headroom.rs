@@ -86,9 +86,10 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
             let middle = (low * high).sqrt();
             let more = load(kind, &settings(20.0 * middle));
             let at = solver(&more).solve(&options()).expect("rest");
-            match is_within(&more, &at, &bounds) {
-                true => low = middle,
-                false => high = middle,
+            if is_within(&more, &at, &bounds) {
+                low = middle
+            } else {
+                high = middle
             }
         }
         assert!((found / low - 1.0).abs() < 1e-6, "{kind}: {found} {low}");

@@ -230,9 +230,10 @@ fn files_of_code() -> Vec<std::path::PathBuf> {
             if path.file_stem().is_some_and(|it| it == "tests") {
                 continue;
             }
-            match path.is_dir() {
-                true => folders.push(path),
-                false => files.push(path),
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                files.push(path)
             }
         }
     }

@@ -31,9 +31,12 @@ fn collect(directory: &Path, endings: &[&str], files: &mut Vec<PathBuf>) {
 fn prose(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).expect("a text");
     let is_code = path.extension().is_some_and(|it| it == "rs");
-    let lines = text.lines().map(|line| match is_code {
-        false => line,
-        true => line.find("//").map_or("", |start| &line[start..]),
+    let lines = text.lines().map(|line| {
+        if !is_code {
+            line
+        } else {
+            line.find("//").map_or("", |start| &line[start..])
+        }
     });
     lines.map(str::to_lowercase).collect()
 }

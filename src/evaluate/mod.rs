@@ -147,9 +147,10 @@ impl Settings {
         if to_s > duration_s {
             return Err(PeriodError::TooLong { to_s, duration_s });
         }
-        match from_s < to_s {
-            true => Ok(scope),
-            false => Err(PeriodError::Empty { from_s, to_s }),
+        if from_s < to_s {
+            Ok(scope)
+        } else {
+            Err(PeriodError::Empty { from_s, to_s })
         }
     }
 }
@@ -268,9 +269,10 @@ struct EvaluationRun<'a> {
 
 impl EvaluationRun<'_> {
     fn kept<T: Default>(&self, it: T) -> T {
-        match self.settings.keep_series {
-            true => it,
-            false => T::default(),
+        if self.settings.keep_series {
+            it
+        } else {
+            T::default()
         }
     }
 
@@ -359,9 +361,10 @@ impl EvaluationRun<'_> {
             time_s,
             steps,
             steps_s: None,
-            end: match done == seeds as usize {
-                true => End::Finished,
-                false => End::Stopped(stopped),
+            end: if done == seeds as usize {
+                End::Finished
+            } else {
+                End::Stopped(stopped)
             },
         };
         self.finish(evaluation, writer)

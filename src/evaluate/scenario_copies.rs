@@ -27,9 +27,10 @@ impl ScenarioCopies {
     pub fn undo(self) {
         for path in self.made.iter().rev() {
             // An error here is ignored, because the original error is reported.
-            let _ = match path.is_dir() {
-                true => fs::remove_dir(path),
-                false => fs::remove_file(path),
+            let _ = if path.is_dir() {
+                fs::remove_dir(path)
+            } else {
+                fs::remove_file(path)
             };
         }
     }

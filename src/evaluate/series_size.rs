@@ -58,9 +58,12 @@ impl Settings {
 fn round_up(value: f64) -> f64 {
     // Integer powers are exact: 0.05 instead of 0.05000000000000001.
     let exponent = libm::log10(value).floor() as i32;
-    let scaled = |factor: f64, exponent: i32| match exponent < 0 {
-        true => factor / 10f64.powi(-exponent),
-        false => factor * 10f64.powi(exponent),
+    let scaled = |factor: f64, exponent: i32| {
+        if exponent < 0 {
+            factor / 10f64.powi(-exponent)
+        } else {
+            factor * 10f64.powi(exponent)
+        }
     };
     let steps = [1.0, 2.0, 5.0, 10.0];
     let found = steps

@@ -22,9 +22,10 @@ impl FailureReport<'_> {
                 lines.push(format!("worst {kind}: {}", case_line(worst)));
             }
         }
-        let drawn = match self.cases.len() == self.found.possible {
-            true => String::new(),
-            false => format!(" of {}", self.found.possible),
+        let drawn = if self.cases.len() == self.found.possible {
+            String::new()
+        } else {
+            format!(" of {}", self.found.possible)
         };
         lines.push(format!(
             "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by load",

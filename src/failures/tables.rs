@@ -78,9 +78,10 @@ impl FailureReport<'_> {
 
 /// Formats a fraction of lost goodput; fractions below numerical accuracy are shown as 0.
 pub fn lost(part: f64) -> String {
-    match part.abs() < 1e-7 {
-        true => percent(0.0),
-        false => percent(part),
+    if part.abs() < 1e-7 {
+        percent(0.0)
+    } else {
+        percent(part)
     }
 }
 

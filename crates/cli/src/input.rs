@@ -60,9 +60,10 @@ impl ScenarioArguments {
 
     /// Returns the set of files that the scenario may refer to.
     pub fn reach(&self) -> FileAccess {
-        match self.allow_outside {
-            true => FileAccess::Unrestricted,
-            false => FileAccess::BelowDirectory,
+        if self.allow_outside {
+            FileAccess::Unrestricted
+        } else {
+            FileAccess::BelowDirectory
         }
     }
 }

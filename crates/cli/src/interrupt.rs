@@ -41,9 +41,10 @@ pub fn install_handler_with(also: impl Fn(InterruptCount) + Send + 'static) {
     // Without a handler, the default action ends the process at once. No file of the run gets its final
     // name then.
     let _ = ctrlc::set_handler(move || {
-        also(match REQUESTED.swap(true, Ordering::Relaxed) {
-            false => InterruptCount::First,
-            true => InterruptCount::Later,
+        also(if !REQUESTED.swap(true, Ordering::Relaxed) {
+            InterruptCount::First
+        } else {
+            InterruptCount::Later
         });
     });
 }

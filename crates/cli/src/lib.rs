@@ -39,9 +39,10 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         interrupt::listen();
     }
     let stdout = io::stdout().lock();
-    let mut out: BufWriter<Box<dyn Write>> = BufWriter::new(match stdout.is_terminal() {
-        true => Box::new(EscapingWriter::new(stdout)),
-        false => Box::new(stdout),
+    let mut out: BufWriter<Box<dyn Write>> = BufWriter::new(if stdout.is_terminal() {
+        Box::new(EscapingWriter::new(stdout))
+    } else {
+        Box::new(stdout)
     });
     let result = dispatch(&arguments.command, &mut out).and_then(|()| Ok(out.flush()?));
     match result {

@@ -63,9 +63,10 @@ pub fn quantity<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
 
 /// Returns the value if it is allowed, otherwise the message.
 fn allow<T>(value: T, allowed: impl FnOnce(&T) -> bool, otherwise: &str) -> Result<T, String> {
-    match allowed(&value) {
-        true => Ok(value),
-        false => Err(otherwise.to_owned()),
+    if allowed(&value) {
+        Ok(value)
+    } else {
+        Err(otherwise.to_owned())
     }
 }
 
@@ -162,9 +163,10 @@ pub fn time_unit(text: &str) -> Result<f64, String> {
 
 /// Completes a unit to a quantity: `1 ms` for `ms`.
 fn one(text: &str) -> String {
-    match text.starts_with(|c: char| c.is_ascii_digit()) {
-        true => text.to_owned(),
-        false => format!("1 {text}"),
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.to_owned()
+    } else {
+        format!("1 {text}")
     }
 }
 
@@ -214,11 +216,10 @@ pub fn directory(text: &str) -> Result<PathBuf, String> {
     }
     let path = PathBuf::from(text);
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-    match OF_FILES.iter().any(|it| ending == *it) && !path.is_dir() {
-        true => {
-            Err("this is the name of a file, and several are written: name a directory".to_owned())
-        }
-        false => Ok(path),
+    if OF_FILES.iter().any(|it| ending == *it) && !path.is_dir() {
+        Err("this is the name of a file, and several are written: name a directory".to_owned())
+    } else {
+        Ok(path)
     }
 }
 
@@ -228,9 +229,10 @@ pub fn mss(text: &str) -> Result<u32, String> {
         Ok(bytes) => bytes,
         Err(_) => quantity::<Bytes>(text)?.get(),
     };
-    match bytes.fract() == 0.0 && (1.0..=65_535.0).contains(&bytes) {
-        true => Ok(bytes as u32),
-        false => Err("it must be a whole number of bytes from 1 to 65535".to_owned()),
+    if bytes.fract() == 0.0 && (1.0..=65_535.0).contains(&bytes) {
+        Ok(bytes as u32)
+    } else {
+        Err("it must be a whole number of bytes from 1 to 65535".to_owned())
     }
 }
 
@@ -336,9 +338,10 @@ pub fn server(text: &str) -> Result<SocketAddr, String> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Ok(SocketAddr::new(ip, ServerOptions::PORT));
     }
-    let found = match text.contains(':') {
-        true => text.to_socket_addrs(),
-        false => (text, ServerOptions::PORT).to_socket_addrs(),
+    let found = if text.contains(':') {
+        text.to_socket_addrs()
+    } else {
+        (text, ServerOptions::PORT).to_socket_addrs()
     };
     let mut found = found.map_err(|_| "write an address, such as 10.0.0.2:4050".to_owned())?;
     found.next().ok_or("it has no address".to_owned())

@@ -84,9 +84,10 @@ fn argument(arg: &Arg, said: &mut BTreeSet<String>, page: &mut String) {
         Some((help, default)) => (help.trim_end(), Some(default.trim_end_matches(']'))),
         None => (help.as_str(), None),
     };
-    let help = match is_new {
-        true => help,
-        false => help.split("\n\n").next().unwrap_or_default(),
+    let help = if is_new {
+        help
+    } else {
+        help.split("\n\n").next().unwrap_or_default()
     };
     let _ = writeln!(page, ": {}", paragraphs(help, "  "));
     let mut more = Vec::new();

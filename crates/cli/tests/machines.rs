@@ -62,9 +62,10 @@ fn an_older_machine_says_the_same() {
             let output = command.output().unwrap();
             let results = place.path("results");
             // The output of a run that writes files contains only its duration in addition.
-            let said = match results.exists() {
-                true => files(&results),
-                false => vec![(PathBuf::new(), output.stdout)],
+            let said = if results.exists() {
+                files(&results)
+            } else {
+                vec![(PathBuf::new(), output.stdout)]
             };
             (output.status.code(), said)
         });

@@ -38,12 +38,13 @@ fn sweep(place: &Workplace, more: &[&str]) -> Command {
 /// Returns the number of complete files while others are being written.
 fn finished(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .fold(0, |all, path| match path.is_dir() {
-            true => all + finished(&path),
-            false => all + usize::from(path.extension().is_none_or(|it| it != "partial")),
-        })
+    entries.map(|entry| entry.path()).fold(0, |all, path| {
+        if path.is_dir() {
+            all + finished(&path)
+        } else {
+            all + usize::from(path.extension().is_none_or(|it| it != "partial"))
+        }
+    })
 }
 
 fn done(mut command: Command) {
@@ -271,9 +272,10 @@ fn a_figure_is_what_the_tables_say() {
     /// The 97.5 % quantile of Student's t with two degrees of freedom.
     const T: f64 = 4.302_652_729_911_275;
     let place = place();
-    let formats: &[&str] = match cfg!(feature = "parquet") {
-        true => &["csv", "parquet"],
-        false => &["csv"],
+    let formats: &[&str] = if cfg!(feature = "parquet") {
+        &["csv", "parquet"]
+    } else {
+        &["csv"]
     };
     let only = "connection.*.source={ window = 'reno' }";
     let mut figures = Vec::new();

@@ -330,9 +330,10 @@ fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
 
 /// Returns the quantile of ascending errors; NaN without any.
 fn quantile(ascending: &[f64], q: f64) -> f64 {
-    match ascending.is_empty() {
-        true => f64::NAN,
-        false => netflow_units::quantile(ascending, q),
+    if ascending.is_empty() {
+        f64::NAN
+    } else {
+        netflow_units::quantile(ascending, q)
     }
 }
 

@@ -92,9 +92,12 @@ fn common_series<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str
 }
 
 fn columns(spread: RunStatistics) -> String {
-    let text = |number: f64| match number.is_nan() {
-        true => String::new(),
-        false => number.to_string(),
+    let text = |number: f64| {
+        if number.is_nan() {
+            String::new()
+        } else {
+            number.to_string()
+        }
     };
     format!(
         "{},{}",

@@ -264,9 +264,10 @@ fn covered_intervals(netflow_run: &NetflowRun, run: &Run, last_s: f64) -> usize 
         later.map(|it| it.arrived_pkts).sum::<f64>() >= MIN_LATER_PKTS
             && run.links.iter().any(|(name_of_run, _)| name_of_run == name)
     };
-    match netflow_run.run.links.iter().any(goes_on) {
-        true => ended,
-        false => times_s.len(),
+    if netflow_run.run.links.iter().any(goes_on) {
+        ended
+    } else {
+        times_s.len()
     }
 }
 

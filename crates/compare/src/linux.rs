@@ -94,9 +94,10 @@ fn of_report(scenario: &CompiledScenario, report: &NetworkReport) -> Run {
         }
         for (id, (then, now)) in network.connections().zip(pairs.iter().zip(&mark.pairs)) {
             let spec = network.connection_spec(id);
-            let delivered_pkts = match spec.source.is_answered() {
-                true => (now.read_bytes - then.read_bytes) as f64 / payload_bytes(spec),
-                false => (now.delivered_pkts - then.delivered_pkts) as f64,
+            let delivered_pkts = if spec.source.is_answered() {
+                (now.read_bytes - then.read_bytes) as f64 / payload_bytes(spec)
+            } else {
+                (now.delivered_pkts - then.delivered_pkts) as f64
             };
             run.connections[id.index()].1.push(ConnectionInterval {
                 sent_pkts: (now.sent_pkts - then.sent_pkts) as f64,

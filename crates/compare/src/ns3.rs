@@ -46,9 +46,10 @@ impl Ns3 {
         if Command::new("g++").arg("--version").output().is_err() {
             return Err(Error::NoNs3("there is no command `g++`".to_owned()));
         }
-        match Path::new(HEADER).is_file() {
-            true => Ok(Ns3::default()),
-            false => Err(Error::NoNs3(format!("there is no {HEADER}"))),
+        if Path::new(HEADER).is_file() {
+            Ok(Ns3::default())
+        } else {
+            Err(Error::NoNs3(format!("there is no {HEADER}")))
         }
     }
 

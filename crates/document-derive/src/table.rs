@@ -79,9 +79,10 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
         let kept = quote!(#name: self.#name.clone());
         match times {
             _ if of_key.element => {
-                reads.push(match required {
-                    true => quote!(#name: s.required_table()),
-                    false => quote!(#name: s.table()),
+                reads.push(if required {
+                    quote!(#name: s.required_table())
+                } else {
+                    quote!(#name: s.table())
                 });
                 overridden.push(kept);
                 fallbacks.push(quote!(#name: Default::default()));
@@ -90,21 +91,23 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
                 reads.push(quote! {
                     #name: #setting(s.required(#key, #allowed, #toml, || #fallback))
                 });
-                overridden.push(match of_key.fixed {
-                    true => kept,
-                    false => quote! {
+                overridden.push(if of_key.fixed {
+                    kept
+                } else {
+                    quote! {
                         #name: s.set(#key, #allowed).map_or_else(|| self.#name.clone(), #setting)
-                    },
+                    }
                 });
                 fallbacks.push(quote!(#name: #setting((#fallback).into())));
             }
             Times::Optional(_) => {
                 reads.push(quote!(#name: s.optional(#key, #allowed).map(#setting)));
-                overridden.push(match of_key.fixed {
-                    true => kept,
-                    false => quote! {
+                overridden.push(if of_key.fixed {
+                    kept
+                } else {
+                    quote! {
                         #name: s.set(#key, #allowed).map(#setting).or_else(|| self.#name.clone())
-                    },
+                    }
                 });
                 fallbacks.push(quote!(#name: None));
             }
@@ -115,12 +118,13 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             }
         }
     }
-    let derives = match plain {
-        true => quote!(#[derive(Clone, Debug, PartialEq)]),
-        false => quote! {
+    let derives = if plain {
+        quote!(#[derive(Clone, Debug, PartialEq)])
+    } else {
+        quote! {
             #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
             #[serde(deny_unknown_fields)]
-        },
+        }
     };
     let read = match &arguments.check {
         None => quote!(Self { #(#reads),* }),

@@ -32,11 +32,12 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
         }
         first.get_or_insert(name);
     }
-    let derives = match arguments.plain {
-        true => quote!(#[derive(Clone, Copy, Debug, PartialEq, Eq)]),
-        false => quote! {
+    let derives = if arguments.plain {
+        quote!(#[derive(Clone, Copy, Debug, PartialEq, Eq)])
+    } else {
+        quote! {
             #[derive(Clone, Copy, Debug, PartialEq, Eq, ::serde::Serialize, ::schemars::JsonSchema)]
-        },
+        }
     };
     let name = &item.ident;
     let setting = setting(name, &item.generics);

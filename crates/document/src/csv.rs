@@ -113,9 +113,10 @@ impl Row<'_> {
             return format!("fill the column `{prefix}{}`", key.name);
         }
         let first = key.tables.first().copied().unwrap_or_default();
-        let prefix = match key.flat {
-            true => prefix.clone(),
-            false => format!("{prefix}{}.", key.name),
+        let prefix = if key.flat {
+            prefix.clone()
+        } else {
+            format!("{prefix}{}.", key.name)
         };
         let names: Vec<String> = crate::key::all(key.tables)
             .filter(|inner| first.iter().any(|it| it.name == inner.name) || inner.required)
@@ -184,9 +185,10 @@ pub fn open<'t, T: Element>(
                 "" => format!("column {} has no name", i + 1),
                 _ => format!("unknown column `{name}` in a table of {}s", T::NAME),
             };
-            let help = match name.contains([';', '\t']) {
-                true => "columns are separated by commas".to_owned(),
-                false => findings.allowed(name, "columns", names()),
+            let help = if name.contains([';', '\t']) {
+                "columns are separated by commas".to_owned()
+            } else {
+                findings.allowed(name, "columns", names())
             };
             findings
                 .error(ProblemKind::UnknownKey, cell.place, message)

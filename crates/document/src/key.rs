@@ -67,9 +67,10 @@ pub(crate) fn all(tables: &'static [&'static [Key]]) -> impl Iterator<Item = &'s
 pub fn kind_of(tables: &'static [&'static [Key]], keys: &'static [Key]) -> Option<String> {
     let first = keys.first()?;
     let name = |table: &&'static [Key]| table.first().map(|key| key.name);
-    match tables.iter().all(|table| name(table) == Some(first.name)) {
-        true => Some(format!("`{}` {}", first.name, first.kind)),
-        false => first.required.then(|| format!("`{}`", first.name)),
+    if tables.iter().all(|table| name(table) == Some(first.name)) {
+        Some(format!("`{}` {}", first.name, first.kind))
+    } else {
+        first.required.then(|| format!("`{}`", first.name))
     }
 }
 

@@ -110,9 +110,10 @@ pub fn not_utf8(
     let (file, text) = sources.add(path, before);
     let byte = text.len();
     let place = Place::new(file, byte..byte);
-    let message = match utf16 {
-        true => "the file is UTF-16, not UTF-8".to_owned(),
-        false => format!("not UTF-8 at byte {byte}"),
+    let message = if utf16 {
+        "the file is UTF-16, not UTF-8".to_owned()
+    } else {
+        format!("not UTF-8 at byte {byte}")
     };
     findings
         .error(ProblemKind::Syntax, place, message)

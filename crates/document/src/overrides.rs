@@ -534,9 +534,10 @@ fn named(rest: &str, table: &OverrideTarget<'_>, names: &[&str]) -> (String, Str
         .find(|(_, key)| first_key(&key[1..]))
         .or_else(|| rest.rfind('.').map(|at| rest.split_at(at)))
         .map_or(rest, |(name, _)| name);
-    let message = match name.contains('*') {
-        true => format!("no {what} is called like `{name}`"),
-        false => format!("there is no {what} `{name}`"),
+    let message = if name.contains('*') {
+        format!("no {what} is called like `{name}`")
+    } else {
+        format!("there is no {what} `{name}`")
     };
     let kind = format!("{what}s");
     let near = suggest::nearest(name, names.iter().copied());

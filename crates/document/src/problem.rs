@@ -413,9 +413,10 @@ impl Finding {
         } = self;
         let text = sources.text(place.file()).unwrap_or("");
         let is_override = sources.is_override(place.file());
-        let message = match is_override {
-            true => format!("--set `{text}`: {message}"),
-            false => message,
+        let message = if is_override {
+            format!("--set `{text}`: {message}")
+        } else {
+            message
         };
         let file = sources.path(place.file()).map(ToOwned::to_owned);
         // A file that could not be read has no lines.

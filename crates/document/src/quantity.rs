@@ -78,9 +78,10 @@ impl Dimension for Rate {
     const UNITS: &'static str = "([kMG]?bit/s|[kMG]?bps|[KMG]?B/s|pkt/s)";
 
     fn likely_units(_: &str, number: f64) -> &'static [&'static str] {
-        match number >= 1e4 {
-            true => &["bit/s", "kbit/s"],
-            false => &["Mbit/s", "kbit/s"],
+        if number >= 1e4 {
+            &["bit/s", "kbit/s"]
+        } else {
+            &["Mbit/s", "kbit/s"]
         }
     }
 
@@ -130,9 +131,10 @@ impl Dimension for Size {
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt)";
 
     fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
-        match key == "size" || number >= 1e5 {
-            true => &["B"],
-            false => &["pkt"],
+        if key == "size" || number >= 1e5 {
+            &["B"]
+        } else {
+            &["pkt"]
         }
     }
 }

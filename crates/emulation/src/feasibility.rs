@@ -174,9 +174,10 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
 
 /// Returns the bytes of data in a packet of a connection.
 pub fn payload_bytes(spec: &ConnectionSpec) -> f64 {
-    match spec.source.is_answered() {
-        true => spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES,
-        false => spec.packet_size_bytes,
+    if spec.source.is_answered() {
+        spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES
+    } else {
+        spec.packet_size_bytes
     }
 }
 
@@ -259,9 +260,10 @@ fn max_min_fair_load(network: &Network, duration_s: f64) -> EstimatedLoad {
     let mut load = EstimatedLoad::default();
     for (c, &id) in ids.iter().enumerate() {
         let pps = f64::from(specs[c].count) * rates_pps[c];
-        let acks_pps = match specs[c].source.is_answered() {
-            true => ACKS_PER_PACKET * pps,
-            false => 0.0,
+        let acks_pps = if specs[c].source.is_answered() {
+            ACKS_PER_PACKET * pps
+        } else {
+            0.0
         };
         load.pps += pps + acks_pps;
         load.hops_pps +=

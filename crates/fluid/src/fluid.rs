@@ -109,12 +109,15 @@ impl Fluid {
         let first_step_s = options.check(duration_s)?;
         check_network(&network, options)?;
         let allowed_bytes = network.tables().memory_limit_bytes;
-        let check = |needed_bytes| match needed_bytes > allowed_bytes {
-            true => Err(RunError::TooLarge {
-                needed_bytes,
-                allowed_bytes,
-            }),
-            false => Ok(()),
+        let check = |needed_bytes| {
+            if needed_bytes > allowed_bytes {
+                Err(RunError::TooLarge {
+                    needed_bytes,
+                    allowed_bytes,
+                })
+            } else {
+                Ok(())
+            }
         };
         check(plan::least_bytes(network.tables()))?;
         let setup = Setup::new(network, options, paths);

@@ -476,9 +476,10 @@ impl LinkTraffic {
             acks: self.acks / (self.windows + self.acks),
             poisson,
             // The calibration includes the idle time.
-            idle: match calibration.is_some() {
-                true => 0.0,
-                false => EMPTY * (1.0 - poisson) * self.amplitude_sum / self.windows,
+            idle: if calibration.is_some() {
+                0.0
+            } else {
+                EMPTY * (1.0 - poisson) * self.amplitude_sum / self.windows
             },
             bursts,
             calibration,
@@ -487,9 +488,10 @@ impl LinkTraffic {
 
     /// Returns the mean sawtooth amplitude of the responsive windows.
     fn sawtooth_amplitude(&self) -> f64 {
-        match self.reacting > 0.0 {
-            true => self.amplitude_sum / self.reacting,
-            false => 1.0,
+        if self.reacting > 0.0 {
+            self.amplitude_sum / self.reacting
+        } else {
+            1.0
         }
     }
 
@@ -538,9 +540,10 @@ impl LinkTraffic {
         let others = (1.0 - wanted).max(0.0);
         let (window_model_weight, roomy_by_buffer) = self.window_model_weight();
         let part = self.amplitude_sum / self.windows;
-        let by_mean = match self.reacting > 0.0 {
-            true => by.sawtooth_amplitude / self.reacting,
-            false => 0.0,
+        let by_mean = if self.reacting > 0.0 {
+            by.sawtooth_amplitude / self.reacting
+        } else {
+            0.0
         };
         // Adjoint of the weight of the window model, 1 − `poisson`.
         let by_weight = by.idle * EMPTY * part - by.poisson;

@@ -41,9 +41,12 @@ impl Ramp {
             let since = self.ages_s.iter().map(|a| (age_s - a).max(0.0));
             since.sum::<f64>() / self.ages_s.len().max(1) as f64
         };
-        let between = |zero_s: f64| match zero_s.is_finite() {
-            true => until(to_s - zero_s) - until(from_s - zero_s),
-            false => 0.0,
+        let between = |zero_s: f64| {
+            if zero_s.is_finite() {
+                until(to_s - zero_s) - until(from_s - zero_s)
+            } else {
+                0.0
+            }
         };
         (between(self.start_s) - between(self.stop_s)).max(0.0)
     }

@@ -39,9 +39,10 @@ impl Equilibrium {
 
     /// Returns the accepted fraction of arrivals, 1−B, to full accuracy; `x` is the ln ρ of this equilibrium.
     pub fn admitted(&self, x: f64) -> f64 {
-        match x > 0.0 {
-            true => self.utilization() * exp(-x), // U = ρ(1−B)
-            false => 1.0 - self.blocking,
+        if x > 0.0 {
+            self.utilization() * exp(-x)
+        } else {
+            1.0 - self.blocking
         }
     }
 }
@@ -119,9 +120,10 @@ pub fn third_moment(x: f64, k: f64) -> f64 {
     }
     let (far, near) = (Langevin::new(far), Langevin::new(near));
     let geometric = |m: f64| m * (1.0 + m) * (1.0 + 2.0 * m);
-    let below = match far.mean < 0.5 {
-        true => geometric(near.mean) - k1.powi(3) * geometric(far.mean),
-        false => 0.125 * (near.curvature - k1.powi(3) * far.curvature),
+    let below = if far.mean < 0.5 {
+        geometric(near.mean) - k1.powi(3) * geometric(far.mean)
+    } else {
+        0.125 * (near.curvature - k1.powi(3) * far.curvature)
     };
     if x > 0.0 { -below } else { below }
 }

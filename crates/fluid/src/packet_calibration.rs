@@ -37,9 +37,10 @@ fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (libm::log(least), libm::log(most));
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        match rising(libm::exp(middle)) > 0.0 {
-            true => high = middle,
-            false => low = middle,
+        if rising(libm::exp(middle)) > 0.0 {
+            high = middle
+        } else {
+            low = middle
         }
     }
     libm::exp(0.5 * (low + high))
@@ -93,9 +94,10 @@ impl DropTailTcpLaw {
             true => root(1.0 / MOST_LOSSES, 1.0, |losses| loss(losses) - one),
             false => root(1.0 / MOST_LOSSES, MOST_LOSSES, |losses| loss(losses) - was),
         };
-        let sure = match was < one {
-            true => 1.0,
-            false => watched.lost_pkts / (watched.lost_pkts + SHRINKAGE_PKTS),
+        let sure = if was < one {
+            1.0
+        } else {
+            watched.lost_pkts / (watched.lost_pkts + SHRINKAGE_PKTS)
         };
         Calibration {
             losses: libm::pow(losses, sure),

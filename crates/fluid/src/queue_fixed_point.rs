@@ -152,15 +152,14 @@ impl Filled {
         let busy = filling.busy(queue.mean_pkts, k);
         let found = filling.in_equilibrium(x, &queue, room);
         // Without windows, ρ is the offered load to full accuracy.
-        let (ln_pass, ln_offered, slope) = match filling.poisson >= 1.0 {
-            true => (ln_admitted, x, 1.0),
-            false => {
-                let ln_pass = found.ln_pass();
-                let ln_offered = x + ln_admitted + libm::log(busy.0) - ln_pass;
-                let by_loss = found.by_x / found.pass;
-                let slope = 1.0 + by_x + busy.1 / busy.0 * queue.slope + by_loss;
-                (ln_pass, ln_offered, slope)
-            }
+        let (ln_pass, ln_offered, slope) = if filling.poisson >= 1.0 {
+            (ln_admitted, x, 1.0)
+        } else {
+            let ln_pass = found.ln_pass();
+            let ln_offered = x + ln_admitted + libm::log(busy.0) - ln_pass;
+            let by_loss = found.by_x / found.pass;
+            let slope = 1.0 + by_x + busy.1 / busy.0 * queue.slope + by_loss;
+            (ln_pass, ln_offered, slope)
         };
         Filled {
             ln_pass,
@@ -212,9 +211,10 @@ impl Queue {
             if middle <= low || middle >= high {
                 break;
             }
-            match over(middle) {
-                true => high = middle,
-                false => low = middle,
+            if over(middle) {
+                high = middle
+            } else {
+                low = middle
             }
         }
         let x = low;
@@ -238,17 +238,19 @@ impl Queue {
         let k = self.buffer_pkts;
         let at = |x: f64| Filled::at(x, k, filling, Mm1kBufferDerivatives::default());
         let (mut low, mut high) = (-700.0, 700.0);
-        let mut x = match filling.poisson >= 1.0 {
-            true => ln_offered.clamp(low, high),
-            false => ln_offered.clamp(-690.0, 2.0),
+        let mut x = if filling.poisson >= 1.0 {
+            ln_offered.clamp(low, high)
+        } else {
+            ln_offered.clamp(-690.0, 2.0)
         };
         let mut moved_before = f64::INFINITY;
         for tries in 0..200 {
             let it = at(x);
             let over = it.ln_offered - ln_offered;
-            match over > 0.0 {
-                true => high = x,
-                false => low = x,
+            if over > 0.0 {
+                high = x
+            } else {
+                low = x
             }
             let moved = -over / it.slope;
             let next = x + moved;
@@ -256,9 +258,10 @@ impl Queue {
                 break;
             }
             let within = next > low && next < high;
-            x = match within && !goes_in_circles(tries, moved, moved_before) {
-                true => next,
-                false => 0.5 * (low + high),
+            x = if within && !goes_in_circles(tries, moved, moved_before) {
+                next
+            } else {
+                0.5 * (low + high)
             };
             moved_before = moved;
         }
@@ -280,9 +283,10 @@ impl Queue {
             ..
         } = Filled::at(x, k, filling, room);
         let utilization = libm::exp(ln_offered + ln_pass).min(1.0);
-        let there = match utilization > 1e-9 {
-            true => queue.mean_pkts / utilization,
-            false => 1.0 + queue.mean_pkts,
+        let there = if utilization > 1e-9 {
+            queue.mean_pkts / utilization
+        } else {
+            1.0 + queue.mean_pkts
         };
         // Derivatives of the steady state, from partial derivatives at constant x. These are: of ln busy
         // (`ln_busy`), of the mean (`mean`), of B (`loss`), of ln U_M/M/1/K (`admitted`), and of ln of the
@@ -294,9 +298,10 @@ impl Queue {
             QueueSlopes {
                 ln_rho,
                 queue_pkts,
-                found_pkts: match utilization > 1e-9 {
-                    true => queue_pkts / utilization - there * (offered + ln_pass),
-                    false => queue_pkts,
+                found_pkts: if utilization > 1e-9 {
+                    queue_pkts / utilization - there * (offered + ln_pass)
+                } else {
+                    queue_pkts
                 },
                 ln_pass,
             }
@@ -338,9 +343,10 @@ impl Queue {
                 acks: of_loss(found.by.acks),
                 poisson: of_loss(found.by.poisson),
                 // A calibrated queue does not use the model of idle time.
-                idle: match filling.calibration.is_some() {
-                    true => QueueSlopes::default(),
-                    false => slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0),
+                idle: if filling.calibration.is_some() {
+                    QueueSlopes::default()
+                } else {
+                    slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0)
                 },
                 own_bursts: of_mean(by_bursts.own_pkts),
                 others_bursts: of_mean(by_bursts.others_pkts),
@@ -368,9 +374,10 @@ impl Queue {
         let (_, found_by_room) = found(&eq, mean_by_room, busy_by_room);
         // If the drops jump, N stays at the threshold: x decreases as the buffer grows, and the drop
         // probability adjusts to x.
-        let x_by_room = match at_jump {
-            true => -mean_by_room / eq.slope,
-            false => -early * mean_by_room * follows,
+        let x_by_room = if at_jump {
+            -mean_by_room / eq.slope
+        } else {
+            -early * mean_by_room * follows
         };
         QueueFixedPoint {
             ln_rho: x,
@@ -400,9 +407,10 @@ impl Queue {
 /// loss probability. At a loss above 1/2, deliveries do not let the window double. The source then sends at
 /// most at the initial rate of slow start.
 pub fn rate_kept_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
-    match loss > 0.5 {
-        true => may_pps.min(crate::engine::feedback::first_pps(rtt_s)),
-        false => may_pps,
+    if loss > 0.5 {
+        may_pps.min(crate::engine::feedback::first_pps(rtt_s))
+    } else {
+        may_pps
     }
 }
 
@@ -534,9 +542,10 @@ mod tests {
             let (u, k) = (f64::ln(rho), queue.buffer_pkts);
             let rest = at(u, k);
             // The free space of long queues filled by windows has fewer significant digits.
-            let digits = match filling.is_some() {
-                true => 1.0 + 0.1 * rest.queue_pkts,
-                false => 1.0,
+            let digits = if filling.is_some() {
+                1.0 + 0.1 * rest.queue_pkts
+            } else {
+                1.0
             };
             let near = |is: f64, more: f64, less: f64, h: f64, scale: f64| {
                 let should = (more - less) / (2.0 * h);

@@ -211,9 +211,12 @@ pub(crate) fn experiences(
             }
             let played: Result<Vec<Option<Visit>>, RunError> = sessions
                 .par_iter()
-                .map(|session| match interrupted() {
-                    true => Ok(None),
-                    false => player.play(session).map(Some),
+                .map(|session| {
+                    if interrupted() {
+                        Ok(None)
+                    } else {
+                        player.play(session).map(Some)
+                    }
                 })
                 .collect();
             experience.arrived += sessions.len() as u64;

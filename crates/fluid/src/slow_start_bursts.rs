@@ -132,18 +132,17 @@ impl Rounds {
             sent += left;
         }
         let [beyond, beyond_squared] = transfers.excess_moments(sent);
-        let standing = match beyond > 0.0 {
-            true => {
-                // Mean age of a packet since the end of slow start, in seconds.
-                let after_s = 0.5 * beyond_squared / beyond / pps;
-                let grown =
-                    (CUBIC * after_s.powi(3)).max(RENO_FRIENDLY_INCREASE_PKTS * after_s / rtt_s);
-                let overflows = (1.0 - libm::log2(full / noticed)).clamp(0.0, 1.0);
-                let began = (1.0 - overflows) * (last - holds).max(0.0)
-                    + overflows * (CUBIC_BETA * full - holds).max(0.0);
-                beyond * (began + grown).min(CUBIC_BETA * room_pkts)
-            }
-            false => 0.0,
+        let standing = if beyond > 0.0 {
+            // Mean age of a packet since the end of slow start, in seconds.
+            let after_s = 0.5 * beyond_squared / beyond / pps;
+            let grown =
+                (CUBIC * after_s.powi(3)).max(RENO_FRIENDLY_INCREASE_PKTS * after_s / rtt_s);
+            let overflows = (1.0 - libm::log2(full / noticed)).clamp(0.0, 1.0);
+            let began = (1.0 - overflows) * (last - holds).max(0.0)
+                + overflows * (CUBIC_BETA * full - holds).max(0.0);
+            beyond * (began + grown).min(CUBIC_BETA * room_pkts)
+        } else {
+            0.0
         };
         Rounds {
             first: 0.5 * first / mean,
@@ -163,13 +162,14 @@ struct Rate {
 
 impl Rate {
     fn behind(self, bandwidth_bps: f64, link: usize) -> Rate {
-        match bandwidth_bps < self.bps {
-            true => Rate {
+        if bandwidth_bps < self.bps {
+            Rate {
                 bps: bandwidth_bps,
                 link,
                 times: 1.0,
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 
@@ -331,9 +331,10 @@ impl TransferPath<'_> {
         let transfers = self.transfers;
         let by_pps = slope(&|f| Rounds::of(transfers, pps * f, rtt_s, room));
         by_bps[narrowest] += by_pps / narrow_bps;
-        let by_rtt = match rtt_s > 0.0 {
-            true => slope(&|f| Rounds::of(transfers, pps, rtt_s * f, room)) / rtt_s,
-            false => 0.0,
+        let by_rtt = if rtt_s > 0.0 {
+            slope(&|f| Rounds::of(transfers, pps, rtt_s * f, room)) / rtt_s
+        } else {
+            0.0
         };
         let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / room
             * link.room_by_buffer(self.data_bits);
@@ -357,9 +358,10 @@ impl TransferPath<'_> {
 ///
 /// by Little's law, and U = λ/μ.
 pub fn wait_for_own_s(more_pkts: f64, utilization: f64, transfers_pps: f64) -> f64 {
-    match transfers_pps > 0.0 {
-        true => more_pkts * (1.0 - utilization).max(0.0) / transfers_pps,
-        false => 0.0,
+    if transfers_pps > 0.0 {
+        more_pkts * (1.0 - utilization).max(0.0) / transfers_pps
+    } else {
+        0.0
     }
 }
 
@@ -421,9 +423,10 @@ mod tests {
             let mut before: Option<Bursts> = None;
             for i in 0..4000 {
                 let factor = f64::from(i).mul_add(1e-3, 0.1);
-                let (rtt_s, room) = match vary_room {
-                    false => (0.02 * factor, 200.0),
-                    true => (0.02, 200.0 * factor),
+                let (rtt_s, room) = if !vary_room {
+                    (0.02 * factor, 200.0)
+                } else {
+                    (0.02, 200.0 * factor)
                 };
                 let burst = bursts(&transfers, &[link(100.0, room)], rtt_s)[0];
                 if let Some(before) = before {

@@ -185,17 +185,19 @@ pub struct LossWithGradient {
 impl LossWithGradient {
     /// Returns ln(1 − B), accurate also for small B.
     pub fn ln_pass(&self) -> f64 {
-        match self.loss > 0.5 {
-            true => ln(self.pass),
-            false => ln_1p(-self.loss),
+        if self.loss > 0.5 {
+            ln(self.pass)
+        } else {
+            ln_1p(-self.loss)
         }
     }
 }
 
 fn ln_of_loss(loss: f64, pass: f64) -> f64 {
-    match loss > 0.5 {
-        true => ln_1p(-pass),
-        false => ln(loss.max(1e-300)),
+    if loss > 0.5 {
+        ln_1p(-pass)
+    } else {
+        ln(loss.max(1e-300))
     }
 }
 
@@ -373,12 +375,11 @@ impl DropTailTcpLaw {
 
     /// Returns the packets that bursts add to the mean queue at ln ρ = `x`.
     pub fn added_by_bursts_pkts(&self, x: f64, k: f64) -> f64 {
-        match self.has_bursts() {
-            true => {
-                let queue = self.queue(x, k);
-                queue.bursts.part * queue.free_without
-            }
-            false => 0.0,
+        if self.has_bursts() {
+            let queue = self.queue(x, k);
+            queue.bursts.part * queue.free_without
+        } else {
+            0.0
         }
     }
 
@@ -439,9 +440,10 @@ impl DropTailTcpLaw {
         let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
         if self.poisson <= 0.0 {
             // Removes negligible losses.
-            match of_windows.loss > NOTHING {
-                true => of_windows.take_off(NOTHING),
-                false => of_windows = WindowLoss::default(),
+            if of_windows.loss > NOTHING {
+                of_windows.take_off(NOTHING)
+            } else {
+                of_windows = WindowLoss::default()
             }
         }
         let (blocking, admitted) = (eq.blocking, eq.admitted(x));
@@ -504,9 +506,10 @@ impl DropTailTcpLaw {
         let n = queue_pkts.clamp(1e-9 * k, k);
         let windows = self.windows + MORE_WINDOWS;
         // Half amplitude divided by σ, and its derivatives with respect to N and K.
-        let (half, half_by_n, half_by_k) = match n > 0.5 * k {
-            true => (free_pkts, -1.0, 1.0),
-            false => (0.25 * k * k / n, -0.25 * (k / n).powi(2), 0.5 * k / n),
+        let (half, half_by_n, half_by_k) = if n > 0.5 * k {
+            (free_pkts, -1.0, 1.0)
+        } else {
+            (0.25 * k * k / n, -0.25 * (k / n).powi(2), 0.5 * k / n)
         };
         let [half, half_by_n, half_by_k] =
             [half, half_by_n, half_by_k].map(|it| it / self.sawtooth_amplitude);
@@ -519,9 +522,10 @@ impl DropTailTcpLaw {
         let softly = 0.1 * (1.0 + bunches);
         let over = half - bunches;
         let root = (over * over + 4.0 * softly * softly).sqrt();
-        let saw = match over > 0.0 {
-            true => 0.5 * (over + root),
-            false => 2.0 * softly * softly / (root - over),
+        let saw = if over > 0.0 {
+            0.5 * (over + root)
+        } else {
+            2.0 * softly * softly / (root - over)
         };
         let by_over = saw / root;
         let by_softly = 2.0 * softly / root;
@@ -576,9 +580,10 @@ mod tests {
             let half = sawtooth_amplitude * SWING * (windows + MORE_WINDOWS) / load;
             let p = load * load / f64::powf(1.0 + load * load / SMALL_WINDOWS, 2.0 / 3.0);
             for k in [3.0 * half, 1.5 * half] {
-                let queue_pkts = match half < 0.5 * k {
-                    true => k - half,
-                    false => 0.25 * k * k / half,
+                let queue_pkts = if half < 0.5 * k {
+                    k - half
+                } else {
+                    0.25 * k * k / half
                 };
                 let found = filling(windows, sawtooth_amplitude, 0.0)
                     .of_windows(queue_pkts, k - queue_pkts)

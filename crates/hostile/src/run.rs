@@ -259,9 +259,10 @@ fn files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     paths.sort();
     let read = |path: PathBuf| {
         let bytes = fs::read(&path).expect("a file of the corpus");
-        match path.extension().is_some_and(|it| it == "hex") {
-            true => unhexed(&bytes),
-            false => bytes,
+        if path.extension().is_some_and(|it| it == "hex") {
+            unhexed(&bytes)
+        } else {
+            bytes
         }
     };
     paths.into_iter().map(read).collect()

@@ -45,9 +45,10 @@ impl Assumption {
         if rest > 0 {
             names.push(format!("and {rest} more"));
         }
-        match names.is_empty() {
-            true => self.text.clone(),
-            false => format!("{}: {}", self.text, names.join(", ")),
+        if names.is_empty() {
+            self.text.clone()
+        } else {
+            format!("{}: {}", self.text, names.join(", "))
         }
     }
 }

@@ -74,10 +74,7 @@ pub(crate) fn plain(text: &str) -> String {
 /// Returns the assumed unit of rates without one, in bit/s. `largest` is the largest of them. The unit is
 /// Mbit/s, or bit/s if `largest` would exceed 1 Tbit/s.
 pub(crate) fn unit_of_bare_bps(largest: f64) -> f64 {
-    match largest > 1e6 {
-        true => 1.0,
-        false => 1e6,
-    }
+    if largest > 1e6 { 1.0 } else { 1e6 }
 }
 
 /// A quantity as stated in a file.
@@ -585,12 +582,11 @@ pub(crate) fn is_of_link(name: &str) -> bool {
 
 fn not_negative(attribute: &Attribute<'_>) -> ReadResult<f64> {
     let number = attribute.number()?;
-    match number >= 0.0 {
-        true => Ok(number),
-        false => {
-            let message = format!("`{}` is negative", attribute.name);
-            Err(ImportError::value(attribute.span.clone(), message))
-        }
+    if number >= 0.0 {
+        Ok(number)
+    } else {
+        let message = format!("`{}` is negative", attribute.name);
+        Err(ImportError::value(attribute.span.clone(), message))
     }
 }
 
@@ -608,9 +604,10 @@ fn length_km(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<f64> {
 
 /// Returns `number` times `unit`, without the rounding error of a unit such as 1e-3.
 pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
-    match unit < 1.0 {
-        true => number / (1.0 / unit).round(),
-        false => number * unit,
+    if unit < 1.0 {
+        number / (1.0 / unit).round()
+    } else {
+        number * unit
     }
 }
 
@@ -663,9 +660,10 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<Bandwidth> {
     if let Ok(rate) = text.parse::<BitsPerSecond>()
         && rate.get() >= 0.0
     {
-        return Ok(match is_of_bytes(text) && rate.get() > 0.0 {
-            true => Bandwidth::Label(LabelBandwidth::of_bytes(rate.get())),
-            false => Bandwidth::StatedQuantity(StatedQuantity::WithUnit(rate.get())),
+        return Ok(if is_of_bytes(text) && rate.get() > 0.0 {
+            Bandwidth::Label(LabelBandwidth::of_bytes(rate.get()))
+        } else {
+            Bandwidth::StatedQuantity(StatedQuantity::WithUnit(rate.get()))
         });
     }
     label::bandwidth(&attribute.value, ByteUnit::Bytes)

@@ -341,9 +341,10 @@ impl<'t> TopologyBuilder<'t> {
             return Err(ImportError::value(span, message).help("write 0 or more"));
         }
         if from == to || number == 0.0 {
-            let text = match from == to {
-                true => "a demand of a node to itself needs no network: left out",
-                false => "a demand of 0 is none: left out",
+            let text = if from == to {
+                "a demand of a node to itself needs no network: left out"
+            } else {
+                "a demand of 0 is none: left out"
             };
             self.zero_demands += usize::from(number == 0.0);
             let about = About::Other(String::new(), self.line(&span));
@@ -764,26 +765,23 @@ pub(crate) fn allowed_rates(stated: &StatedQuantity) -> String {
 }
 
 fn check_rate(bps: f64, stated: &StatedQuantity, what: &str, span: Range<usize>) -> ReadResult<()> {
-    match bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
-        true => Ok(()),
-        false => {
-            let message = format!("a {what} of {}", BitsPerSecond(bps));
-            Err(ImportError::new(ProblemKind::OutOfRange, span, message)
-                .help(allowed_rates(stated)))
-        }
+    if bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
+        Ok(())
+    } else {
+        let message = format!("a {what} of {}", BitsPerSecond(bps));
+        Err(ImportError::new(ProblemKind::OutOfRange, span, message).help(allowed_rates(stated)))
     }
 }
 
 fn check_count(count: usize, what: &str, span: &Range<usize>) -> ReadResult<()> {
-    match count < MAX_ITEMS {
-        true => Ok(()),
-        false => {
-            let message = format!("there are more than {MAX_ITEMS} {what}");
-            Err(ImportError::new(
-                ProblemKind::TooLarge,
-                span.clone(),
-                message,
-            ))
-        }
+    if count < MAX_ITEMS {
+        Ok(())
+    } else {
+        let message = format!("there are more than {MAX_ITEMS} {what}");
+        Err(ImportError::new(
+            ProblemKind::TooLarge,
+            span.clone(),
+            message,
+        ))
     }
 }

@@ -99,9 +99,10 @@ pub(crate) fn bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwidth> {
     let first = found.first()?;
     // `45 Mbps DS-3` states one bandwidth twice.
     let same = |term: &Term| (term.bps / first.bps - 1.0).abs() < 0.06;
-    let least = match found.iter().all(same) {
-        true => first,
-        false => found.iter().min_by(|a, b| a.bps.total_cmp(&b.bps))?,
+    let least = if found.iter().all(same) {
+        first
+    } else {
+        found.iter().min_by(|a, b| a.bps.total_cmp(&b.bps))?
     };
     let mut rule = match (least.rule, found.iter().all(same)) {
         (rule, true) => rule.to_owned(),

@@ -40,9 +40,10 @@ pub(crate) fn unique(requests: &[NameRequest<'_>]) -> Vec<String> {
             continue;
         }
         let id = self::legal(request.id);
-        let base = match id == *name {
-            true => name.clone(),
-            false => format!("{name}-{id}"),
+        let base = if id == *name {
+            name.clone()
+        } else {
+            format!("{name}-{id}")
         };
         let mut free = base.clone();
         let count = next.entry(base.clone()).or_insert(1);

@@ -100,9 +100,10 @@ impl Connection<'_> {
         let now = Instant::now();
         let Some(left_bytes) = self.parser.left_bytes() else {
             *request = None;
-            return match self.has_sent {
-                true => (now + seconds(self.limits.idle_s), DropReason::Idle),
-                false => (now + seconds(self.limits.first_byte_s), DropReason::Silent),
+            return if self.has_sent {
+                (now + seconds(self.limits.idle_s), DropReason::Idle)
+            } else {
+                (now + seconds(self.limits.first_byte_s), DropReason::Silent)
             };
         };
         let (began, end) = request.unwrap_or((now, now));

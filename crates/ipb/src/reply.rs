@@ -88,9 +88,10 @@ impl ReplyParser {
 fn could_be_a_reply(head: &[u8]) -> Result<(), Failure> {
     const START: &[u8] = b"HTTP/1.1 200 ";
     let length = START.len().min(head.len());
-    match head.get(..length) == START.get(..length) {
-        true => Ok(()),
-        false => Err(Failure::Malformed),
+    if head.get(..length) == START.get(..length) {
+        Ok(())
+    } else {
+        Err(Failure::Malformed)
     }
 }
 
@@ -112,9 +113,10 @@ fn body_bytes(head: &[u8], whole_bytes: u32) -> Result<u64, Failure> {
         .ok_or(Failure::Malformed)?;
     let (head_bytes, whole_bytes) = (head.len() as u64, u64::from(whole_bytes));
     let shortest = length == 0 && whole_bytes < head_bytes;
-    match head_bytes.checked_add(length) == Some(whole_bytes) || shortest {
-        true => Ok(length),
-        false => Err(Failure::WrongLength),
+    if head_bytes.checked_add(length) == Some(whole_bytes) || shortest {
+        Ok(length)
+    } else {
+        Err(Failure::WrongLength)
     }
 }
 

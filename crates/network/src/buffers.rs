@@ -195,9 +195,10 @@ impl BufferSizing<'_> {
     pub fn buffers_pkts(&self) -> Vec<f64> {
         let data = self.data();
         let needs_trips = |link: &LinkSpec| link.buffer == Buffer::BandwidthDelay;
-        let trips = match self.links.iter().any(needs_trips) {
-            true => self.trips(),
-            false => vec![LinkRtt::default(); self.links.len()],
+        let trips = if self.links.iter().any(needs_trips) {
+            self.trips()
+        } else {
+            vec![LinkRtt::default(); self.links.len()]
         };
         let room = |((link, data), trip): ((&LinkSpec, &Sizes), &LinkRtt)| match link.buffer {
             Buffer::Packets(pkts) => pkts,

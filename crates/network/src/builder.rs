@@ -222,9 +222,10 @@ impl NetworkBuilder {
         }
         let load = spec.mean_load();
         let share = 1.0 / nodes.len().max(1) as f64;
-        let acks = match spec.delayed_ack {
-            true => Acks::EverySecond,
-            false => Acks::EveryPacket,
+        let acks = if spec.delayed_ack {
+            Acks::EverySecond
+        } else {
+            Acks::EveryPacket
         };
         let mut pairs = Vec::with_capacity(nodes.len());
         for &(client, server) in &nodes {
@@ -428,9 +429,10 @@ impl NetworkBuilder {
                 Allowed::NotNegative,
             );
             // A missing metric is reported as NaN if other links have one.
-            let metric = match any_metric {
-                true => link.metric.unwrap_or(f64::NAN),
-                false => 0.0,
+            let metric = if any_metric {
+                link.metric.unwrap_or(f64::NAN)
+            } else {
+                0.0
             };
             check("metric", metric, Allowed::NotNegative);
             let Calibration {
@@ -605,12 +607,13 @@ impl NetworkBuilder {
                 let list: Vec<&str> = known.iter().copied().collect();
                 errors.push(BuildError::Class {
                     subject: format!("connection {}", self.connections[connection as usize].name),
-                    reason: match list.is_empty() {
-                        true => format!("its class is `{class}`, but no link has classes"),
-                        false => format!(
+                    reason: if list.is_empty() {
+                        format!("its class is `{class}`, but no link has classes")
+                    } else {
+                        format!(
                             "its class is `{class}`, but links have only {}",
                             list.join(", ")
-                        ),
+                        )
                     },
                 });
             }
@@ -1025,9 +1028,10 @@ impl NetworkBuilder {
         }
         let queue_of = self.queue_of();
         let both = |((data, back), &(connection, spec)): ((Option<_>, Option<_>), &(u32, _))| {
-            let (data, back) = match RequestedPaths::of(spec).is_reversed {
-                true => (back?, data?),
-                false => (data?, back?),
+            let (data, back) = if RequestedPaths::of(spec).is_reversed {
+                (back?, data?)
+            } else {
+                (data?, back?)
             };
             let queue_class = self.queue_class_of.get(&connection);
             let queues = |links: Vec<u32>| match queue_class {

@@ -42,9 +42,10 @@ impl Calibration {
     /// Returns the correction for this number of windows: none if it differs too much from the measured
     /// number.
     pub fn for_windows(self, windows: f64) -> Calibration {
-        match are_windows_similar(windows, self.windows) {
-            true => self,
-            false => Calibration::default(),
+        if are_windows_similar(windows, self.windows) {
+            self
+        } else {
+            Calibration::default()
         }
     }
 }

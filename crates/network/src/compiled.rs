@@ -141,9 +141,10 @@ impl CompiledNetwork {
         let mut between = (own_s, own_s);
         for event in self.events.iter().filter(|event| event.link == link) {
             if let Change::Delay(delay_s) = event.change {
-                between = match event.at_s <= 0.0 {
-                    true => (delay_s, delay_s),
-                    false => (between.0.min(delay_s), between.1.max(delay_s)),
+                between = if event.at_s <= 0.0 {
+                    (delay_s, delay_s)
+                } else {
+                    (between.0.min(delay_s), between.1.max(delay_s))
                 };
             }
         }

@@ -22,9 +22,10 @@ impl FixedPointSum {
     }
 
     fn bps(&self) -> f64 {
-        match self.is_infinite {
-            true => f64::INFINITY,
-            false => self.units as f64 * UNIT_BPS,
+        if self.is_infinite {
+            f64::INFINITY
+        } else {
+            self.units as f64 * UNIT_BPS
         }
     }
 }
@@ -79,10 +80,10 @@ impl Network {
                 let others = path.iter().filter(|&&other| other != link);
                 let widths = others.map(|&other| self.width_bps(other, spec, &now));
                 let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-                let sent_bps = match spec.source.is_answered() {
-                    true => wanted_bps.min(narrowest_bps),
-                    // Without feedback, packets lost at later links have crossed this one.
-                    false => wanted_bps.min(self.before_bps(&path, link, spec, &now)),
+                let sent_bps = if spec.source.is_answered() {
+                    wanted_bps.min(narrowest_bps)
+                } else {
+                    wanted_bps.min(self.before_bps(&path, link, spec, &now))
                 };
                 let overhead = self.link_spec(link).overhead;
                 let factor = overhead.factor(8.0 * spec.packet_size_bytes);

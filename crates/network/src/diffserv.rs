@@ -64,13 +64,16 @@ impl Edge {
             committed_bps,
             peak_bps,
         } = rates;
-        let check = |what, value: f64, allowed, good: bool| match good {
-            true => Ok(()),
-            false => Err(Error::OutOfRange {
-                what,
-                value,
-                allowed,
-            }),
+        let check = |what, value: f64, allowed, good: bool| {
+            if good {
+                Ok(())
+            } else {
+                Err(Error::OutOfRange {
+                    what,
+                    value,
+                    allowed,
+                })
+            }
         };
         let is_rate = |bps: f64| (0.0..=1e18).contains(&bps);
         let rates = "0 to 1e18 bit/s";

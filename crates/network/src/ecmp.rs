@@ -285,9 +285,12 @@ impl Loads<'_> {
             let (mut choices, mut path) = (Vec::new(), Vec::new());
             while at != self.to {
                 let links = self.next.of(at);
-                let most = |best: usize, i: usize| match left[&links[i]] > left[&links[best]] {
-                    true => i,
-                    false => best,
+                let most = |best: usize, i: usize| {
+                    if left[&links[i]] > left[&links[best]] {
+                        i
+                    } else {
+                        best
+                    }
                 };
                 let which = (0..links.len()).reduce(most)?;
                 choices.push((which, links.len()));

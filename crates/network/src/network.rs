@@ -272,9 +272,10 @@ impl Network {
                 .iter()
                 .map(|&link| self.link_spec(link).carries_bps(bits));
             let slowest_bps = bandwidths.fold(f64::INFINITY, f64::min);
-            match slowest_bps.is_finite() {
-                true => (bits / slowest_bps).min(MOST_JITTER_S),
-                false => MOST_JITTER_S,
+            if slowest_bps.is_finite() {
+                (bits / slowest_bps).min(MOST_JITTER_S)
+            } else {
+                MOST_JITTER_S
             }
         }))
     }

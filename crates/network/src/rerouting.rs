@@ -52,9 +52,10 @@ impl Rerouted {
             down: down_by_events(network, at_s),
             ..Rerouted::default()
         };
-        match before.down.contains(&true) {
-            true => Rerouter::new(network, at_s).around(&[]),
-            false => before,
+        if before.down.contains(&true) {
+            Rerouter::new(network, at_s).around(&[])
+        } else {
+            before
         }
     }
 

@@ -194,9 +194,10 @@ impl Router {
         groups: Vec<&'a [usize]>,
         find: impl Fn(&&'a [usize]) -> Vec<Path> + Send + Sync,
     ) -> Vec<Vec<Path>> {
-        match groups.len() * self.graph.edge_count() < PARALLEL_WORK {
-            true => groups.iter().map(find).collect(),
-            false => groups.par_iter().map(find).collect(),
+        if groups.len() * self.graph.edge_count() < PARALLEL_WORK {
+            groups.iter().map(find).collect()
+        } else {
+            groups.par_iter().map(find).collect()
         }
     }
 

@@ -128,13 +128,14 @@ impl NetworkBuilder {
             ControllableConnection {
                 connection,
                 paths,
-                rates_pps: match announced.rates_pps.is_empty() {
-                    true => None,
-                    false => own_pps.map(|own_pps| {
+                rates_pps: if announced.rates_pps.is_empty() {
+                    None
+                } else {
+                    own_pps.map(|own_pps| {
                         rates_pps.fold((own_pps, own_pps), |(least, most), &pps| {
                             (least.min(pps), most.max(pps))
                         })
-                    }),
+                    })
                 },
             }
         };

@@ -57,9 +57,10 @@ impl Network {
 
     /// Returns the sum of a quantity over all queues of a link.
     pub fn over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
-        match self.inner.shared.is_empty() {
-            true => of(link),
-            false => self.queues_of(link).into_iter().map(of).sum(),
+        if self.inner.shared.is_empty() {
+            of(link)
+        } else {
+            self.queues_of(link).into_iter().map(of).sum()
         }
     }
 

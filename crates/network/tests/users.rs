@@ -24,9 +24,10 @@ fn the_mean_load_is_that_of_constant_users() {
         let Source::Users(traffic) = &spec.source else {
             panic!("{spec:?}");
         };
-        let wire_bytes = match traffic.replies {
-            false => (6.0 * 340.0 + 40.0) / 7.0,
-            true => 2000.0 / 3.0 + 40.0,
+        let wire_bytes = if !traffic.replies {
+            (6.0 * 340.0 + 40.0) / 7.0
+        } else {
+            2000.0 / 3.0 + 40.0
         };
         assert!((spec.packet_size_bytes - wire_bytes).abs() < 1e-9);
         sums_pps[usize::from(traffic.replies)] += traffic.mean_pps;

@@ -174,9 +174,10 @@ fn random_network(seed: u64) -> Network {
     let mut classed = 0;
     let more = rng.random_range(0..4);
     for i in 1..n + more {
-        let (a, b) = match i < n {
-            true => (rng.random_range(0..i), i),
-            false => (0, rng.random_range(2..n)),
+        let (a, b) = if i < n {
+            (rng.random_range(0..i), i)
+        } else {
+            (0, rng.random_range(2..n))
         };
         if !pairs.insert((a, b)) {
             continue;
@@ -283,9 +284,10 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
     let mut class = QueueClass {
         name: name.to_owned(),
         weight: one_of(rng, &[0.5, 1.0, 4.0]),
-        buffer: match rng.random_bool(0.3) {
-            true => Buffer::Bytes(1000.0 * room),
-            false => Buffer::Packets(room),
+        buffer: if rng.random_bool(0.3) {
+            Buffer::Bytes(1000.0 * room)
+        } else {
+            Buffer::Packets(room)
         },
         queue: match rng.random_range(0..4) {
             0 => DropPolicy::Managed(random_discipline(rng)),

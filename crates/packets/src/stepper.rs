@@ -142,9 +142,10 @@ impl Packets {
         while self.engine.now_ns() < end_ns {
             self.engine.apply_events();
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
-            let told_ns = match self.network().tables().aggregates.is_empty() {
-                true => u64::MAX,
-                false => (self.engine.now_ns() / UPDATE_NS + 1) * UPDATE_NS,
+            let told_ns = if self.network().tables().aggregates.is_empty() {
+                u64::MAX
+            } else {
+                (self.engine.now_ns() / UPDATE_NS + 1) * UPDATE_NS
             };
             let until_ns = end_ns.min(event_ns).min(told_ns);
             self.engine.run_until(until_ns);
@@ -328,12 +329,13 @@ impl Packets {
 }
 
 fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
-    match needed > allowed_bytes as f64 {
-        true => Err(RunError::TooLarge {
+    if needed > allowed_bytes as f64 {
+        Err(RunError::TooLarge {
             needed_bytes: needed as u64,
             allowed_bytes,
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 

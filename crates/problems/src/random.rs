@@ -78,9 +78,10 @@ pub fn random_network(r: RandomNetwork) -> Network {
             } else {
                 DropPolicy::DropTail
             },
-            loss: match r.plain {
-                true => LinkLoss::NONE,
-                false => link_loss(&mut losses),
+            loss: if r.plain {
+                LinkLoss::NONE
+            } else {
+                link_loss(&mut losses)
             },
             ..link(
                 nodes[a],

@@ -253,9 +253,10 @@ impl Making {
             self.put("from", format!("\"n{from}\""));
             self.put("to", format!("\"n{to}\""));
             self.put("source", &source);
-            let start_s = match self.sometimes(0.5) {
-                true => self.rng.random_range(0.0..0.6) * self.duration_s,
-                false => 0.0,
+            let start_s = if self.sometimes(0.5) {
+                self.rng.random_range(0.0..0.6) * self.duration_s
+            } else {
+                0.0
             };
             if start_s > 0.0 {
                 let value = time(&mut self.rng, start_s);
@@ -308,10 +309,7 @@ impl Making {
             return;
         }
         let (a, b) = one(&mut self.rng, &self.pairs.clone());
-        let (a, b) = match self.sometimes(0.5) {
-            true => (a, b),
-            false => (b, a),
-        };
+        let (a, b) = if self.sometimes(0.5) { (a, b) } else { (b, a) };
         let mut at_s = 0.0;
         for i in 0..self.rng.random_range(1..5) {
             at_s += self.rng.random_range(0.01..0.25) * self.duration_s;

@@ -67,9 +67,10 @@ pub fn wide_network(seed: u64) -> WideNetwork {
             hard_drop: true,
         };
         let link = LinkSpec {
-            queue: match room > 20.0 && rng.random_bool(0.15) {
-                true => DropPolicy::Red(red),
-                false => DropPolicy::DropTail,
+            queue: if room > 20.0 && rng.random_bool(0.15) {
+                DropPolicy::Red(red)
+            } else {
+                DropPolicy::DropTail
             },
             loss: link_loss(&mut losses),
             ..link(nobody(), nobody(), bandwidth_bps, delay_s, room.round())
@@ -94,9 +95,10 @@ pub fn wide_network(seed: u64) -> WideNetwork {
         links,
         connections,
         duration_s,
-        transport: match rng.random_bool(0.75) {
-            true => Transport::Fifo,
-            false => Transport::WellMixed,
+        transport: if rng.random_bool(0.75) {
+            Transport::Fifo
+        } else {
+            Transport::WellMixed
         },
     }
 }
@@ -115,9 +117,10 @@ fn random_connection(
         _ if rng.random_bool(0.5) => Source::Constant { rate_pps },
         _ => Source::Poisson { rate_pps },
     };
-    let start_s = match rng.random_bool(0.3) {
-        true => 0.0,
-        false => duration_s * rng.random_range(0.0..0.5),
+    let start_s = if rng.random_bool(0.3) {
+        0.0
+    } else {
+        duration_s * rng.random_range(0.0..0.5)
     };
     let acks = match source {
         Source::Profile(_) => Acks::EveryPacket,
@@ -129,15 +132,13 @@ fn random_connection(
             .random_bool(0.2)
             .then(|| start_s + duration_s * rng.random_range(0.1..0.4)),
         size_pkts: rng.random_bool(0.2).then(|| log_uniform(rng, 10.0..1e4)),
-        count: match rng.random_bool(0.3) {
-            true => rng.random_range(2..30),
-            false => 1,
+        count: if rng.random_bool(0.3) {
+            rng.random_range(2..30)
+        } else {
+            1
         },
         max_window_pkts: rng.random_bool(0.4).then(|| log_uniform(rng, 4.0..2000.0)),
-        packet_size_bytes: match rng.random_bool(0.5) {
-            true => 1500.0,
-            false => 1000.0,
-        },
+        packet_size_bytes: if rng.random_bool(0.5) { 1500.0 } else { 1000.0 },
         acks,
         ..connection(&name, nobody(), nobody(), source)
     }

@@ -488,9 +488,10 @@ impl Profile for Grid {
             let s = within(loss * self.inverse_first_loss, 0.0, 1.0);
             let q = exp(2.0 * self.log_ratio(rows, rtt));
             let divisor = s + (1.0 - s) * q;
-            by_loss = match loss >= 0.0 {
-                true => -0.5 * (1.0 - q) * self.inverse_first_loss / divisor,
-                false => 0.0,
+            by_loss = if loss >= 0.0 {
+                -0.5 * (1.0 - q) * self.inverse_first_loss / divisor
+            } else {
+                0.0
             };
             along -= (1.0 - s) * q * (along - lossless) / divisor;
         }

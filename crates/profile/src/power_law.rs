@@ -258,16 +258,15 @@ impl Profile for PowerLaw {
         let (i, t) = self.losses.locate(p);
         let (cell, per_loss) = (&self.cells[i], self.losses.inverse_width(i));
         let c = self.spec.loss_rtt_exponent;
-        let by_loss = match loss >= self.domain.loss_min && loss < self.domain.loss_max {
-            true => {
-                let b = cell.b + t * cell.b_rise;
-                let exponent = cell.a_rise * per_loss + c * rtt_ms;
-                cell.b_rise * per_loss / b - exponent * ln(rtt_ms)
-            }
-            false => self.extension.as_ref().map_or(0.0, |extension| {
+        let by_loss = if loss >= self.domain.loss_min && loss < self.domain.loss_max {
+            let b = cell.b + t * cell.b_rise;
+            let exponent = cell.a_rise * per_loss + c * rtt_ms;
+            cell.b_rise * per_loss / b - exponent * ln(rtt_ms)
+        } else {
+            self.extension.as_ref().map_or(0.0, |extension| {
                 let [by_loss, _, beyond] = extension.slopes(loss);
                 by_loss * beyond
-            }),
+            })
         };
         let exponent = cell.a + t * cell.a_rise + c * rtt_ms * p;
         let within = clamp_derivative(self.domain, rtt_s);

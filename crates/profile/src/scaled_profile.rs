@@ -57,12 +57,13 @@ impl Profile for Scaled {
 
     fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
         let free_pps = self.factor * self.of.throughput(loss, rtt_s);
-        match self.throughput(loss, rtt_s) < free_pps {
-            true => LogDerivatives {
+        if self.throughput(loss, rtt_s) < free_pps {
+            LogDerivatives {
                 by_loss: 0.0,
                 by_rtt: -1.0 / rtt_s,
-            },
-            false => self.of.slopes(loss, rtt_s),
+            }
+        } else {
+            self.of.slopes(loss, rtt_s)
         }
     }
 

@@ -62,19 +62,19 @@ pub fn progress<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound
         return Ok(None);
     };
     if let Ok(wanted) = given.extract::<bool>() {
-        return match wanted {
-            false => Ok(None),
-            true => {
-                let module = given.py().import("netflow_evaluator._progress")?;
-                module.getattr("Line")?.call0().map(Some)
-            }
+        return if !wanted {
+            Ok(None)
+        } else {
+            let module = given.py().import("netflow_evaluator._progress")?;
+            module.getattr("Line")?.call0().map(Some)
         };
     }
-    match given.is_callable() {
-        true => Ok(Some(given.clone())),
-        false => Err(PyTypeError::new_err(
+    if given.is_callable() {
+        Ok(Some(given.clone()))
+    } else {
+        Err(PyTypeError::new_err(
             "`progress` is True, or is called with the part that is done",
-        )),
+        ))
     }
 }
 

@@ -19,27 +19,30 @@ pub fn seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
 /// Returns a time above zero.
 pub fn positive_seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let time_s = seconds(what, given)?;
-    match time_s > 0.0 {
-        true => Ok(time_s),
-        false => Err(value(format!("`{what}` must be above 0 s, not {time_s}"))),
+    if time_s > 0.0 {
+        Ok(time_s)
+    } else {
+        Err(value(format!("`{what}` must be above 0 s, not {time_s}")))
     }
 }
 
 /// Returns a time of zero or more.
 pub fn seconds_from_0(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let time_s = seconds(what, given)?;
-    match time_s >= 0.0 {
-        true => Ok(time_s),
-        false => Err(value(format!("`{what}` must be 0 s or more, not {time_s}"))),
+    if time_s >= 0.0 {
+        Ok(time_s)
+    } else {
+        Err(value(format!("`{what}` must be 0 s or more, not {time_s}")))
     }
 }
 
 /// Returns a bandwidth in bit/s above zero: `1e6`, or `"1 Mbit/s"`.
 pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let bps = quantity::<BitsPerSecond>(what, given, BitsPerSecond::get)?;
-    match bps > 0.0 {
-        true => Ok(bps),
-        false => Err(value(format!("`{what}` must be above 0, not {bps}"))),
+    if bps > 0.0 {
+        Ok(bps)
+    } else {
+        Err(value(format!("`{what}` must be above 0, not {bps}")))
     }
 }
 
@@ -48,9 +51,10 @@ pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
 pub fn rate_pps(what: &str, given: &Bound<'_, PyAny>, packet_bytes: f64) -> PyResult<f64> {
     let pps = |rate: Rate| rate.packets_per_second(Bytes(packet_bytes)).get();
     let pps = quantity::<Rate>(what, given, pps)?;
-    match pps >= 0.0 {
-        true => Ok(pps),
-        false => Err(value(format!("`{what}` must not be below 0, but is {pps}"))),
+    if pps >= 0.0 {
+        Ok(pps)
+    } else {
+        Err(value(format!("`{what}` must not be below 0, but is {pps}")))
     }
 }
 
@@ -67,9 +71,10 @@ fn quantity<T: FromStr<Err = UnitError>>(
         })?,
         Err(_) => number(what, given, "a number or a text with a unit")?,
     };
-    match number.is_finite() {
-        true => Ok(number),
-        false => Err(value(format!("`{what}` must be finite, not {number}"))),
+    if number.is_finite() {
+        Ok(number)
+    } else {
+        Err(value(format!("`{what}` must be finite, not {number}")))
     }
 }
 
@@ -91,9 +96,10 @@ pub fn number(what: &str, given: &Bound<'_, PyAny>, wanted: &str) -> PyResult<f6
 /// Replaces an error of a wrong type by `wrong`. Other errors are kept, for example a number beyond
 /// the range of floats or an exception of the caller's own object.
 fn replace_type_error(py: Python<'_>, error: PyErr, wrong: impl Fn() -> PyErr) -> PyErr {
-    match error.is_instance_of::<PyTypeError>(py) {
-        true => wrong(),
-        false => error,
+    if error.is_instance_of::<PyTypeError>(py) {
+        wrong()
+    } else {
+        error
     }
 }
 
@@ -138,9 +144,10 @@ pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// Checks the number of seeds.
 pub fn seeds(seeds: u32) -> PyResult<u32> {
-    match (1..=1_000_000).contains(&seeds) {
-        true => Ok(seeds),
-        false => Err(value(format!("`seeds` must be 1 to 1000000, not {seeds}"))),
+    if (1..=1_000_000).contains(&seeds) {
+        Ok(seeds)
+    } else {
+        Err(value(format!("`seeds` must be 1 to 1000000, not {seeds}")))
     }
 }
 

@@ -127,8 +127,9 @@ fn size_of(given: &Bound<'_, PyAny>, mss_bytes: u32) -> PyResult<u64> {
         .parse()
         .map_err(|error| errors::value(format!("`size`: {error}")))?;
     let bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil();
-    match (1.0..=1e18).contains(&bytes) {
-        true => Ok(bytes as u64),
-        false => Err(errors::value(format!("`size` must be above 0, not {text}"))),
+    if (1.0..=1e18).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(errors::value(format!("`size` must be above 0, not {text}")))
     }
 }

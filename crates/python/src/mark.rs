@@ -126,8 +126,9 @@ fn bytes(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
             .get(),
         Err(_) => given.extract()?,
     };
-    match bytes >= 0.0 && bytes.is_finite() {
-        true => Ok(bytes),
-        false => Err(errors::value(format!("`{what}` must be 0 B or more"))),
+    if bytes >= 0.0 && bytes.is_finite() {
+        Ok(bytes)
+    } else {
+        Err(errors::value(format!("`{what}` must be 0 B or more")))
     }
 }

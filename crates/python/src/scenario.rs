@@ -41,9 +41,10 @@ pub fn load(
     set: Option<&Bound<'_, PyDict>>,
     allow_outside: bool,
 ) -> PyResult<Scenario> {
-    let reach = match allow_outside {
-        true => FileAccess::Unrestricted,
-        false => FileAccess::BelowDirectory,
+    let reach = if allow_outside {
+        FileAccess::Unrestricted
+    } else {
+        FileAccess::BelowDirectory
     };
     let settings = settings_of(set)?;
     let spec = Spec {
@@ -63,9 +64,10 @@ fn settings_of(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
 }
 
 fn one_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    match key.contains('=') {
-        true => Err(errors::value(format!("`{key}` is no key: it has a `=`"))),
-        false => Ok(format!("{key}={}", setting(key, value)?)),
+    if key.contains('=') {
+        Err(errors::value(format!("`{key}` is no key: it has a `=`")))
+    } else {
+        Ok(format!("{key}={}", setting(key, value)?))
     }
 }
 
@@ -111,7 +113,7 @@ impl Scenario {
         });
         match changed {
             None => Ok(Arc::new(steady)),
-            Some(refusal) => Err(refusal.into_py_err(py)),
+            Some(refusal) => Err(refusal.to_py_err(py)),
         }
     }
 
@@ -125,7 +127,7 @@ impl Scenario {
         let prepared = py.detach(|| state.with(&model));
         prepared
             .map(Arc::new)
-            .map_err(|refusal| refusal.into_py_err(py))
+            .map_err(|refusal| refusal.to_py_err(py))
     }
 
     /// Returns the calibrated scenario, if it has a calibration.
@@ -194,7 +196,7 @@ impl Scenario {
             *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
             Ok(())
         })
-        .map_err(|refusal: ReloadError| refusal.into_py_err(py))
+        .map_err(|refusal: ReloadError| refusal.to_py_err(py))
     }
 
     fn copy(&self) -> Scenario {
@@ -471,9 +473,10 @@ impl Scenario {
                 directory: StablePath::new(path.clone()),
             },
         };
-        let reach = match outside {
-            true => FileAccess::Unrestricted,
-            false => FileAccess::BelowDirectory,
+        let reach = if outside {
+            FileAccess::Unrestricted
+        } else {
+            FileAccess::BelowDirectory
         };
         let spec = Spec {
             source,
@@ -481,12 +484,13 @@ impl Scenario {
             settings,
         };
         let scenario = Scenario::of(py, spec)?;
-        match scenario.prepared().digest == digest {
-            true => Ok(scenario),
-            false => Err(errors::value(format!(
+        if scenario.prepared().digest == digest {
+            Ok(scenario)
+        } else {
+            Err(errors::value(format!(
                 "{}, or a file that it names, is not what it was when the scenario was pickled",
                 path.display()
-            ))),
+            )))
         }
     }
 }

@@ -27,9 +27,10 @@ impl StablePath {
     /// Returns the path as given, if it is still valid in the working directory; otherwise the
     /// absolute path.
     pub fn path(&self) -> &Path {
-        match absolute(&self.given) == self.absolute {
-            true => &self.given,
-            false => &self.absolute,
+        if absolute(&self.given) == self.absolute {
+            &self.given
+        } else {
+            &self.absolute
         }
     }
 }
@@ -136,7 +137,7 @@ pub enum ReloadError {
 }
 
 impl ReloadError {
-    pub fn into_py_err(&self, py: Python<'_>) -> PyErr {
+    pub fn to_py_err(&self, py: Python<'_>) -> PyErr {
         match self {
             ReloadError::Wrong(problems) | ReloadError::Unreadable(problems) => {
                 errors::scenario(py, problems)

@@ -75,7 +75,7 @@ impl Sweep {
             ..state.spec.clone()
         };
         py.detach(|| state.is_unchanged())
-            .map_err(|refusal| refusal.into_py_err(py))?;
+            .map_err(|refusal| refusal.to_py_err(py))?;
         let worked = work(py, threads, None, |wish| {
             let load = |settings: &[String]| spec.load(settings);
             match tried {

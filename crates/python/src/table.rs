@@ -245,11 +245,13 @@ impl Table {
 
 /// Imports an optional package.
 fn import_optional<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
-    py.import(name)
-        .map_err(|error| match error.is_instance_of::<PyImportError>(py) {
-            true => PyImportError::new_err(format!(
+    py.import(name).map_err(|error| {
+        if error.is_instance_of::<PyImportError>(py) {
+            PyImportError::new_err(format!(
                 "{name} is not installed: pip install 'netflow-evaluator[{name}]'"
-            )),
-            false => error,
-        })
+            ))
+        } else {
+            error
+        }
+    })
 }

@@ -99,9 +99,10 @@ impl DepartureRing {
         );
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.at(middle) > now_ns {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.at(middle) > now_ns {
+                high = middle
+            } else {
+                low = middle + 1
             }
         }
         low

@@ -23,13 +23,14 @@ fn ensure(
     value: f64,
     allowed: &'static str,
 ) -> Result<(), LossError> {
-    match good {
-        true => Ok(()),
-        false => Err(LossError {
+    if good {
+        Ok(())
+    } else {
+        Err(LossError {
             name,
             value,
             allowed,
-        }),
+        })
     }
 }
 
@@ -95,9 +96,10 @@ impl std::fmt::Display for LinkLoss {
             .bit_errors
             .map(|it| format!("bit errors {:e}", it.rate));
         let causes: Vec<String> = [random, gilbert, errors].into_iter().flatten().collect();
-        match causes.is_empty() {
-            true => f.write_str("nothing"),
-            false => f.write_str(&causes.join(", ")),
+        if causes.is_empty() {
+            f.write_str("nothing")
+        } else {
+            f.write_str(&causes.join(", "))
         }
     }
 }

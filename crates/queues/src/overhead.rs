@@ -78,17 +78,19 @@ impl Overhead {
 
     /// Bits on the wire of a packet with this number of IP bits.
     pub fn wire_bits(&self, ip_bits: f64) -> f64 {
-        match self.is_none() {
-            true => ip_bits,
-            false => 8.0 * self.wire_bytes(ip_bits / 8.0),
+        if self.is_none() {
+            ip_bits
+        } else {
+            8.0 * self.wire_bytes(ip_bits / 8.0)
         }
     }
 
     /// Wire bits over IP bits of packets with this number of IP bits; 1 without overhead.
     pub fn factor(&self, ip_bits: f64) -> f64 {
-        match self.is_none() {
-            true => 1.0,
-            false => self.wire_bits(ip_bits) / ip_bits,
+        if self.is_none() {
+            1.0
+        } else {
+            self.wire_bits(ip_bits) / ip_bits
         }
     }
 }

@@ -14,17 +14,18 @@ pub struct DownsamplingGrid {
 impl DownsamplingGrid {
     /// Returns a grid from `samples` samples to at most `points` points (at least two).
     pub fn new(samples: usize, points: usize) -> DownsamplingGrid {
-        match samples <= points.max(2) {
-            true => DownsamplingGrid {
+        if samples <= points.max(2) {
+            DownsamplingGrid {
                 samples,
                 buckets: samples,
                 per_bucket: 1,
-            },
-            false => DownsamplingGrid {
+            }
+        } else {
+            DownsamplingGrid {
                 samples,
                 buckets: (points / 2).max(1),
                 per_bucket: 2,
-            },
+            }
         }
     }
 

@@ -77,9 +77,10 @@ fn reference(
             curves: (0..quantities.len())
                 .map(|quantity| {
                     let spread = columns.series(place, 2 * quantity + 1);
-                    let most = match quantities[quantity] == LINK[1] {
-                        true => link_series_max(UTILIZATION, None),
-                        false => f64::INFINITY,
+                    let most = if quantities[quantity] == LINK[1] {
+                        link_series_max(UTILIZATION, None)
+                    } else {
+                        f64::INFINITY
                     };
                     grid.curve(columns.series(place, 2 * quantity), spread, most)
                 })

@@ -40,9 +40,10 @@ fn number<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
         return serializer.serialize_none();
     }
     // Integers need no `.0`.
-    match value.fract() == 0.0 && value.abs() < 1e15 {
-        true => serializer.serialize_i64(value as i64),
-        false => serializer.serialize_f64(value),
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        serializer.serialize_i64(value as i64)
+    } else {
+        serializer.serialize_f64(value)
     }
 }
 

@@ -95,9 +95,10 @@ impl SeriesTable {
 
     /// Returns the series of a quantity for the name at this place; empty if it does not exist.
     pub fn series(&self, place: usize, quantity: usize) -> &[f64] {
-        match quantity < self.quantities {
-            true => self.values.get(place * self.quantities + quantity),
-            false => None,
+        if quantity < self.quantities {
+            self.values.get(place * self.quantities + quantity)
+        } else {
+            None
         }
         .map_or(&[], Vec::as_slice)
     }
@@ -132,9 +133,10 @@ pub fn times_of_both(a: &SeriesTable, b: &SeriesTable) -> Vec<f64> {
 
 /// Returns the sum; NaN of an empty slice.
 pub fn sum(values: &mut [f64]) -> f64 {
-    match values.is_empty() {
-        true => f64::NAN,
-        false => values.iter().sum(),
+    if values.is_empty() {
+        f64::NAN
+    } else {
+        values.iter().sum()
     }
 }
 

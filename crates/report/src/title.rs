@@ -43,15 +43,16 @@ fn sentence(text: &str, stem: &str) -> Option<String> {
     let mut letters = sentence.chars();
     let first = letters.next()?;
     let title: Vec<char> = first.to_uppercase().chain(letters).collect();
-    match title.len() > LONGEST {
-        true => Some(
+    if title.len() > LONGEST {
+        Some(
             title
                 .into_iter()
                 .take(LONGEST - 1)
                 .chain(['\u{2026}'])
                 .collect(),
-        ),
-        false => Some(title.into_iter().collect()),
+        )
+    } else {
+        Some(title.into_iter().collect())
     }
 }
 

@@ -35,14 +35,16 @@ pub fn unmet_demand(
         None => {
             let wanted = connection.offered_pkts + connection.blocked_pkts;
             let failed = connection.lost_pkts + connection.blocked_pkts;
-            let arrived = match wanted > 0.0 {
-                true => 1.0 - failed / wanted,
-                false => 1.0,
+            let arrived = if wanted > 0.0 {
+                1.0 - failed / wanted
+            } else {
+                1.0
             };
             // A source that counts packets without a route includes that time already.
-            let without_s: f64 = match connection.blocked_pkts > 0.0 {
-                true => 0.0,
-                false => connection.no_route_s.iter().map(|it| it.1 - it.0).sum(),
+            let without_s: f64 = if connection.blocked_pkts > 0.0 {
+                0.0
+            } else {
+                connection.no_route_s.iter().map(|it| it.1 - it.0).sum()
             };
             1.0 - arrived * (1.0 - without_s / active_s)
         }

@@ -22,9 +22,10 @@ const HOPS: usize = 4;
 fn main() {
     // `cargo bench` passes --bench. Without it, this is the smoke test of `cargo test --benches`.
     let has = |name: &str| std::env::args().any(|arg| arg == name);
-    let (intervals, times) = match has("--quick") || !has("--bench") {
-        true => (20, 1),
-        false => (2000, 7),
+    let (intervals, times) = if has("--quick") || !has("--bench") {
+        (20, 1)
+    } else {
+        (2000, 7)
     };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let memory = tempfile::tempdir_in("/dev/shm").ok();

@@ -21,21 +21,22 @@ pub struct AccuracyBounds {
 impl AccuracyBounds {
     /// Returns the errors of the fluid model, either calibrated by 10 s of packets or uncalibrated.
     pub const fn of_fluid_model(calibrated: bool) -> AccuracyBounds {
-        match calibrated {
-            false => AccuracyBounds {
+        if !calibrated {
+            AccuracyBounds {
                 queues: 0.186,
                 link_loss: 1.26,
                 goodput: 0.093,
                 goodput_p90: 0.262,
                 utilization: 0.098,
-            },
-            true => AccuracyBounds {
+            }
+        } else {
+            AccuracyBounds {
                 queues: 0.119,
                 link_loss: 1.20,
                 goodput: 0.071,
                 goodput_p90: 0.210,
                 utilization: 0.063,
-            },
+            }
         }
     }
 }

@@ -37,9 +37,10 @@ impl Lines {
         if !first {
             to.write_all(b",")?;
         }
-        match self.depth == in_lines_at {
-            true => write!(to, "\n{:1$}", "", 2 * in_lines_at),
-            false => Ok(()),
+        if self.depth == in_lines_at {
+            write!(to, "\n{:1$}", "", 2 * in_lines_at)
+        } else {
+            Ok(())
         }
     }
 }

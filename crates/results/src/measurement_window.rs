@@ -163,12 +163,11 @@ impl<'a> SummaryRecorder<'a> {
             return Ok(());
         }
         self.end_period(simulation)?;
-        match self.passed == self.bounds_s.len() {
-            true => self.end(simulation),
-            false => {
-                self.part = PeriodStats::begin(simulation);
-                Ok(())
-            }
+        if self.passed == self.bounds_s.len() {
+            self.end(simulation)
+        } else {
+            self.part = PeriodStats::begin(simulation);
+            Ok(())
         }
     }
 

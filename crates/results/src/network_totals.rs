@@ -46,9 +46,12 @@ impl NetworkQuantity {
         };
         let links = |name| column(links, LINKS.values, name);
         let connections = |name| column(connections, CONNECTIONS.values, name);
-        let sum = |values: Vec<f64>| match values.is_empty() {
-            true => f64::NAN,
-            false => values.iter().sum(),
+        let sum = |values: Vec<f64>| {
+            if values.is_empty() {
+                f64::NAN
+            } else {
+                values.iter().sum()
+            }
         };
         match self {
             NetworkQuantity::Queue => sum(links("queue_pkts")),

@@ -147,9 +147,10 @@ impl Results {
     /// If it cannot be read or is invalid.
     pub fn topology(&self) -> Result<Option<Topology>, Error> {
         let path = self.directory.join(Topology::FILE);
-        match path.exists() {
-            true => read_json(&path).map(Some),
-            false => Ok(None),
+        if path.exists() {
+            read_json(&path).map(Some)
+        } else {
+            Ok(None)
         }
     }
 

@@ -60,9 +60,10 @@ impl Writer {
             _claim: claim,
             links: export(directory, LINKS, format, &[links])?,
             connections: export(directory, CONNECTIONS, format, &[connections])?,
-            classes: match classes {
-                true => Some(export(directory, CLASSES, format, &[links, connections])?),
-                false => None,
+            classes: if classes {
+                Some(export(directory, CLASSES, format, &[links, connections])?)
+            } else {
+                None
             },
             waits: match network.workloads().len() {
                 0 => None,

@@ -73,9 +73,10 @@ fn compare(table: Table, names: &[&Names], rows: &[Row]) -> usize {
                 let column = batch
                     .column(1 + keys.len() + column)
                     .as_primitive::<Float32Type>();
-                match value.is_nan() {
-                    true => assert!(column.is_null(row)),
-                    false => assert_eq!(column.value(row).to_bits(), (value as f32).to_bits()),
+                if value.is_nan() {
+                    assert!(column.is_null(row))
+                } else {
+                    assert_eq!(column.value(row).to_bits(), (value as f32).to_bits())
                 }
             }
         }
@@ -108,10 +109,7 @@ proptest! {
         for (i, &(step, count)) in intervals.iter().enumerate() {
             for _ in 0..count * 4 {
                 let keys = vec![next() as usize % links, next() as usize % connections];
-                let number = |it: u64| match gaps > 0 && it % 4 < u64::from(gaps) {
-                    true => f64::NAN,
-                    false => f64::from_bits(it >> 2 | 0x3000_0000_0000_0000),
-                };
+                let number = |it: u64| if gaps > 0 && it % 4 < u64::from(gaps) { f64::NAN } else { f64::from_bits(it >> 2 | 0x3000_0000_0000_0000) };
                 let values = CLASSES.values.iter().map(|_| number(next())).collect();
                 rows.push((100 * i + step, keys, values));
             }

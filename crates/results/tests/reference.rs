@@ -187,10 +187,7 @@ impl Code {
                 Some((_, rest)) => rest.split('"').next().unwrap_or_default().to_owned(),
                 None => name,
             };
-            let absent = match optional {
-                true => ", *may be absent*",
-                false => "",
-            };
+            let absent = if optional { ", *may be absent*" } else { "" };
             let mut value = value(&field.ty);
             let of = named(&field.ty);
             if told.first() == Some(&of) {

@@ -99,17 +99,19 @@ impl CompiledScenario {
                 )
             })
         });
-        let failures = match self.links_fail_by(at_s) {
-            true => self.failure_warnings(is_solved),
-            false => Vec::new(),
+        let failures = if self.links_fail_by(at_s) {
+            self.failure_warnings(is_solved)
+        } else {
+            Vec::new()
         };
         let demands = demands.into_iter().map(str::to_owned);
         let bursts = bursts.into_iter().flatten();
-        let untold = match is_fluid {
-            true => model_limits::warnings(&self.network),
-            false => validated_range::warning(&self.network)
+        let untold = if is_fluid {
+            model_limits::warnings(&self.network)
+        } else {
+            validated_range::warning(&self.network)
                 .into_iter()
-                .collect(),
+                .collect()
         };
         let others = demands.chain(bursts).chain(untold);
         others.chain(failures).collect()
@@ -132,11 +134,10 @@ impl CompiledScenario {
                 && !(is_solved && spec.ecmp_share.is_some())
         };
         let parts = network.connections().any(moves_whole).then(|| {
-            let what = match is_solved {
-                true => {
-                    "flows that share a path (`count`, `flows`, calls) and lose it by a failure"
-                }
-                false => "parts of demands, and flows that share a path, that lose it by a failure",
+            let what = if is_solved {
+                "flows that share a path (`count`, `flows`, calls) and lose it by a failure"
+            } else {
+                "parts of demands, and flows that share a path, that lose it by a failure"
             };
             format!("{what} all take one that is left{UNSPLIT_REROUTE_WARNING}")
         });

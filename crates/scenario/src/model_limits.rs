@@ -45,9 +45,10 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
     for it in tcp {
         bursts.extend(it.data.iter().filter(|link| in_bursts.contains(link)));
         short.extend(short_buffers(network, &it));
-        match DELAY_BASED.contains(&it.profile) {
-            true => gives_way = true,
-            false => takes = true,
+        if DELAY_BASED.contains(&it.profile) {
+            gives_way = true
+        } else {
+            takes = true
         }
         waits |= it.spec.acks == Acks::EverySecond && it.spec.application != Application::Bulk;
     }

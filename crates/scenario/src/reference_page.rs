@@ -24,9 +24,10 @@ the keys of one of them: each kind stands under what it begins with.
 pub fn reference() -> String {
     let mut page = HEAD.to_owned();
     for key in Scenario::KEYS {
-        let title = match key.many {
-            true => format!("[[{}]]", key.name),
-            false => format!("[{}]", key.name),
+        let title = if key.many {
+            format!("[[{}]]", key.name)
+        } else {
+            format!("[{}]", key.name)
         };
         let _ = write!(page, "\n## `{title}`\n\n{}\n", key.doc);
         keys(key.tables, "###", &mut page);
@@ -84,9 +85,10 @@ fn table_of(
 ) {
     page.push_str("\n| key | value | |\n|---|---|---|\n");
     for key in table {
-        let name = match key.required {
-            true => format!("**`{}`**", key.name),
-            false => format!("`{}`", key.name),
+        let name = if key.required {
+            format!("**`{}`**", key.name)
+        } else {
+            format!("`{}`", key.name)
         };
         let doc = key.doc.replace('|', "\\|").replace("\n\n", " ");
         let _ = writeln!(page, "| {name} | {} | {doc} |", value(key));
@@ -111,9 +113,10 @@ fn same(a: &Key, b: &Key) -> bool {
 
 /// Returns the type of a key, its allowed values, and an example.
 fn value(key: &Key) -> String {
-    let mut text = match key.many {
-        true => format!("tables `[[{}]]`", key.name),
-        false => key.kind.to_owned(),
+    let mut text = if key.many {
+        format!("tables `[[{}]]`", key.name)
+    } else {
+        key.kind.to_owned()
     };
     if !key.allowed.is_empty() {
         let _ = write!(text, ", {}", key.allowed);

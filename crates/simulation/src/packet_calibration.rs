@@ -98,13 +98,12 @@ pub fn calibrated(
             windows: windows(during),
         };
         // If the set of active sources changed, the difference is not an error of the model.
-        match are_windows_similar(windows(before), watched.windows) {
-            true => {
-                let (crossing, filling) = &during[SAMPLES / 2][l];
-                let mean_bits = link.utilization * crossing.bandwidth_bps / link.departure_pps;
-                filling.calibrated(&watched, network.room(id).pkts(mean_bits))
-            }
-            false => Calibration::default(),
+        if are_windows_similar(windows(before), watched.windows) {
+            let (crossing, filling) = &during[SAMPLES / 2][l];
+            let mean_bits = link.utilization * crossing.bandwidth_bps / link.departure_pps;
+            filling.calibrated(&watched, network.room(id).pkts(mean_bits))
+        } else {
+            Calibration::default()
         }
     });
     let mut sources = scaled_sources(network, &seen, from_s, to_s).into_iter();

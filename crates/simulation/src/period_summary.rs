@@ -111,9 +111,10 @@ impl Run for Simulation {
         // A queue that loses packets, or in the fluid model one with a backlog, was busy at that
         // time.
         let waiting = filled.is_some() && longest_pkts >= BUSY_QUEUE_PKTS;
-        let busy = match sums.lost_pkts >= BUSY_LOST_PKTS || waiting {
-            true => 1.0,
-            false => sums.busy_s * per_s,
+        let busy = if sums.lost_pkts >= BUSY_LOST_PKTS || waiting {
+            1.0
+        } else {
+            sums.busy_s * per_s
         };
         let spec = self.network().link_spec(id);
         LinkTotals {

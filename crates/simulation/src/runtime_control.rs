@@ -287,9 +287,10 @@ impl Simulation {
         let paths = network.paths(id);
         let Some(path) = paths.iter().position(|path| path == nodes) else {
             let all: Vec<String> = paths.iter().map(|path| along(path)).collect();
-            let allowed = match all.is_empty() {
-                true => "no path of it was announced".to_owned(),
-                false => format!("it may take {}", all.join(" or ")),
+            let allowed = if all.is_empty() {
+                "no path of it was announced".to_owned()
+            } else {
+                format!("it may take {}", all.join(" or "))
             };
             let reason = format!("`{name}` may not take {}: {allowed}", along(nodes));
             return bad("path", reason);

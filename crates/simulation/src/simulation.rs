@@ -314,9 +314,10 @@ impl Simulation {
                 .map_err(RunError::Record)?;
         }
         self.apply_events();
-        match stop() && !self.is_done() {
-            true => Ok(Outcome::Stopped),
-            false => Ok(Outcome::Finished),
+        if stop() && !self.is_done() {
+            Ok(Outcome::Stopped)
+        } else {
+            Ok(Outcome::Finished)
         }
     }
 

@@ -129,9 +129,10 @@ impl Gmres {
             (column[i], column[i + 1]) = (c * a + s * b, c * b - s * a);
         }
         let hypotenuse = libm::hypot(column[j], length);
-        let (c, s) = match hypotenuse > 0.0 {
-            true => (column[j] / hypotenuse, length / hypotenuse),
-            false => (1.0, 0.0),
+        let (c, s) = if hypotenuse > 0.0 {
+            (column[j] / hypotenuse, length / hypotenuse)
+        } else {
+            (1.0, 0.0)
         };
         column[j] = hypotenuse;
         self.rotations.push((c, s));
@@ -170,9 +171,12 @@ mod tests {
     #[test]
     fn it_finds_what_the_right_side_was_made_of() {
         let n = 150;
-        let entry = |i: usize, j: usize| match i == j {
-            true => 1.0 + (i % 7) as f64 * 40.0,
-            false => ((i * 31 + j * 17) % 11) as f64 * 0.02 - 0.1,
+        let entry = |i: usize, j: usize| {
+            if i == j {
+                1.0 + (i % 7) as f64 * 40.0
+            } else {
+                ((i * 31 + j * 17) % 11) as f64 * 0.02 - 0.1
+            }
         };
         let apply = |x: &[f64], out: &mut [f64]| {
             for (i, out) in out.iter_mut().enumerate() {

@@ -134,9 +134,10 @@ impl Solver {
         while high / low > 1.0 + EXACT {
             let middle = (low * high).sqrt();
             (at, near) = self.looked_at(bounds, scale, middle, &at, options)?;
-            match near.part > 1.0 {
-                true => (high, binding) = (middle, near.binding),
-                false => low = middle,
+            if near.part > 1.0 {
+                (high, binding) = (middle, near.binding);
+            } else {
+                low = middle;
             }
         }
         let (at, near) = self.looked_at(bounds, scale, low, &at, options)?;

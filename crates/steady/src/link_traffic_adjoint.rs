@@ -114,18 +114,15 @@ impl Problem {
             let over = |links: &[u32], of: fn(&LinkTraffic) -> f64| -> f64 {
                 links.iter().map(|&l| of(&adjoints[l as usize])).sum()
             };
-            *ln_demand += match sender.reacts() {
-                true => {
-                    let acks = sender.acks * over(back, |by| by.acks);
-                    sender.count * (over(data, |by| by.windows) + acks)
-                }
-                false => {
-                    let by = |&l: &u32| {
-                        let l = l as usize;
-                        crossings[l].factor(sender.data_bits) * adjoints[l].unresponsive_bps
-                    };
-                    sender.wanted_bps() * data.iter().map(by).sum::<f64>()
-                }
+            *ln_demand += if sender.reacts() {
+                let acks = sender.acks * over(back, |by| by.acks);
+                sender.count * (over(data, |by| by.windows) + acks)
+            } else {
+                let by = |&l: &u32| {
+                    let l = l as usize;
+                    crossings[l].factor(sender.data_bits) * adjoints[l].unresponsive_bps
+                };
+                sender.wanted_bps() * data.iter().map(by).sum::<f64>()
             };
         }
         worth

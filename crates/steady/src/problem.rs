@@ -112,9 +112,10 @@ impl Flow {
     /// Returns the hops of the return path on which acknowledgements are traffic and wait; empty
     /// with `acks = false`.
     pub fn ack_hops(&self) -> Range<usize> {
-        match self.answers {
-            true => self.back_hops(),
-            false => self.back.1 as usize..self.back.1 as usize,
+        if self.answers {
+            self.back_hops()
+        } else {
+            self.back.1 as usize..self.back.1 as usize
         }
     }
 
@@ -433,10 +434,7 @@ impl Problem {
 
     /// Returns the bits on the wire of a packet of a hop if it is sent there, else 0.
     pub fn sent_bits(&self, hop: usize, is_sent: bool) -> f64 {
-        match is_sent {
-            true => self.hop_bits[hop],
-            false => 0.0,
-        }
+        if is_sent { self.hop_bits[hop] } else { 0.0 }
     }
 }
 

@@ -152,9 +152,10 @@ impl NetworkState {
             let buffer_pkts = queue.buffer_pkts;
             let rest = queue.at_rest(z[2 * l], &self.fillings[l]);
             let packet_s = mean_bits / link.bandwidth_bps;
-            let wait_packet_s = match self.fillings[l].is_paced() {
-                true => 0.0,
-                false => packet_s,
+            let wait_packet_s = if self.fillings[l].is_paced() {
+                0.0
+            } else {
+                packet_s
             };
             self.links[l] = LinkState {
                 rest,
@@ -329,9 +330,10 @@ fn one_loss_per_window(
         if middle <= low || middle >= high {
             break;
         }
-        match grows(middle) {
-            true => low = middle,
-            false => high = middle,
+        if grows(middle) {
+            low = middle
+        } else {
+            high = middle
         }
     }
     0.5 * (low + high)

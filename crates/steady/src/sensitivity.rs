@@ -426,15 +426,16 @@ impl Solver {
     fn found_by(&self, l: usize, as_all: bool) -> Wait {
         let rest = &self.point.links[l].rest;
         let meets = !as_all && self.point.fillings[l].has_bursts();
-        match meets && rest.queue_pkts < rest.found_pkts {
-            true => Wait {
+        if meets && rest.queue_pkts < rest.found_pkts {
+            Wait {
                 found_pkts: rest.queue_pkts,
                 by_queue: 1.0,
-            },
-            false => Wait {
+            }
+        } else {
+            Wait {
                 found_pkts: rest.found_pkts,
                 by_queue: 0.0,
-            },
+            }
         }
     }
 

@@ -274,9 +274,10 @@ impl Solver {
         let mut z = before.z.clone();
         self.start_unused(&mut z);
         let reached = self.find(&mut z, options);
-        match reached.residual <= options.tolerance {
-            true => Ok(self.read(z, reached)),
-            false => self.solve(options),
+        if reached.residual <= options.tolerance {
+            Ok(self.read(z, reached))
+        } else {
+            self.solve(options)
         }
     }
 
@@ -368,12 +369,13 @@ pub(crate) fn check(
     good: bool,
     allowed: &'static str,
 ) -> Result<(), SteadyError> {
-    match good && value.is_finite() {
-        true => Ok(()),
-        false => Err(SteadyError::BadOption {
+    if good && value.is_finite() {
+        Ok(())
+    } else {
+        Err(SteadyError::BadOption {
             option,
             value,
             allowed,
-        }),
+        })
     }
 }

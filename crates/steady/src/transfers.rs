@@ -73,9 +73,10 @@ struct SharedLink {
 impl SharedLink {
     /// Returns the demand-weighted mean of packets per transfer met by one of `own_pkts`.
     fn met_pkts(&self, own_pkts: f64) -> f64 {
-        match self.bps > 0.0 {
-            true => self.pkts_bps / self.bps,
-            false => own_pkts,
+        if self.bps > 0.0 {
+            self.pkts_bps / self.bps
+        } else {
+            own_pkts
         }
     }
 }

@@ -349,9 +349,10 @@ fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> 
         .collect();
     Err(Error::OtherSweep {
         path: directory.to_owned(),
-        differs: match differs.is_empty() {
-            true => "the digests".to_owned(),
-            false => differs.join(", "),
+        differs: if differs.is_empty() {
+            "the digests".to_owned()
+        } else {
+            differs.join(", ")
         },
     })
 }

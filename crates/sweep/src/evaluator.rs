@@ -228,8 +228,9 @@ pub(crate) fn check_run(scenario: &CompiledScenario, every_s: f64) -> Result<(),
         Ok(())
     };
     check().map_err(|error| error.to_string())?;
-    match scenario.warmup_s < scenario.options.duration_s {
-        true => Ok(()),
-        false => Err("the scenario's `warmup` leaves nothing of the run".to_owned()),
+    if scenario.warmup_s < scenario.options.duration_s {
+        Ok(())
+    } else {
+        Err("the scenario's `warmup` leaves nothing of the run".to_owned())
     }
 }

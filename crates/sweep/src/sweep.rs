@@ -114,9 +114,10 @@ impl Default for Request {
 
 /// Returns Parquet if the build supports it, otherwise CSV.
 pub fn default_format() -> Format {
-    match Format::Parquet.is_available() {
-        true => Format::Parquet,
-        false => Format::Csv,
+    if Format::Parquet.is_available() {
+        Format::Parquet
+    } else {
+        Format::Csv
     }
 }
 
@@ -242,9 +243,10 @@ impl Sweep {
             return match Solver::new(&network, at_s) {
                 Ok(_) => Ok(()),
                 Err(error) => {
-                    let runs = match error.needs_profile() {
-                        true => "`--model packets`",
-                        false => "`--model fluid` or `packets`",
+                    let runs = if error.needs_profile() {
+                        "`--model packets`"
+                    } else {
+                        "`--model fluid` or `packets`"
                     };
                     Err(Error::Refused(format!("{error}; {runs} runs it")))
                 }
@@ -474,9 +476,10 @@ fn check_keys(request: &Request) -> Result<(), Error> {
             return Err(same(key, "what `--model` says"));
         }
     }
-    match set.contains(&MODEL) && request.model != Model::Solve {
-        true => Err(same(MODEL, "what `--model` says")),
-        false => Ok(()),
+    if set.contains(&MODEL) && request.model != Model::Solve {
+        Err(same(MODEL, "what `--model` says"))
+    } else {
+        Ok(())
     }
 }
 

@@ -195,12 +195,13 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
 /// Returns a failure of timing; inconclusive if other processes kept the machine busy.
 fn failure_unless_busy(what: String, before: Option<CpuTimes>) -> Outcome {
     let others = before.and_then(CpuTimes::others_since).unwrap_or(0.0);
-    match others > QUIET {
-        true => Outcome::Inconclusive(format!(
+    if others > QUIET {
+        Outcome::Inconclusive(format!(
             "{what}, while others used {:.0} % of the processors",
             100.0 * others
-        )),
-        false => Outcome::Failed(what),
+        ))
+    } else {
+        Outcome::Failed(what)
     }
 }
 
@@ -349,9 +350,10 @@ fn losses(
     }
     let lost = (LOSS_PKTS - arrived.len().min(LOSS_PKTS)) as f64;
     let half = Z_99 * variance.sqrt();
-    let outcome = match (lost - mean).abs() <= half {
-        true => Outcome::Passed,
-        false => Outcome::Failed("outside".to_owned()),
+    let outcome = if (lost - mean).abs() <= half {
+        Outcome::Passed
+    } else {
+        Outcome::Failed("outside".to_owned())
     };
     let measured = format!("{lost} of {LOSS_PKTS} lost; {mean:.0} ± {half:.0} expected");
     Ok((measured, received(outcome, &report, &arrived)))
@@ -396,9 +398,10 @@ fn throughput() -> Result<(String, Outcome), Error> {
         crate::bulk::transfer(&testbed, time).map_err(|error| Error::system("transfer", error))?;
     let report = testbed.stop()?;
     let rate = 8.0 * bytes as f64 / time.as_secs_f64() * 1e-9;
-    let outcome = match rate >= 1.0 {
-        true => Outcome::Passed,
-        false => failure_unless_busy("slower".to_owned(), before),
+    let outcome = if rate >= 1.0 {
+        Outcome::Passed
+    } else {
+        failure_unless_busy("slower".to_owned(), before)
     };
     Ok((format!("{rate:.2} Gbit/s"), outcome.guarded(&report)))
 }
@@ -415,9 +418,10 @@ fn same_drops() -> Result<(String, Outcome), Error> {
     let (first_report, first) = datagrams(&options, 3000)?;
     let (second_report, second) = datagrams(&options, 3000)?;
     let lost = 3000 - first.len().min(3000);
-    let outcome = match first == second && lost > 0 {
-        true => Outcome::Passed,
-        false => Outcome::Failed("they differ".to_owned()),
+    let outcome = if first == second && lost > 0 {
+        Outcome::Passed
+    } else {
+        Outcome::Failed("they differ".to_owned())
     };
     let measured = format!("{lost} of 3000 lost, twice");
     Ok((

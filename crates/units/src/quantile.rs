@@ -12,9 +12,10 @@ pub fn quantile(ascending: &[f64], q: f64) -> f64 {
         ascending[place.ceil() as usize],
     );
     // Equal values may be infinite, and their difference would be NaN.
-    match below == above {
-        true => below,
-        false => below + (above - below) * place.fract(),
+    if below == above {
+        below
+    } else {
+        below + (above - below) * place.fract()
     }
 }
 

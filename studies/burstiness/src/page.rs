@@ -38,9 +38,10 @@ pub fn verdict(judged: &[Judged]) -> [f64; 4] {
         }),
         largest(&|j| {
             let span = j.2.span(|o| o.loss);
-            match span.1 > 1e-3 {
-                true => outside(j.1.mean.loss, span).abs(),
-                false => 0.0,
+            if span.1 > 1e-3 {
+                outside(j.1.mean.loss, span).abs()
+            } else {
+                0.0
             }
         }),
     ]
@@ -91,9 +92,10 @@ pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
                 "{:.3} % | {} | {}",
                 100.0 * j.1.mean.loss,
                 both(&j.2, |o| format!("{:.3} %", 100.0 * o.loss)),
-                match span.0 > 0.0 {
-                    true => percent(outside(j.1.mean.loss, span)),
-                    false => String::new(),
+                if span.0 > 0.0 {
+                    percent(outside(j.1.mean.loss, span))
+                } else {
+                    String::new()
                 }
             )
         }),

@@ -31,9 +31,10 @@ pub struct Errors {
 /// Returns the quantile `part` of unordered values; 0 if there are none.
 pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    match values.is_empty() {
-        true => 0.0,
-        false => netflow_units::quantile(&values, part),
+    if values.is_empty() {
+        0.0
+    } else {
+        netflow_units::quantile(&values, part)
     }
 }
 

@@ -222,9 +222,10 @@ impl Draw {
 
     /// Adds a constant or Poisson source of this rate.
     fn unresponsive(&mut self, r: &mut ChaCha8Rng, pps: f64, ends: (String, String)) {
-        let kind = match chance(r, 0.5) {
-            true => Kind::Poisson(pps),
-            false => Kind::Constant(pps),
+        let kind = if chance(r, 0.5) {
+            Kind::Poisson(pps)
+        } else {
+            Kind::Constant(pps)
         };
         self.flow(r, kind, ends);
     }
@@ -232,9 +233,10 @@ impl Draw {
     /// Returns the maximum window of connections whose fair share is `fair_pkts` each; in most
     /// cases without effect.
     fn window(r: &mut ChaCha8Rng, fair_pkts: f64) -> u32 {
-        match chance(r, 0.6) {
-            true => 10_000,
-            false => (spread(r, 0.4, 3.0) * fair_pkts).max(2.0) as u32,
+        if chance(r, 0.6) {
+            10_000
+        } else {
+            (spread(r, 0.4, 3.0) * fair_pkts).max(2.0) as u32
         }
     }
 

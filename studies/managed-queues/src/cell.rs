@@ -156,9 +156,10 @@ impl Cell {
     /// Returns a description.
     pub fn told(&self) -> String {
         let ecn = if self.ecn { ", ECN" } else { "" };
-        let rtt = match self.farther > 1.0 {
-            true => format!("{} and {} ms", self.rtt_ms, self.farther * self.rtt_ms),
-            false => format!("{} ms", self.rtt_ms),
+        let rtt = if self.farther > 1.0 {
+            format!("{} and {} ms", self.rtt_ms, self.farther * self.rtt_ms)
+        } else {
+            format!("{} ms", self.rtt_ms)
         };
         format!(
             "{} {} through {}{ecn}, {} Mbit/s, {rtt}",

@@ -146,9 +146,10 @@ pub fn table(all: &[Both], measures: &[Measure]) -> String {
     for both in all {
         let _ = write!(out, "| {} |", both.cell.told());
         for &measure in measures {
-            let text = match measure.applies(&both.cell) {
-                true => beside(measure, &both.pair(measure)),
-                false => String::new(),
+            let text = if measure.applies(&both.cell) {
+                beside(measure, &both.pair(measure))
+            } else {
+                String::new()
             };
             let _ = write!(out, " {text} |");
         }

@@ -84,9 +84,10 @@ impl Row {
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|it| it * it).sum();
-    match squares > 0.0 {
-        true => sum * sum / (shares.len() as f64 * squares),
-        false => 1.0,
+    if squares > 0.0 {
+        sum * sum / (shares.len() as f64 * squares)
+    } else {
+        1.0
     }
 }
 

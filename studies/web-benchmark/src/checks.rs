@@ -22,9 +22,10 @@ const WHOLE_S: f64 = 2e-3;
 pub const LIMITS: [(&str, f64); 3] = [("median", 0.05), ("mean", 0.15), ("p95", 0.25)];
 
 fn check(what: String, holds: bool, detail: String) -> Check {
-    let outcome = match holds {
-        true => Outcome::Passed,
-        false => Outcome::Failed(detail.clone()),
+    let outcome = if holds {
+        Outcome::Passed
+    } else {
+        Outcome::Failed(detail.clone())
     };
     Check {
         what,
@@ -156,9 +157,10 @@ pub fn predicted(cells: &[Cell], rows: &Rows, predictions: &Rows, luck: f64) -> 
             };
             let lucky = luck > 0.0 && cell.harm != Harm::None;
             let error_s = luck * row.error_s;
-            let (p90_s, p99_s) = match lucky {
-                true => (row.p90_s, row.p99_s),
-                false => (row.p95_s, row.p95_s),
+            let (p90_s, p99_s) = if lucky {
+                (row.p90_s, row.p99_s)
+            } else {
+                (row.p95_s, row.p95_s)
             };
             let numbers = [
                 (row.median_s, model.median_s, row.median_s..=row.median_s),

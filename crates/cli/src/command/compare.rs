@@ -283,9 +283,10 @@ fn run_both(
         &|done| at(f64::from(done)),
         &interrupt::requested,
     )?;
-    let with_trace_s = match traced {
-        true => runner.time_with_trace(&scenario, &settings, &interrupt::requested)?,
-        false => None,
+    let with_trace_s = if traced {
+        runner.time_with_trace(&scenario, &settings, &interrupt::requested)?
+    } else {
+        None
     };
     if let Ok(progress) = progress.into_inner() {
         progress.finish();

@@ -157,9 +157,10 @@ fn tcp_state(tcp: &TcpState) -> impl Serialize {
 
 /// Prints the state of the sender's TCP state machine.
 fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
-    let ssthresh = match tcp.ssthresh_pkts.is_finite() {
-        true => format!("{} pkt", short(tcp.ssthresh_pkts)),
-        false => "none yet".to_owned(),
+    let ssthresh = if tcp.ssthresh_pkts.is_finite() {
+        format!("{} pkt", short(tcp.ssthresh_pkts))
+    } else {
+        "none yet".to_owned()
     };
     write!(
         out,
@@ -225,14 +226,15 @@ fn print_loss(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         .filter(|hop| !hop.back && hop.loss_probability > 0.0)
         .map(|hop| format!("(1 - {})", short(hop.loss_probability)))
         .collect();
-    match factors.is_empty() {
-        true => writeln!(out, " loss = {}", percent(it.loss_probability)),
-        false => writeln!(
+    if factors.is_empty() {
+        writeln!(out, " loss = {}", percent(it.loss_probability))
+    } else {
+        writeln!(
             out,
             " loss = 1 - {} = {}",
             factors.join(" "),
             percent(it.loss_probability)
-        ),
+        )
     }
 }
 

@@ -120,9 +120,10 @@ fn size(text: &str) -> Result<(u32, Option<u32>), String> {
         let number = text
             .parse()
             .map_err(|_| "write 500 or 500x300".to_owned())?;
-        match (100..=4000).contains(&number) {
-            true => Ok(number),
-            false => Err("width and height must be from 100 to 4000".to_owned()),
+        if (100..=4000).contains(&number) {
+            Ok(number)
+        } else {
+            Err("width and height must be from 100 to 4000".to_owned())
         }
     };
     match text.split_once('x') {

@@ -37,9 +37,10 @@ fn replaced(text: &str, which: fn(char) -> bool, by: fn(char) -> String) -> Cow<
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match which(c) {
-            true => shown += &by(c),
-            false => shown.push(c),
+        if which(c) {
+            shown += &by(c)
+        } else {
+            shown.push(c)
         }
     }
     Cow::Owned(shown)

@@ -11,9 +11,10 @@ use super::escape_control_characters::escape_controls;
 
 /// Adds the marker of estimates to a number that is one.
 pub fn mark_estimate(is_estimate: bool, number: String) -> String {
-    match is_estimate {
-        true => ESTIMATE.to_owned() + &number,
-        false => number,
+    if is_estimate {
+        ESTIMATE.to_owned() + &number
+    } else {
+        number
     }
 }
 

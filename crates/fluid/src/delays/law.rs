@@ -214,12 +214,13 @@ impl Distribution {
             return Some(moments([0.0; 3]));
         }
         if is_at(beta.end_s.min(most_s)) {
-            return Some(match beta.end_s < most_s {
-                true => moments(self.law.end_s().1),
-                false => ByLaw {
+            return Some(if beta.end_s < most_s {
+                moments(self.law.end_s().1)
+            } else {
+                ByLaw {
                     moments: [0.0; 3],
                     most: 1.0,
-                },
+                }
             });
         }
         None
@@ -251,9 +252,10 @@ impl Beta {
     fn within(&self, ln_beta: f64, x: f64, error: f64) -> f64 {
         let Beta { a, b, .. } = *self;
         let front = exp(a * ln(x) + b * ln_1p(-x) - ln_beta);
-        match x < (a + 1.0) / (a + b + 2.0) {
-            true => front * beta_fraction(a, b, x, error) / a,
-            false => 1.0 - front * beta_fraction(b, a, 1.0 - x, error) / b,
+        if x < (a + 1.0) / (a + b + 2.0) {
+            front * beta_fraction(a, b, x, error) / a
+        } else {
+            1.0 - front * beta_fraction(b, a, 1.0 - x, error) / b
         }
     }
 }

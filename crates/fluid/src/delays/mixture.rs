@@ -42,9 +42,10 @@ const ROUNDING: f64 = 1e-12;
 impl Mixture {
     pub fn add(&mut self, pkts: f64, law: Law) {
         let least_s = (law.fixed_s * LITTLE).max(1e-12);
-        let key = match law.mean_s > least_s {
-            true => (ln(law.mean_s) * (PARTS / LN_2)).floor() as i32,
-            false => i32::MIN,
+        let key = if law.mean_s > least_s {
+            (ln(law.mean_s) * (PARTS / LN_2)).floor() as i32
+        } else {
+            i32::MIN
         };
         self.put(Cell {
             key,

@@ -132,9 +132,10 @@ impl Wait {
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));
         let packet_s = here.waiting_s / mean_pkts;
         let rho = mean_pkts / (1.0 + mean_pkts);
-        let found = match rho < plan.light_rho {
-            true => Found::light(mean_pkts, buffer_pkts),
-            false => Found::of(mean_pkts, buffer_pkts),
+        let found = if rho < plan.light_rho {
+            Found::light(mean_pkts, buffer_pkts)
+        } else {
+            Found::of(mean_pkts, buffer_pkts)
         };
         Wait {
             mean_s: found.mean_pkts * packet_s,

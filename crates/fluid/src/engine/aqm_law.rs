@@ -89,9 +89,10 @@ impl PieStep {
     }
 
     fn drops(&self, probability: f64, wait_s: f64) -> f64 {
-        match self.pie.is_short(1e9 * self.wait_before_s, probability) {
-            true => 0.0,
-            false => self.many(wait_s) * self.pie.drop_fraction(probability),
+        if self.pie.is_short(1e9 * self.wait_before_s, probability) {
+            0.0
+        } else {
+            self.many(wait_s) * self.pie.drop_fraction(probability)
         }
     }
 

@@ -104,9 +104,10 @@ impl Earlier {
     /// Returns the packets of one hop that are still in flight.
     pub(super) fn in_flight(&self, plan: &Plan, hop: usize) -> f64 {
         let l = &plan.links[self.rank as usize];
-        let done = match hop < l.next_step_hop as usize {
-            true => self.same_step,
-            false => self.next_step,
+        let done = if hop < l.next_step_hop as usize {
+            self.same_step
+        } else {
+            self.next_step
         };
         let blocks = plan.blocks_at(l);
         let Some(block) = blocks.iter().find(|block| block.range().contains(&hop)) else {
@@ -116,9 +117,10 @@ impl Earlier {
         let batches = done.batch..self.begun;
         let parts = batches.map(|batch| {
             let cell = cells[self.row(batch) * block.hops() + hop - block.first_hop as usize];
-            match batch == done.batch {
-                true => (1.0 - done.fraction) * cell,
-                false => cell,
+            if batch == done.batch {
+                (1.0 - done.fraction) * cell
+            } else {
+                cell
             }
         });
         parts.sum()

@@ -24,9 +24,10 @@ impl Setup {
 
     /// Returns true if everything is forwarded within the step.
     pub fn forwards_at_once(&self, state: &State) -> bool {
-        match state.set.iter().any(|it| it.strayed) {
-            true => self.plan.all_same_step,
-            false => self.plan.used_same_step,
+        if state.set.iter().any(|it| it.strayed) {
+            self.plan.all_same_step
+        } else {
+            self.plan.used_same_step
         }
     }
 

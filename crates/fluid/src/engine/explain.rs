@@ -46,9 +46,10 @@ impl Setup {
             };
             let link_loss = state.loss(rank as usize).probability(bits / 8.0);
             // The mean packet size of an empty queue is undefined.
-            let mean_bits = match link.queue_pkts > NOTHING_PKTS {
-                true => link.queue_bits / link.queue_pkts,
-                false => l.nominal_bits,
+            let mean_bits = if link.queue_pkts > NOTHING_PKTS {
+                link.queue_bits / link.queue_pkts
+            } else {
+                l.nominal_bits
             };
             // Acknowledgements that are not traffic have propagation delay only.
             let is_traffic =

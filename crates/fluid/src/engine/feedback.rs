@@ -108,9 +108,10 @@ impl LossEstimate {
     /// by the number of losses remembered.
     fn learn(&mut self, loss: f64, pkts: f64) -> f64 {
         let before = self.loss;
-        let left = match loss > 0.0 {
-            true => exp_m1(-0.5 * pkts * loss),
-            false => 0.0,
+        let left = if loss > 0.0 {
+            exp_m1(-0.5 * pkts * loss)
+        } else {
+            0.0
         };
         let after = |pkts: f64, forgotten: f64| {
             if before <= loss {
@@ -173,14 +174,13 @@ impl LossEstimate {
         let between_s = 0.5 * (last.length_s + self.delivered_s);
         let ahead_s = 0.5 * last.length_s + length_s;
         (self.delivered_pps, self.delivered_s) = (last.pps, last.length_s);
-        match grown > 1.0 && last.pps < enough_pps {
-            true => {
-                let most = LN_2 * ahead_s / rtt_s;
-                // The growth factor from zero is infinite.
-                let grown = ln(grown.min(f64::MAX));
-                last.pps * exp((grown * ahead_s / between_s).min(most))
-            }
-            false => last.pps,
+        if grown > 1.0 && last.pps < enough_pps {
+            let most = LN_2 * ahead_s / rtt_s;
+            // The growth factor from zero is infinite.
+            let grown = ln(grown.min(f64::MAX));
+            last.pps * exp((grown * ahead_s / between_s).min(most))
+        } else {
+            last.pps
         }
     }
 
@@ -190,9 +190,10 @@ impl LossEstimate {
         let round_trip = round_trip.max(1.0 / round_trip);
         let most = rate.max(1.0 / rate).max(round_trip);
         // A source that begins has no previous rate.
-        let now = match most.is_finite() {
-            true => ln_1p(most - 1.0) / LN_2 / length_s * self.rtt_s,
-            false => 1.0,
+        let now = if most.is_finite() {
+            ln_1p(most - 1.0) / LN_2 / length_s * self.rtt_s
+        } else {
+            1.0
         };
         let remembered = self.doublings * exp(-length_s / self.rtt_s);
         self.doublings = now.max(remembered);
@@ -275,17 +276,19 @@ impl LossEstimate {
         if span.start_s >= since_s + rtt_s {
             target_pps = target_pps.min((2.0 * known_pps).max(first_pps));
         }
-        let before_pps = match target_pps < window_pps {
-            true => window_pps,
-            false => window_pps.max(first_pps).min(target_pps),
+        let before_pps = if target_pps < window_pps {
+            window_pps
+        } else {
+            window_pps.max(first_pps).min(target_pps)
         };
         let per_s = LN_2 / rtt_s;
         let change = ln_1p((target_pps - before_pps) / before_pps);
         let moving_s = (change.abs() / per_s).min(active_s);
         let sign = if target_pps < before_pps { -1.0 } else { 1.0 };
-        let end_pps = match moving_s < active_s {
-            true => target_pps,
-            false => before_pps * exp(sign * moving_s * per_s),
+        let end_pps = if moving_s < active_s {
+            target_pps
+        } else {
+            before_pps * exp(sign * moving_s * per_s)
         };
         self.note_change(end_pps / *rate_pps, span.length_s);
         *rate_pps = end_pps;

@@ -101,9 +101,10 @@ impl Moving<'_> {
             left -= there;
             pkts += slot.pkts * slot.remains;
         }
-        pkts + match arriving.bits > 0.0 {
-            true => left * arriving.pkts / arriving.bits,
-            false => left * l.pkts_per_bit,
+        pkts + if arriving.bits > 0.0 {
+            left * arriving.pkts / arriving.bits
+        } else {
+            left * l.pkts_per_bit
         }
     }
 
@@ -228,9 +229,10 @@ impl Flight {
 
     /// Returns the first batch that has not been forwarded completely.
     pub(super) fn oldest(&self, l: &LinkPlan) -> u64 {
-        match l.next_step_hop < l.end_hop {
-            true => self.same_step.batch.min(self.next_step.batch),
-            false => self.same_step.batch,
+        if l.next_step_hop < l.end_hop {
+            self.same_step.batch.min(self.next_step.batch)
+        } else {
+            self.same_step.batch
         }
     }
 
@@ -288,9 +290,10 @@ impl Batches<'_> {
             let end_s = self.start_s(done.batch + 1);
             // Times are sums of steps, so differences due to rounding are ignored.
             let whole = until_s >= end_s - 1e-9 * (end_s - start_s);
-            let fraction = match whole {
-                true => 1.0,
-                false => (until_s - start_s) / (end_s - start_s),
+            let fraction = if whole {
+                1.0
+            } else {
+                (until_s - start_s) / (end_s - start_s)
             };
             if fraction > done.fraction {
                 let row = self.row(done.batch);

@@ -109,9 +109,10 @@ impl BranchState {
         end_s: f64,
     ) -> f64 {
         self.applied = Some(AppliedLimits {
-            limit: match sent.short {
-                true => branch.limit_of_data(end_s),
-                false => wanted.limit,
+            limit: if sent.short {
+                branch.limit_of_data(end_s)
+            } else {
+                wanted.limit
             },
             loss: wanted.seen[0],
             rtt_s: wanted.seen[1],
@@ -167,9 +168,10 @@ impl BranchPlan {
     /// Returns the limit of a source that ran out of data before `end_s`.
     fn limit_of_data(&self, end_s: f64) -> Limit {
         let made_pkts = self.application_pps * self.weight * sources::active_s(self, 0.0, end_s);
-        match self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {
-            true => Limit::Application,
-            false => Limit::Size,
+        if self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {
+            Limit::Application
+        } else {
+            Limit::Size
         }
     }
 }

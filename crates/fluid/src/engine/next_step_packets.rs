@@ -88,9 +88,10 @@ impl Moving<'_> {
             *waits += forwarded[plan.carried[i] as usize];
         });
         let waits_any = carried.pkts.iter().any(|&waits| waits > 0.0);
-        carried.collected_s = match waits_any {
-            true => carried.collected_s + self.span.length_s,
-            false => 0.0,
+        carried.collected_s = if waits_any {
+            carried.collected_s + self.span.length_s
+        } else {
+            0.0
         };
     }
 }

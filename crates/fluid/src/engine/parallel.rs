@@ -48,10 +48,11 @@ pub(crate) fn for_cells<T: Send>(
     fewest: usize,
     each: impl Fn(usize, &mut T) + Sync,
 ) {
-    match fork {
-        true => (cells.par_iter_mut().enumerate())
+    if fork {
+        (cells.par_iter_mut().enumerate())
             .with_min_len(fewest)
-            .for_each(|(i, cell)| each(i, cell)),
-        false => (cells.iter_mut().enumerate()).for_each(|(i, cell)| each(i, cell)),
+            .for_each(|(i, cell)| each(i, cell))
+    } else {
+        (cells.iter_mut().enumerate()).for_each(|(i, cell)| each(i, cell))
     }
 }

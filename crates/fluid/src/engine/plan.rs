@@ -404,9 +404,10 @@ impl Plan {
                     .map(|d| of(&kind(d)))
                     .sum()
             };
-            let nominal_bits = match drafts.is_empty() {
-                true => 1.0,
-                false => mean(|k| k.1) / mean(|k| k.0),
+            let nominal_bits = if drafts.is_empty() {
+                1.0
+            } else {
+                mean(|k| k.1) / mean(|k| k.0)
             };
             let hops = [
                 first_hop,
@@ -431,9 +432,10 @@ impl Plan {
     /// Returns the bits of a packet on the wire of the link of this rank, given its IP bits.
     #[inline]
     pub fn wire_bits(&self, rank: u32, ip_bits: f64) -> f64 {
-        match self.has_overhead {
-            true => self.links[rank as usize].overhead.wire_bits(ip_bits),
-            false => ip_bits,
+        if self.has_overhead {
+            self.links[rank as usize].overhead.wire_bits(ip_bits)
+        } else {
+            ip_bits
         }
     }
 
@@ -767,9 +769,10 @@ impl LinkPlan {
     pub fn room_pkts(&self, link: &LinkState, pkts: f64, bits: f64) -> f64 {
         self.room
             .at(link.bandwidth_bps)
-            .pkts(match self.one_kind || pkts <= NOTHING_PKTS {
-                true => self.nominal_bits,
-                false => bits / pkts,
+            .pkts(if self.one_kind || pkts <= NOTHING_PKTS {
+                self.nominal_bits
+            } else {
+                bits / pkts
             })
     }
 }
@@ -789,13 +792,14 @@ impl Kinds {
     /// Returns a kind with its bits on the wire of a link with this overhead.
     fn on_wire(&self, kind: u32, overhead: Overhead) -> (f64, f64, u32) {
         let (packets, bits, precedence) = self.all[kind as usize];
-        match overhead.is_none() {
-            true => (packets, bits, precedence),
-            false => (
+        if overhead.is_none() {
+            (packets, bits, precedence)
+        } else {
+            (
                 packets,
                 packets * overhead.wire_bits(bits / packets),
                 precedence,
-            ),
+            )
         }
     }
 

@@ -118,9 +118,10 @@ impl Step {
             if let Some(light) = self.solve_light(available).filter(has_negligible_loss) {
                 return light;
             }
-            return match filled {
-                true => self.solve_drop_tail(arriving_pkts, |x| self.filled(x)),
-                false => self.solve_drop_tail(arriving_pkts, |x| self.poisson(x)),
+            return if filled {
+                self.solve_drop_tail(arriving_pkts, |x| self.filled(x))
+            } else {
+                self.solve_drop_tail(arriving_pkts, |x| self.poisson(x))
             };
         }
         self.solve_by(|_| arriving_pkts)
@@ -280,9 +281,10 @@ impl Step {
             }
             let next = x + moved;
             let within = next > low && next < high;
-            x = match within && !goes_in_circles(tries, moved, moved_before) {
-                true => next,
-                false => 0.5 * (low + high),
+            x = if within && !goes_in_circles(tries, moved, moved_before) {
+                next
+            } else {
+                0.5 * (low + high)
             };
             moved_before = moved;
         }

@@ -131,16 +131,18 @@ impl RioStep<'_> {
 
     /// Returns the mix of the queue, with the early drops of the step before.
     fn shares(&self) -> [f64; 3] {
-        let there = match self.step.before_pkts > 0.0 {
-            true => self.before.queue_pkts,
-            false => [0.0; 3],
+        let there = if self.step.before_pkts > 0.0 {
+            self.before.queue_pkts
+        } else {
+            [0.0; 3]
         };
         let mix = |p: usize| there[p] + self.arriving[p] * (1.0 - self.before.early[p]);
         let mix = [mix(0), mix(1), mix(2)];
         let sum: f64 = mix.iter().sum();
-        match sum > NOTHING {
-            true => mix.map(|part| part / sum),
-            false => [0.0; 3],
+        if sum > NOTHING {
+            mix.map(|part| part / sum)
+        } else {
+            [0.0; 3]
         }
     }
 
@@ -260,9 +262,10 @@ impl RioState {
             there[p] = self.queue_pkts[p] + admitted;
         }
         let sum: f64 = there.iter().sum();
-        let keep = match sum > NOTHING {
-            true => (solution.queue_pkts / sum).min(1.0),
-            false => 0.0,
+        let keep = if sum > NOTHING {
+            (solution.queue_pkts / sum).min(1.0)
+        } else {
+            0.0
         };
         self.queue_pkts = there.map(|pkts| pkts * keep);
     }
@@ -300,9 +303,10 @@ fn solve_in_parts(rio: &RioStep<'_>) -> Solved {
         (state.average_pkts, state.early) = (at_end.average_pkts, at_end.early);
         step.go_on(&end);
     }
-    let refused = match let_in > NOTHING {
-        true => 1.0 - admitted / let_in,
-        false => end.refused,
+    let refused = if let_in > NOTHING {
+        1.0 - admitted / let_in
+    } else {
+        end.refused
     };
     Solved {
         solution: Solution {
@@ -322,9 +326,10 @@ fn solve(rio: &RioStep<'_>) -> (Solution, Tried) {
     let (mut low, mut high): (Option<Tried>, Option<Tried>) = (None, None);
     let solution = rio.step.solve_by(|tried| {
         let tried = rio.at(tried);
-        match tried.residual > 0.0 {
-            true => high = Some(tried),
-            false => low = Some(tried),
+        if tried.residual > 0.0 {
+            high = Some(tried)
+        } else {
+            low = Some(tried)
         }
         rio.admitted(&tried.early)
     });

@@ -83,9 +83,10 @@ impl Moving<'_> {
             let memory = exp(-length_s / MEMORY_S);
             let demands = ranks.clone().zip(&mut before.queues).map(|(rank, queue)| {
                 let link = &state.links[rank];
-                let mean_bits = match link.queue_pkts > 0.0 {
-                    true => link.queue_bits / link.queue_pkts,
-                    false => plan.links[rank].nominal_bits,
+                let mean_bits = if link.queue_pkts > 0.0 {
+                    link.queue_bits / link.queue_pkts
+                } else {
+                    plan.links[rank].nominal_bits
                 };
                 let admitted_pkts = link.offered_pkts - link.lost_pkts;
                 let new_pkts = (admitted_pkts - queue.admitted_pkts).max(0.0);

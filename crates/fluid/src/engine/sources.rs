@@ -31,9 +31,10 @@ impl Condition {
             } else {
                 ln_pass(link.refused)
             },
-            waiting_s: match filling.is_paced() {
-                true => 0.0,
-                false => link.queue_bits / (link.bandwidth_bps * link.share),
+            waiting_s: if filling.is_paced() {
+                0.0
+            } else {
+                link.queue_bits / (link.bandwidth_bps * link.share)
             },
             steepness_per_s: link.steepness_per_s,
         }

@@ -101,13 +101,14 @@ impl Setup {
         let queue_cells = first.first_queue_cell..plan.queue_cells_end(last);
         let flight_cells = first.first_flight_cell..plan.flight_cells_end(last);
         // Each transport mode has its own arrays.
-        let (content, queue, flight): (&mut [f64], &mut [f64], &mut [f64]) = match self.fifo {
-            true => (
+        let (content, queue, flight): (&mut [f64], &mut [f64], &mut [f64]) = if self.fifo {
+            (
                 &mut [],
                 &mut state.fifo.queue_cells[queue_cells],
                 &mut state.fifo.flight_cells[flight_cells],
-            ),
-            false => (&mut state.content[hops.clone()], &mut [], &mut []),
+            )
+        } else {
+            (&mut state.content[hops.clone()], &mut [], &mut [])
         };
         let work = ShareWork {
             first_hop: hops.start,
@@ -301,9 +302,10 @@ impl Moving<'_> {
         } else if link.down {
             Solution::down()
         } else if self.scratch.active.runs_at(rank).is_empty() {
-            let (solution, at_end) = match self.setup.learns {
-                true => step.solve_in_parts(arriving.pkts),
-                false => (step.solve(arriving.pkts), None),
+            let (solution, at_end) = if self.setup.learns {
+                step.solve_in_parts(arriving.pkts)
+            } else {
+                (step.solve(arriving.pkts), None)
             };
             refused_at_end = at_end;
             solution

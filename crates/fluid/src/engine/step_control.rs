@@ -148,9 +148,10 @@ impl Demand {
 
     /// Returns the step size in seconds; infinite without active sources.
     fn wanted_s(&self) -> f64 {
-        match self.steps > 0 {
-            true => self.most_s.min(self.rates as f64 / self.steps as f64),
-            false => self.most_s,
+        if self.steps > 0 {
+            self.most_s.min(self.rates as f64 / self.steps as f64)
+        } else {
+            self.most_s
         }
     }
 }

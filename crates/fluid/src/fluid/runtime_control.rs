@@ -59,9 +59,10 @@ impl Fluid {
             blocked_pkts,
             blocked_s,
         };
-        match is_start && set.path != before.now.path {
-            true => self.rebuild(),
-            false => self.scratch.links_changed(&self.setup, &self.state),
+        if is_start && set.path != before.now.path {
+            self.rebuild()
+        } else {
+            self.scratch.links_changed(&self.setup, &self.state)
         }
     }
 

@@ -150,12 +150,11 @@ impl Demands {
                     let text = "a further demand from a node to another: all of them count";
                     assumptions.about(text, about());
                 }
-                let path = match row.path.is_empty() {
-                    true => None,
-                    false => {
-                        let ways = ways.get_or_insert_with(|| topology.ways().collect());
-                        Some(known.path(&row, [from, to], topology, ways)?)
-                    }
+                let path = if row.path.is_empty() {
+                    None
+                } else {
+                    let ways = ways.get_or_insert_with(|| topology.ways().collect());
+                    Some(known.path(&row, [from, to], topology, ways)?)
                 };
                 joined.push(Demand {
                     kind: row.kind,

@@ -126,12 +126,13 @@ fn add_link(
     };
     let rate = value(bandwidth)?;
     let bps = bandwidth_bps(&rate, &bandwidth.span)?;
-    let (bandwidth, label) = match rate.contains('B') {
-        true => (None, Some((LabelBandwidth::of_bytes(bps), rate))),
-        false => (
+    let (bandwidth, label) = if rate.contains('B') {
+        (None, Some((LabelBandwidth::of_bytes(bps), rate)))
+    } else {
+        (
             Some((StatedQuantity::WithUnit(bps), bandwidth.span.clone())),
             None,
-        ),
+        )
     };
     let delay_s = delay_s(&value(delay)?, &delay.span)?;
     let says = LinkAttributes {
@@ -156,12 +157,11 @@ fn bandwidth_bps(text: &str, span: &Range<usize>) -> ReadResult<f64> {
         _ => f64::NAN,
     };
     let bps = number * factor * bytes;
-    match bps.is_finite() && bps > 0.0 {
-        true => Ok(bps),
-        false => {
-            let message = format!("`{}` is not a bandwidth of ns-2", cut(text));
-            Err(ImportError::value(span.clone(), message).help("write 10Mb, 64k or 1000000"))
-        }
+    if bps.is_finite() && bps > 0.0 {
+        Ok(bps)
+    } else {
+        let message = format!("`{}` is not a bandwidth of ns-2", cut(text));
+        Err(ImportError::value(span.clone(), message).help("write 10Mb, 64k or 1000000"))
     }
 }
 
@@ -176,12 +176,11 @@ fn delay_s(text: &str, span: &Range<usize>) -> ReadResult<f64> {
         _ => f64::NAN,
     };
     let delay_s = scaled(number, factor);
-    match delay_s.is_finite() && delay_s >= 0.0 {
-        true => Ok(delay_s),
-        false => {
-            let message = format!("`{}` is not a delay of ns-2", cut(text));
-            Err(ImportError::value(span.clone(), message).help("write 5ms, 0.005 or 20us"))
-        }
+    if delay_s.is_finite() && delay_s >= 0.0 {
+        Ok(delay_s)
+    } else {
+        let message = format!("`{}` is not a delay of ns-2", cut(text));
+        Err(ImportError::value(span.clone(), message).help("write 5ms, 0.005 or 20us"))
     }
 }
 

@@ -48,9 +48,10 @@ pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         );
         let positive = |word: &Word<'_>| {
             let number = number(word.text, &word.span)?;
-            match number >= 0.0 {
-                true => Ok(number),
-                false => Err(ImportError::value(word.span.clone(), "this is negative")),
+            if number >= 0.0 {
+                Ok(number)
+            } else {
+                Err(ImportError::value(word.span.clone(), "this is negative"))
             }
         };
         let says = LinkAttributes {

@@ -247,12 +247,13 @@ fn capacity(word: &Word<'_>) -> ReadResult<Option<f64>> {
         "UNLIMITED" => Ok(None),
         text => {
             let capacity = number(text, &word.span)?;
-            match capacity >= 0.0 {
-                true => Ok(Some(capacity)),
-                false => Err(ImportError::value(
+            if capacity >= 0.0 {
+                Ok(Some(capacity))
+            } else {
+                Err(ImportError::value(
                     word.span.clone(),
                     "a capacity is negative",
-                )),
+                ))
             }
         }
     }

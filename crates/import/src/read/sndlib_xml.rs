@@ -111,11 +111,12 @@ fn capacity(module: Node<'_, '_>) -> ReadResult<f64> {
     let capacity = wanted(module, "capacity")?;
     let text = text_of(capacity);
     let number = number(&text, &capacity.range())?;
-    match number >= 0.0 {
-        true => Ok(number),
-        false => Err(ImportError::value(
+    if number >= 0.0 {
+        Ok(number)
+    } else {
+        Err(ImportError::value(
             capacity.range(),
             format!("a capacity of {}", cut(&text)),
-        )),
+        ))
     }
 }

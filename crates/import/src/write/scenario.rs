@@ -83,16 +83,18 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         let leads = leads.next().unwrap_or_default();
         // Traffic with acknowledgements needs a return path.
         let answers = matches!(demand.kind, Some(DemandKind::Tcp | DemandKind::Video));
-        let reached = match answers {
-            true => components.strongly_connected(demand.from, demand.to),
-            false => leads,
+        let reached = if answers {
+            components.strongly_connected(demand.from, demand.to)
+        } else {
+            leads
         };
         if !reached {
             let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
             let name = format!("{}->{}", name(demand.from), name(demand.to));
-            let text = match leads {
-                true => "demands of kind `tcp` or `video` without a return path: left out",
-                false => "demands without a path from sender to receiver: left out",
+            let text = if leads {
+                "demands of kind `tcp` or `video` without a return path: left out"
+            } else {
+                "demands without a path from sender to receiver: left out"
             };
             assumptions.about(text, About::Other(name, 0));
         }
@@ -181,9 +183,10 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         }
     }
     let zeros = topology.zero_demands;
-    let example = match topology.demands.is_empty() && zeros == 0 {
-        true => components.far_pair(),
-        false => None,
+    let example = if topology.demands.is_empty() && zeros == 0 {
+        components.far_pair()
+    } else {
+        None
     };
     if let Some((from, to)) = example {
         let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
@@ -382,9 +385,10 @@ struct Row<'a> {
 impl Row<'_> {
     fn write(&self, text: &mut String) -> fmt::Result {
         let remarks: Vec<&str> = self.remark.iter().flatten().map(String::as_str).collect();
-        match remarks.is_empty() {
-            true => writeln!(text, "\n[[link]]")?,
-            false => writeln!(text, "\n[[link]]  # {}", remarks.join(", "))?,
+        if remarks.is_empty() {
+            writeln!(text, "\n[[link]]")?
+        } else {
+            writeln!(text, "\n[[link]]  # {}", remarks.join(", "))?
         }
         let [from, to] = self.ends;
         writeln!(text, "from      = \"{from}\"\nto        = \"{to}\"")?;
@@ -515,9 +519,10 @@ impl Writer<'_> {
                 .about
                 .iter()
                 .any(|about| matches!(about, About::Link(..)));
-            let listed = match links {
-                true => assumption.short(topology),
-                false => assumption.whole(topology),
+            let listed = if links {
+                assumption.short(topology)
+            } else {
+                assumption.whole(topology)
             };
             comment(text, "# - ", &plain(&listed))?;
         }

@@ -143,9 +143,10 @@ fn could_be_a_request(head: &[u8]) -> Result<(), DropReason> {
         let length = method.len().min(head.len());
         head.get(..length) == method.get(..length)
     };
-    match begins(b"GET /") || begins(b"POST /") {
-        true => Ok(()),
-        false => Err(DropReason::Malformed),
+    if begins(b"GET /") || begins(b"POST /") {
+        Ok(())
+    } else {
+        Err(DropReason::Malformed)
     }
 }
 

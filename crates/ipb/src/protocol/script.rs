@@ -76,9 +76,10 @@ impl Reader {
         }
         let Some(runs) = self.runs else {
             self.runs = Some(number);
-            return match number <= MAX_RUNS {
-                true => Ok(false),
-                false => Err(DropReason::HeadTooLong),
+            return if number <= MAX_RUNS {
+                Ok(false)
+            } else {
+                Err(DropReason::HeadTooLong)
             };
         };
         if let Some(field) = self.fields.get_mut(self.field) {

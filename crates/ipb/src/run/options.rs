@@ -60,15 +60,16 @@ impl RunOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        let within = |what, value: f64, (least, most): (f64, f64), allowed| match (least..=most)
-            .contains(&value)
-        {
-            true => Ok(()),
-            false => Err(Error::Option {
-                what,
-                value,
-                allowed,
-            }),
+        let within = |what, value: f64, (least, most): (f64, f64), allowed| {
+            if (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::Option {
+                    what,
+                    value,
+                    allowed,
+                })
+            }
         };
         match self.until {
             StopCondition::Users(users) => {

@@ -158,9 +158,10 @@ impl PacketGenerator {
             self.since_ns = now_ns;
         }
         *interval_ns = 1e9 / rate_pps;
-        self.next_ns = match interval_ns.is_finite() {
-            true => self.since_ns + *interval_ns * self.intervals,
-            false => f64::INFINITY,
+        self.next_ns = if interval_ns.is_finite() {
+            self.since_ns + *interval_ns * self.intervals
+        } else {
+            f64::INFINITY
         };
     }
 

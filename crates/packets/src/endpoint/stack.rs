@@ -175,9 +175,10 @@ impl StackSender {
     /// Returns the time of the next event without an arrival, in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        let timer_ns = match self.is_open {
-            true => self.sender.timer_ns(),
-            false => self.opening.timer_ns(),
+        let timer_ns = if self.is_open {
+            self.sender.timer_ns()
+        } else {
+            self.opening.timer_ns()
         };
         let held_ns = self.held.front().map_or(NEVER, |&(at_ns, ..)| at_ns);
         timer_ns.min(self.application.next_ns()).min(held_ns)
@@ -341,9 +342,10 @@ impl StackSender {
                     || self.sender.cwnd_pkts()
                         >= f64::from(self.sender.receive_window_segments()) =>
             {
-                match self.sender.receive_window_segments() < self.limit {
-                    true => Limit::ReceiveWindow,
-                    false => Limit::Window,
+                if self.sender.receive_window_segments() < self.limit {
+                    Limit::ReceiveWindow
+                } else {
+                    Limit::Window
                 }
             }
             false => Limit::CongestionWindow,

@@ -208,9 +208,10 @@ impl TfrcSender {
             if nth < more {
                 let event_ns = (self.rtt_s * 1e9) as u64;
                 self.event_until_ns = (sent_ns + event_ns).max(self.silent_ns);
-                let interval = match self.intervals.is_empty() {
-                    true => self.first_interval().max(interval),
-                    false => interval,
+                let interval = if self.intervals.is_empty() {
+                    self.first_interval().max(interval)
+                } else {
+                    interval
                 };
                 self.intervals.push(interval, self.interval_count());
             }
@@ -259,10 +260,13 @@ impl TfrcSender {
         let (loss, profile_pps) = seen;
         self.applied = Some(AppliedLimits {
             limit: match profile_pps {
-                _ if wanted_pps >= most_pps => match self.application_pps > most_pps {
-                    true => Limit::Window,
-                    false => Limit::Application,
-                },
+                _ if wanted_pps >= most_pps => {
+                    if self.application_pps > most_pps {
+                        Limit::Window
+                    } else {
+                        Limit::Application
+                    }
+                }
                 Some(pps) if pps <= received_pps => Limit::Profile,
                 // The rate is unchanged.
                 None if wanted_pps == before_pps => {
@@ -305,9 +309,10 @@ impl TfrcSender {
         let (mut low, mut high) = (libm::log(1e-8), 0.0);
         for _ in 0..40 {
             let middle = 0.5 * (low + high);
-            match self.profile.throughput(libm::exp(middle), self.rtt_s) > arrived_pps {
-                true => low = middle,
-                false => high = middle,
+            if self.profile.throughput(libm::exp(middle), self.rtt_s) > arrived_pps {
+                low = middle
+            } else {
+                high = middle
             }
         }
         libm::exp(-high)
@@ -384,9 +389,10 @@ const MOST_INTERVALS: usize = 128;
 /// Returns the weight of an interval with `later` newer ones, of `of` intervals.
 fn weight(later: usize, of: usize) -> f64 {
     let half = of / 2;
-    match later < half {
-        true => 1.0,
-        false => 1.0 - (later - half + 1) as f64 / (of - half + 1) as f64,
+    if later < half {
+        1.0
+    } else {
+        1.0 - (later - half + 1) as f64 / (of - half + 1) as f64
     }
 }
 
@@ -409,9 +415,10 @@ impl LossIntervals {
         let sums = |before: usize| {
             let intervals = self.closed.iter().enumerate();
             intervals.fold((0.0, 0.0), |(sum, weights), (later, interval)| {
-                let weight = match later + before < interval_count {
-                    true => weight(later + before, interval_count),
-                    false => 0.0,
+                let weight = if later + before < interval_count {
+                    weight(later + before, interval_count)
+                } else {
+                    0.0
                 };
                 (sum + weight * interval, weights + weight)
             })

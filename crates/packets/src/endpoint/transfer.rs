@@ -110,12 +110,13 @@ pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
 /// Returns the stack with segments for packets of `packet_bytes` bytes.
 fn fitted(stack: &Arc<Stack>, packet_bytes: f64) -> Arc<Stack> {
     let mss_bytes = segment_bytes(packet_bytes);
-    match stack.mss_bytes == mss_bytes {
-        true => stack.clone(),
-        false => Arc::new(Stack {
+    if stack.mss_bytes == mss_bytes {
+        stack.clone()
+    } else {
+        Arc::new(Stack {
             mss_bytes,
             ..Stack::clone(stack)
-        }),
+        })
     }
 }
 

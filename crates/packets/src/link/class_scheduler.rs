@@ -51,9 +51,10 @@ impl ClassScheduler {
 
     /// Returns the start of the next transmission in ns.
     fn due_ns(&self) -> u64 {
-        match self.turns.is_empty() {
-            true => NEVER,
-            false => self.free_ns,
+        if self.turns.is_empty() {
+            NEVER
+        } else {
+            self.free_ns
         }
     }
 
@@ -177,9 +178,10 @@ impl Engine {
         });
         let being_sent_ns = self.links[sender].free_ns().saturating_sub(self.now_ns);
         being_sent_ns
-            + match bits > 0.0 {
-                true => service_ns(bits, link.bandwidth_bps),
-                false => 0,
+            + if bits > 0.0 {
+                service_ns(bits, link.bandwidth_bps)
+            } else {
+                0
             }
     }
 }

@@ -65,9 +65,10 @@ struct FifoQueue {
 impl FifoQueue {
     /// Appends a packet if it fits, and returns whether it does.
     fn push(&mut self, waits: QueuedPacket, is_sending: bool) -> bool {
-        let (pkts, bytes) = match is_sending {
-            true => (1, self.sending_bytes),
-            false => (0, 0),
+        let (pkts, bytes) = if is_sending {
+            (1, self.sending_bytes)
+        } else {
+            (0, 0)
         };
         let all_bytes = self.bytes + u64::from(bytes) + u64::from(waits.bytes());
         let fits = (self.buffer).fits(self.waiting.len() + pkts + 1, all_bytes);
@@ -139,9 +140,10 @@ impl QueueDisc {
     /// Returns the start of the next transmission in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        match self.waiting_pkts() == 0 {
-            true => NEVER,
-            false => self.free_ns,
+        if self.waiting_pkts() == 0 {
+            NEVER
+        } else {
+            self.free_ns
         }
     }
 

@@ -179,9 +179,10 @@ impl Arrivals {
     /// these numbers. `all` packets have arrived in total.
     pub fn until(&self, now_ns: u64, all: u64) -> (u64, u128) {
         let last = u128::from(all - self.pkts);
-        match self.end_ns <= now_ns {
-            true => (all, self.squares + last * last),
-            false => (self.pkts, self.squares),
+        if self.end_ns <= now_ns {
+            (all, self.squares + last * last)
+        } else {
+            (self.pkts, self.squares)
         }
     }
 }
@@ -380,12 +381,11 @@ impl Queue {
             Some(bytes) => bytes.take(self.link.len(now_ns), bits),
             None => true,
         };
-        let left_ns = match fits {
-            true => self.take(now_ns, service_ns),
-            false => {
-                self.counts.lost += 1;
-                None
-            }
+        let left_ns = if fits {
+            self.take(now_ns, service_ns)
+        } else {
+            self.counts.lost += 1;
+            None
         };
         if left_ns.is_none()
             && let Some(red) = &mut self.red
@@ -430,19 +430,18 @@ impl Queue {
         let ecn = spec.may_be_marked(&waits.packet);
         let mut congested = false;
         let before = dropped.len();
-        match is_admitted && !self.drops_early(now_ns, ecn.then_some(&mut congested)) {
-            true => {
-                if congested {
-                    waits.packet.metadata |= CONGESTED;
-                }
-                if let Some(managed) = &mut self.managed {
-                    managed.enqueue(waits, spec.flow(), ecn, dropped);
-                }
-                if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
-                    red.average.on_overflow();
-                }
+        if is_admitted && !self.drops_early(now_ns, ecn.then_some(&mut congested)) {
+            if congested {
+                waits.packet.metadata |= CONGESTED;
             }
-            false => dropped.push(waits),
+            if let Some(managed) = &mut self.managed {
+                managed.enqueue(waits, spec.flow(), ecn, dropped);
+            }
+            if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
+                red.average.on_overflow();
+            }
+        } else {
+            dropped.push(waits)
         }
         let is_taken = dropped.len() == before;
         self.counts.marked += u64::from(congested && is_taken);
@@ -752,9 +751,10 @@ mod tests {
             let (mut now, mut lost) = (0, 0);
             for _ in 0..20_000 {
                 now += random.random_range(0..700);
-                let bytes = match random.random_bool(0.5) {
-                    true => 40,
-                    false => random.random_range(500..1501),
+                let bytes = if random.random_bool(0.5) {
+                    40
+                } else {
+                    random.random_range(500..1501)
                 };
                 let service = u64::from(bytes);
                 let sent = ours.arrive(now, service, 8.0 * f64::from(bytes), None);

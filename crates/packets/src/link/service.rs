@@ -85,9 +85,10 @@ impl Engine {
     /// Processes these arrivals at a link, in this order.
     #[inline]
     fn arrive(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
-        match self.dependencies.links_of[l].is_fast_path && self.links[l].is_plain() {
-            true => self.serve_alike(l, packets),
-            false => packets.for_each(|packet| self.serve(l, packet)),
+        if self.dependencies.links_of[l].is_fast_path && self.links[l].is_plain() {
+            self.serve_alike(l, packets)
+        } else {
+            packets.for_each(|packet| self.serve(l, packet))
         }
     }
 
@@ -156,20 +157,18 @@ impl Engine {
         if link.queue.managed.is_some() {
             return self.serve_managed(sender, l, QueuedPacket { packet, bits });
         }
-        let left_ns = match link.queue.has_rio() {
-            false => {
-                let mut congested = false;
-                let asks = spec.may_be_marked(&packet).then_some(&mut congested);
-                let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
-                if congested {
-                    packet.metadata |= CONGESTED;
-                    link.queue.counts.marked += u64::from(left_ns.is_some());
-                }
-                left_ns
+        let left_ns = if !link.queue.has_rio() {
+            let mut congested = false;
+            let asks = spec.may_be_marked(&packet).then_some(&mut congested);
+            let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
+            if congested {
+                packet.metadata |= CONGESTED;
+                link.queue.counts.marked += u64::from(left_ns.is_some());
             }
-            true => link
-                .queue
-                .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence),
+            left_ns
+        } else {
+            link.queue
+                .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence)
         };
         let lossy = link.lossy.as_deref_mut();
         let is_doomed = lossy.is_some_and(|it| it.is_lost_in_transit(bits / 8.0, left_ns, packet));

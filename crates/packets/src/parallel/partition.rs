@@ -391,9 +391,10 @@ impl Engine {
             [l, ..] => part_of[*l as usize],
         };
         let receiver = fed_in(ends.data_in);
-        match self.transfers[t].sees_arrivals() {
-            true => (receiver, receiver),
-            false => (fed_in(ends.acks_in), receiver),
+        if self.transfers[t].sees_arrivals() {
+            (receiver, receiver)
+        } else {
+            (fed_in(ends.acks_in), receiver)
         }
     }
 

@@ -43,9 +43,10 @@ impl SpinBarrier {
                 return false;
             }
             looks += 1;
-            match looks < SPINS {
-                true => hint::spin_loop(),
-                false => thread::yield_now(),
+            if looks < SPINS {
+                hint::spin_loop()
+            } else {
+                thread::yield_now()
             }
         }
         true

@@ -74,12 +74,11 @@ impl Tuner {
         (self.intervals, self.took_s, self.pkts) = (0, 0.0, 0);
         if self.is_probing {
             (self.is_probing, self.is_tuned) = (false, true);
-            self.backoff = match cost_s < self.before_s {
-                true => BACKOFF,
-                false => {
-                    self.use_threads = !self.use_threads;
-                    (2 * self.backoff).min(MAX_BACKOFF)
-                }
+            self.backoff = if cost_s < self.before_s {
+                BACKOFF
+            } else {
+                self.use_threads = !self.use_threads;
+                (2 * self.backoff).min(MAX_BACKOFF)
             };
             self.left = self.backoff;
         } else if self.left > 0 {

@@ -89,17 +89,19 @@ impl Engine for Packets {
         let marking = self.marking_of(id);
         let hop = |link: LinkId, back: bool| {
             let bandwidth_bps = self.engine.links[link.index()].bandwidth_bps;
-            let ip_bits = match back {
-                true => 8.0 * spec.source.ack_bytes(),
-                false => 8.0 * spec.packet_size_bytes,
+            let ip_bits = if back {
+                8.0 * spec.source.ack_bytes()
+            } else {
+                8.0 * spec.packet_size_bytes
             };
             let bits = network.link_spec(link).overhead.wire_bits(ip_bits);
             let queue_pkts = self.queue_pkts(link);
             // Acknowledgements that are not traffic have only propagation delay.
             let is_traffic = !back || spec.acks != Acks::None || !spec.source.is_answered();
-            let waiting_s = match is_traffic {
-                true => self.engine.waiting_ns(link.index()) as f64 * 1e-9,
-                false => 0.0,
+            let waiting_s = if is_traffic {
+                self.engine.waiting_ns(link.index()) as f64 * 1e-9
+            } else {
+                0.0
             };
             let sums = self.link_sums(link);
             let queue_loss = sums.lost_of(if back { OF_ACKS } else { marking });

@@ -36,11 +36,10 @@ impl Engine {
     /// Advances the simulation to `end_ns`.
     pub fn run_until(&mut self, end_ns: u64) {
         let max_interval_ns =
-            match self.sessions.classes.is_empty() && self.dependencies.self_driven.is_empty() {
-                true => MAX_INTERVAL_NS,
-                // Sessions are admitted at the start of an interval. Wires store packets of self-driven senders
-                // to its end.
-                false => SESSION_LOOKAHEAD_NS,
+            if self.sessions.classes.is_empty() && self.dependencies.self_driven.is_empty() {
+                MAX_INTERVAL_NS
+            } else {
+                SESSION_LOOKAHEAD_NS
             };
         while self.now_ns < end_ns {
             let mut until_ns = end_ns.min(self.now_ns.saturating_add(max_interval_ns));
@@ -69,9 +68,10 @@ impl Engine {
                 self.sweep(until_ns);
             }
             let pkts = self.offered() - before;
-            match may_divide {
-                true => self.parts.tuner.record(began.elapsed(), pkts),
-                false => self.parts.tuner.pause(),
+            if may_divide {
+                self.parts.tuner.record(began.elapsed(), pkts)
+            } else {
+                self.parts.tuner.pause()
             }
             self.pkts_per_ns = Some(pkts as f64 / (until_ns - self.now_ns) as f64);
             self.now_ns = until_ns;
@@ -227,12 +227,11 @@ impl Engine {
     /// Returns the time to which an endpoint may run, if one of its feeding links allows `alone_ns`.
     #[inline]
     fn endpoint_bound_ns(&self, fed: Endpoint, alone_ns: u64) -> u64 {
-        match fed.alone {
-            true => alone_ns,
-            false => {
-                let origins = &self.topology.origins[fed.feeder_wire as usize];
-                alone_ns.min(self.dependencies.earliest_input_ns(origins))
-            }
+        if fed.alone {
+            alone_ns
+        } else {
+            let origins = &self.topology.origins[fed.feeder_wire as usize];
+            alone_ns.min(self.dependencies.earliest_input_ns(origins))
         }
     }
 

@@ -82,9 +82,10 @@ impl LinkDependencies {
     /// Adds an endpoint that the link feeds.
     fn feed(&mut self, end: Endpoint, receives: bool) {
         self.is_only_feeder &= end.alone;
-        match receives {
-            true => self.receivers.push(end),
-            false => self.senders.push(end),
+        if receives {
+            self.receivers.push(end)
+        } else {
+            self.senders.push(end)
         }
     }
 }
@@ -138,9 +139,10 @@ impl Dependencies {
     /// Adds the endpoints of a transfer outside session slots.
     fn add_transfer(&mut self, topology: &Topology, t: u32, sees_arrivals: bool) {
         let ends = &topology.ends[t as usize];
-        let heard_of = match sees_arrivals {
-            true => ends.data_in,
-            false => ends.acks_in,
+        let heard_of = if sees_arrivals {
+            ends.data_in
+        } else {
+            ends.acks_in
         };
         let (receiver, sender) = (
             topology.links_before(ends.data_in),
@@ -263,9 +265,10 @@ impl Engine {
         let before = &self.dependencies.links_of;
         let is_same = before.len() == dependencies.links_of.len()
             && (before.iter().zip(&dependencies.links_of)).all(|(a, b)| a.is_alike(b));
-        dependencies.order = match is_same && self.dependencies.order.fits(&lookahead_ns) {
-            true => std::mem::take(&mut self.dependencies.order),
-            false => SweepOrder::new(&dependencies.links_of, &lookahead_ns, self.now_ns == 0),
+        dependencies.order = if is_same && self.dependencies.order.fits(&lookahead_ns) {
+            std::mem::take(&mut self.dependencies.order)
+        } else {
+            SweepOrder::new(&dependencies.links_of, &lookahead_ns, self.now_ns == 0)
         };
         dependencies.requires_event_by_event = self.has_shared_edge_markers();
         self.dependencies = dependencies;

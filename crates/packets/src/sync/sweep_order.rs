@@ -322,9 +322,10 @@ impl<'a> Search<'a> {
         let mut members: Vec<Vec<Item>> = vec![Vec::new(); items.len()];
         let mut loops = Vec::new();
         for (i, item) in items.into_iter().enumerate() {
-            match is_short[i] {
-                true => members[groups.find(i as u32) as usize].push(item),
-                false => loops.push(item),
+            if is_short[i] {
+                members[groups.find(i as u32) as usize].push(item)
+            } else {
+                loops.push(item)
             }
         }
         members.retain(|members| !members.is_empty());

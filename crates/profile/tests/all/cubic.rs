@@ -33,9 +33,10 @@ fn simulated_pkts(loss: f64, rtt_s: f64, losses: usize) -> f64 {
         }
         sent += pkts;
         time_s += since_s;
-        max = match window < max {
-            true => window * (1.0 + BETA) / 2.0,
-            false => window,
+        max = if window < max {
+            window * (1.0 + BETA) / 2.0
+        } else {
+            window
         };
         window *= BETA;
     }
@@ -158,9 +159,10 @@ fn throughputs_need_the_losses_of_table_3() {
         let (mut low, mut high) = (1e-8_f64, 0.2_f64);
         for _ in 0..60 {
             let middle = (low * high).sqrt();
-            match profile_pkts(middle, 0.1) / 0.1 > pps {
-                true => low = middle,
-                false => high = middle,
+            if profile_pkts(middle, 0.1) / 0.1 > pps {
+                low = middle
+            } else {
+                high = middle
             }
         }
         println!("{mbps} Mbit/s: {low:.2e} published {published:.2e}");

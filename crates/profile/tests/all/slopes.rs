@@ -26,9 +26,10 @@ fn slopes_are_those_of_differences() {
     for name in builtin_names() {
         let profile = builtin(name).unwrap();
         for _ in 0..2000 {
-            let loss: f64 = match rng.random_bool(0.1) {
-                true => 0.0,
-                false => rng.random_range(1e-9_f64.ln()..0.5_f64.ln()).exp(),
+            let loss: f64 = if rng.random_bool(0.1) {
+                0.0
+            } else {
+                rng.random_range(1e-9_f64.ln()..0.5_f64.ln()).exp()
             };
             let rtt_s = rng.random_range(1e-3_f64.ln()..8.0_f64.ln()).exp();
             let is = profile.slopes(loss, rtt_s);

@@ -81,11 +81,10 @@ impl CoDelState {
             let waited_ns = now_ns.saturating_sub(packet.arrived_ns);
             let low = waited_ns < rules.target_ns || left_bytes <= u64::from(*largest);
             let late = !low && first_above_ns.is_some_and(|at| now_ns >= at);
-            match low {
-                true => *first_above_ns = None,
-                false => {
-                    first_above_ns.get_or_insert(now_ns.saturating_add(rules.interval_ns));
-                }
+            if low {
+                *first_above_ns = None
+            } else {
+                first_above_ns.get_or_insert(now_ns.saturating_add(rules.interval_ns));
             }
             (Some(packet), late)
         };
@@ -100,9 +99,10 @@ impl CoDelState {
                 }
                 dropped.extend(first.map(|it| it.packet));
                 (first, late) = take(&mut self.first_above_ns);
-                match late {
-                    true => self.drop_next_ns = rules.next_drop(self.drop_next_ns, self.count),
-                    false => self.dropping = false,
+                if late {
+                    self.drop_next_ns = rules.next_drop(self.drop_next_ns, self.count)
+                } else {
+                    self.dropping = false
                 }
             }
         } else if late {

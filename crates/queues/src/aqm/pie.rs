@@ -102,11 +102,10 @@ impl Pie {
     /// Returns the fraction of packets dropped at this probability. Between two drops, packets first
     /// accumulate the lower limit of section 5.4; the number after that is geometrically distributed.
     pub fn drop_fraction(&self, probability: f64) -> f64 {
-        match probability > 0.0 {
-            true => {
-                probability / (DERANDOMIZATION_BOUNDS.start.max(probability) + 1.0 - probability)
-            }
-            false => 0.0,
+        if probability > 0.0 {
+            probability / (DERANDOMIZATION_BOUNDS.start.max(probability) + 1.0 - probability)
+        } else {
+            0.0
         }
     }
 

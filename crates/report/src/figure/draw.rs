@@ -88,13 +88,15 @@ fn chosen<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, E
 /// Returns a table with a row per point: panel, curve and coordinates.
 fn table(panels: &[&Panel]) -> String {
     let mut table = "panel,curve,x,y,low,high\n".to_owned();
-    let number = |value: f64| match value.is_finite() {
-        // Seven significant digits, as in the series.
-        true => format!("{value:.6e}")
-            .parse::<f64>()
-            .unwrap_or(value)
-            .to_string(),
-        false => String::new(),
+    let number = |value: f64| {
+        if value.is_finite() {
+            format!("{value:.6e}")
+                .parse::<f64>()
+                .unwrap_or(value)
+                .to_string()
+        } else {
+            String::new()
+        }
     };
     for panel in panels {
         let of = quote(&format!("{} over {}", panel.y_title, panel.x_title));
@@ -308,23 +310,21 @@ where
                     .split(|p| !usable(&p))
                     .filter(|piece| !piece.is_empty());
                 let stroke = colour.stroke_width(3 * UNITS_PER_PIXEL / 2);
-                match dashed {
-                    false => chart
-                        .draw_series(pieces.map(|piece| PathElement::new(piece.to_vec(), stroke))),
-                    true => {
-                        let mut entry = Ok(());
-                        for piece in pieces {
-                            let dashes = DashedLineSeries::new(
-                                piece.to_vec(),
-                                6 * UNITS_PER_PIXEL,
-                                4 * UNITS_PER_PIXEL,
-                                stroke,
-                            );
-                            entry = entry.and(chart.draw_series(dashes).map(|_| ()));
-                        }
-                        entry.map_err(failed)?;
-                        chart.draw_series(std::iter::empty::<PathElement<(f64, f64)>>())
+                if !dashed {
+                    chart.draw_series(pieces.map(|piece| PathElement::new(piece.to_vec(), stroke)))
+                } else {
+                    let mut entry = Ok(());
+                    for piece in pieces {
+                        let dashes = DashedLineSeries::new(
+                            piece.to_vec(),
+                            6 * UNITS_PER_PIXEL,
+                            4 * UNITS_PER_PIXEL,
+                            stroke,
+                        );
+                        entry = entry.and(chart.draw_series(dashes).map(|_| ()));
                     }
+                    entry.map_err(failed)?;
+                    chart.draw_series(std::iter::empty::<PathElement<(f64, f64)>>())
                 }
             }
         };
@@ -382,9 +382,10 @@ fn bands(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<Vec<(f64, 
 /// Formats a tick label with at most four digits and without trailing zeros.
 fn tick(value: f64) -> String {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
-    match rounded != 0.0 && !(1e-4..1e7).contains(&rounded.abs()) {
-        true => format!("{rounded:e}"),
-        false => format!("{rounded}"),
+    if rounded != 0.0 && !(1e-4..1e7).contains(&rounded.abs()) {
+        format!("{rounded:e}")
+    } else {
+        format!("{rounded}")
     }
 }
 

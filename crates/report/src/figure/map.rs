@@ -323,9 +323,12 @@ impl<'a> MapDrawing<'a> {
 
     fn data(&self) -> String {
         let mut table = "link,from,to,utilization,mean_queue_pkts,loss_probability\n".to_owned();
-        let number = |value: f64| match value.is_finite() {
-            true => value.to_string(),
-            false => String::new(),
+        let number = |value: f64| {
+            if value.is_finite() {
+                value.to_string()
+            } else {
+                String::new()
+            }
         };
         for DrawnLink { link, .. } in &self.drawn_links {
             let names = [&link.name, &link.from, &link.to].map(|it| quote(it));

@@ -53,19 +53,18 @@ fn matching<'a>(
     }
     let wild = WildMatch::new(pattern);
     let found: Vec<&str> = names.clone().filter(|name| wild.matches(name)).collect();
-    match found.is_empty() {
-        false => Ok(found),
-        true => {
-            let near = did_you_mean(pattern, names.clone());
-            let some: Vec<&str> = names.clone().take(MOST_NAMED).collect();
-            let more = match names.count().saturating_sub(MOST_NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let some = some.join(", ");
-            let what = format!("the results have nothing called {pattern}, but {some}{more}{near}");
-            Err(Error::NothingToShow(what))
-        }
+    if !found.is_empty() {
+        Ok(found)
+    } else {
+        let near = did_you_mean(pattern, names.clone());
+        let some: Vec<&str> = names.clone().take(MOST_NAMED).collect();
+        let more = match names.count().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let some = some.join(", ");
+        let what = format!("the results have nothing called {pattern}, but {some}{more}{near}");
+        Err(Error::NothingToShow(what))
     }
 }
 

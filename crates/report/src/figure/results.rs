@@ -275,9 +275,10 @@ fn colour(place: usize, run: usize, names: usize, runs: usize) -> Option<(usize,
 
 /// Adds the name of the results directory if there are several.
 fn label(name: &str, of: &str, several: bool) -> String {
-    match several {
-        true => format!("{name}, {of}"),
-        false => name.to_owned(),
+    if several {
+        format!("{name}, {of}")
+    } else {
+        name.to_owned()
     }
 }
 
@@ -348,9 +349,10 @@ fn burstiness(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     }
     poisson.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
     // With one link per results directory the points form a curve, otherwise a scatter plot.
-    let curve = match poisson.windows(2).all(|pair| pair[0].0 < pair[1].0) {
-        true => CurveStyle::Grey,
-        false => CurveStyle::Dots,
+    let curve = if poisson.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+        CurveStyle::Grey
+    } else {
+        CurveStyle::Dots
     };
     let measured = Curve {
         label: "arrivals".to_owned(),

@@ -343,9 +343,10 @@ fn panel(over: &SweepAxis, column: &Column, place: usize, curves: &[SweepCurve])
         let has_band = band.iter().any(|edges| edges.1.is_finite());
         Curve {
             label: gathered.label.clone(),
-            curve_style: match points.len() <= FEW {
-                true => CurveStyle::Marked,
-                false => CurveStyle::Line,
+            curve_style: if points.len() <= FEW {
+                CurveStyle::Marked
+            } else {
+                CurveStyle::Line
             },
             points,
             colour: None,

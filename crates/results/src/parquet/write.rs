@@ -92,9 +92,12 @@ impl Parquet {
     /// Ends the current page, and the row group if it was its last page.
     fn end_page(&mut self) -> Result<(), Error> {
         let ended = self.put_page();
-        let ended = ended.and_then(|()| match self.group.pages >= PAGES {
-            true => self.end_group(),
-            false => Ok(()),
+        let ended = ended.and_then(|()| {
+            if self.group.pages >= PAGES {
+                self.end_group()
+            } else {
+                Ok(())
+            }
         });
         ended.map_err(|error| write_error(self.writer.inner().path(), error))
     }
@@ -245,9 +248,10 @@ impl Exporter for Parquet {
             column[self.rows] = value as f32;
         }
         self.rows += 1;
-        match self.rows >= PAGE_ROWS {
-            true => self.end_page(),
-            false => Ok(()),
+        if self.rows >= PAGE_ROWS {
+            self.end_page()
+        } else {
+            Ok(())
         }
     }
 

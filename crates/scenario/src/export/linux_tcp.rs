@@ -129,12 +129,13 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
         Source::Constant { .. } | Source::Poisson { .. } => return Ok(None),
         Source::Users(_) => return Err("users are not played there".to_owned()),
     };
-    match spec.packet_size_bytes < LEAST_TCP_BYTES {
-        true => Err(format!(
+    if spec.packet_size_bytes < LEAST_TCP_BYTES {
+        Err(format!(
             "packets of {} B are too small for TCP there: {LEAST_TCP_BYTES} B at least",
             spec.packet_size_bytes
-        )),
-        false => Ok(Some(tcp)),
+        ))
+    } else {
+        Ok(Some(tcp))
     }
 }
 
@@ -154,8 +155,9 @@ pub fn default_socket_buffer_bytes(
     let rooms = there.iter().map(|&link| network.room(link));
     let queues_pkts: f64 = rooms.map(|room| room.pkts(8.0 * size_bytes)).sum();
     let queues_bytes = queues_pkts * size_bytes;
-    match narrowest_bps.is_finite() {
-        true => 2.0 * (narrowest_bps / 8.0 * rtt_s + queues_bytes),
-        false => 0.0,
+    if narrowest_bps.is_finite() {
+        2.0 * (narrowest_bps / 8.0 * rtt_s + queues_bytes)
+    } else {
+        0.0
     }
 }

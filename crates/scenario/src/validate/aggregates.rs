@@ -62,9 +62,10 @@ impl Validator<'_> {
             None => {
                 let message = format!("unknown aggregate `{}`", **name);
                 let names: Vec<&str> = self.aggregates.names.iter().collect();
-                let help = match names.is_empty() {
-                    true => "the scenario has no [[aggregate]]".to_owned(),
-                    false => self.findings.given(name, "aggregates", names.into_iter()),
+                let help = if names.is_empty() {
+                    "the scenario has no [[aggregate]]".to_owned()
+                } else {
+                    self.findings.given(name, "aggregates", names.into_iter())
                 };
                 self.error(ProblemKind::UnknownName, name.place(), message, &help);
             }

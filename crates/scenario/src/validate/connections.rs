@@ -280,14 +280,11 @@ impl Validator<'_> {
     fn duplicate(&mut self, name: &str, has_name: bool, place: Place, first: usize) {
         let first = self.connections.ends.get(first).map(|ends| ends.from);
         let mut help = first.map_or(String::new(), |place| self.first_at(place));
-        let message = match has_name {
-            true => format!("connection `{name}` exists twice"),
-            false => {
-                help += "; give every connection a `name`";
-                format!(
-                    "a connection without a name is called `{name}` here, and so is another one"
-                )
-            }
+        let message = if has_name {
+            format!("connection `{name}` exists twice")
+        } else {
+            help += "; give every connection a `name`";
+            format!("a connection without a name is called `{name}` here, and so is another one")
         };
         self.error(ProblemKind::Duplicate, place, message, &help);
     }

@@ -62,9 +62,10 @@ impl Validator<'_> {
             return None; // it may be one that could not be read
         }
         let message = format!("unknown day `{}`", **day);
-        let help = match names.is_empty() {
-            true => "the scenario has no [[day]]".to_owned(),
-            false => self.findings.given(day, "days", names.into_iter()),
+        let help = if names.is_empty() {
+            "the scenario has no [[day]]".to_owned()
+        } else {
+            self.findings.given(day, "days", names.into_iter())
         };
         self.error(ProblemKind::UnknownName, day.place(), message, &help);
         None

@@ -578,9 +578,10 @@ impl Validator<'_> {
 
     fn demand_acks(&mut self) -> Acks {
         self.settings.acks_used = true;
-        match self.settings.acks {
-            true => Acks::EveryPacket,
-            false => Acks::None,
+        if self.settings.acks {
+            Acks::EveryPacket
+        } else {
+            Acks::None
         }
     }
 }

@@ -120,12 +120,13 @@ impl Validator<'_> {
         if links.is_none() && !self.incomplete {
             let message = format!("unknown shared-risk group `{}`: no link is in it", **name);
             let names = self.risk_groups.keys().map(String::as_str);
-            let help = match self.risk_groups.is_empty() {
-                true => format!(
+            let help = if self.risk_groups.is_empty() {
+                format!(
                     "write `srlg = \"{}\"` in the links that fail together",
                     **name
-                ),
-                false => self.findings.given(name, "groups", names),
+                )
+            } else {
+                self.findings.given(name, "groups", names)
             };
             self.error(ProblemKind::UnknownName, name.place(), message, &help);
         }
@@ -199,13 +200,14 @@ impl Validator<'_> {
             .filter(near)
             .map(|link| self.link_name(link))
             .collect();
-        let help = match self.link_between((to, from), circuit).is_some() {
-            true => "only the other direction exists".to_owned(),
-            false => self.findings.given(
+        let help = if self.link_between((to, from), circuit).is_some() {
+            "only the other direction exists".to_owned()
+        } else {
+            self.findings.given(
                 &wanted,
                 "links at its ends",
                 near.iter().map(String::as_str),
-            ),
+            )
         };
         self.error(
             ProblemKind::UnknownName,
@@ -222,9 +224,10 @@ impl Validator<'_> {
         changes.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         for event in &changes {
             let Some(fails) = event.fails else { continue };
-            let state = match fails {
-                true => "has failed already",
-                false => "works already",
+            let state = if fails {
+                "has failed already"
+            } else {
+                "works already"
             };
             let mut redundant = true;
             for link in &event.links {

@@ -96,9 +96,10 @@ impl Validator<'_> {
         let ends = self.connections.ends(&name);
         let mut named = Vec::with_capacity(parts.len());
         for (number, (flow, of)) in (1..).zip(parts) {
-            let part = match several {
-                true => format!("{name}/{number}"),
-                false => name.clone(),
+            let part = if several {
+                format!("{name}/{number}")
+            } else {
+                name.clone()
             };
             if several && self.connections.add_name(&part).is_err() {
                 let message = format!(

@@ -92,11 +92,11 @@ impl Validator<'_> {
         let message = format!("unknown class `{}`", **class);
         let mut names: Vec<String> = self.class_names.iter().cloned().collect();
         names.sort();
-        let help = match names.is_empty() {
-            true => "no link has a [[link.class]]".to_owned(),
-            false => self
-                .findings
-                .given(class, "classes", names.iter().map(String::as_str)),
+        let help = if names.is_empty() {
+            "no link has a [[link.class]]".to_owned()
+        } else {
+            self.findings
+                .given(class, "classes", names.iter().map(String::as_str))
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
         None

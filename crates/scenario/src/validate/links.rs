@@ -21,9 +21,10 @@ pub(super) const WEIGHT: f64 = 0.002;
 
 /// Returns the words that distinguish bytes on the wire from IP bytes.
 fn on_wire(overhead: Overhead) -> &'static str {
-    match overhead.is_none() {
-        true => "",
-        false => " on the wire",
+    if overhead.is_none() {
+        ""
+    } else {
+        " on the wire"
     }
 }
 
@@ -434,9 +435,10 @@ impl Validator<'_> {
         };
         // RED marks at averages between the thresholds. If the last packet has the full weight,
         // averages are integers.
-        let between = match policy.weight < 1.0 {
-            true => max_pkts > min_pkts,
-            false => min_pkts.floor() + 1.0 < max_pkts,
+        let between = if policy.weight < 1.0 {
+            max_pkts > min_pkts
+        } else {
+            min_pkts.floor() + 1.0 < max_pkts
         };
         let marks = between || policy.gentle || !policy.hard_drop;
         if let Some(ecn) = red.ecn.as_ref().filter(|_| policy.ecn && !marks) {

@@ -496,12 +496,13 @@ impl Validator<'_> {
         };
         // `from` of the builder is the connection's `from`, or its `to` on the return path.
         let forth = self.nodes.get(&from).copied() == ends.sender;
-        let (place, message) = match forth {
-            true => (ends.to, format!("no path from `{from}` to `{to}`")),
-            false => (
+        let (place, message) = if forth {
+            (ends.to, format!("no path from `{from}` to `{to}`"))
+        } else {
+            (
                 ends.from,
                 format!("no way back from `{from}` to `{to}`, for acknowledgements"),
-            ),
+            )
         };
         let help =
             "a link leads both ways unless it has `duplex = false`; add a link, or make one duplex";

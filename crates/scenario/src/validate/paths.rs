@@ -82,9 +82,10 @@ impl Validator<'_> {
         let leaving = self.link_list.iter().filter(|link| link.from == a);
         let mut ends: Vec<&str> = leaving.map(|link| self.node_name(link.to)).collect();
         ends.truncate(10);
-        let help = match ends.is_empty() {
-            true => format!("no link leads from `{from}`"),
-            false => format!("links from `{from}` lead to: {}", ends.join(", ")),
+        let help = if ends.is_empty() {
+            format!("no link leads from `{from}`")
+        } else {
+            format!("links from `{from}` lead to: {}", ends.join(", "))
         };
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
     }

@@ -23,9 +23,10 @@ impl Validator<'_> {
             Some(None) if is_path(name) => return None, // said once
             _ => {}
         }
-        let profile = builtin(name).or_else(|| match is_path(name) {
-            true => self.profile_file(name),
-            false => {
+        let profile = builtin(name).or_else(|| {
+            if is_path(name) {
+                self.profile_file(name)
+            } else {
                 self.unknown_profile(name);
                 None
             }

@@ -92,10 +92,11 @@ impl Validator<'_> {
         }
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
-            let why = match **ecn {
-                true => stack.refuses_ecn(),
-                false => (stack.congestion == CongestionControl::Dctcp)
-                    .then(|| "`dctcp` is nothing without marks".to_owned()),
+            let why = if **ecn {
+                stack.refuses_ecn()
+            } else {
+                (stack.congestion == CongestionControl::Dctcp)
+                    .then(|| "`dctcp` is nothing without marks".to_owned())
             };
             match why {
                 Some(why) => {

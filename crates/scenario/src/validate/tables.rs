@@ -85,9 +85,10 @@ impl Validator<'_> {
         // Paths on the command line are those of the user.
         let own = self.surroundings.reach == FileAccess::Unrestricted
             || self.sources.is_override(name.place().file());
-        let here = match here.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => here,
+        let here = if here.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            here
         };
         let below = match (here.canonicalize(), path.canonicalize()) {
             (Ok(here), Ok(path)) => path.starts_with(here),

@@ -78,9 +78,10 @@ fn told(network: &Network) -> Vec<String> {
             }
             _ => String::new(),
         };
-        let source = match users.is_empty() {
-            true => spec.source.clone(),
-            false => Source::Constant { rate_pps: 1.0 },
+        let source = if users.is_empty() {
+            spec.source.clone()
+        } else {
+            Source::Constant { rate_pps: 1.0 }
         };
         let spec = ConnectionSpec {
             path: None,

@@ -488,12 +488,11 @@ fn a_path_that_is_set_leads_through_the_queues_of_classes() {
             builder.classify(moved, "first");
             builder.connection(constant("beside", b, 900.0));
             let network = builder.build().unwrap();
-            let network = match set {
-                true => {
-                    let id = network.connection_by_name("moved").unwrap();
-                    with_paths(&network, &[(id, network.nodes().collect())]).unwrap()
-                }
-                false => network,
+            let network = if set {
+                let id = network.connection_by_name("moved").unwrap();
+                with_paths(&network, &[(id, network.nodes().collect())]).unwrap()
+            } else {
+                network
             };
             let options = Options {
                 model: Model::PACKETS,

@@ -230,9 +230,10 @@ fn first_ns(network: &Network, gap_ns: u64) -> u64 {
         let middle = before.midpoint(after);
         let mut simulation = begin(network.clone(), Model::PACKETS);
         run_until(&mut simulation, middle as f64 / 1e9);
-        match simulation.connection_totals(id).offered_pkts > 0.0 {
-            true => after = middle,
-            false => before = middle,
+        if simulation.connection_totals(id).offered_pkts > 0.0 {
+            after = middle
+        } else {
+            before = middle
         }
     }
     before

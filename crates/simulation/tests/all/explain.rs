@@ -23,9 +23,10 @@ impl Lab {
         for (from, to, delay_s) in [(a, c, 0.01), (c, b, 0.01), (a, d, 0.03), (d, b, 0.03)] {
             for (from, to, back) in [(from, to, false), (to, from, true)] {
                 let link = builder.link(LinkSpec {
-                    queue: match (from, to) == (c, b) {
-                        true => queue,
-                        false => DropPolicy::DropTail,
+                    queue: if (from, to) == (c, b) {
+                        queue
+                    } else {
+                        DropPolicy::DropTail
                     },
                     ..netflow_problems::link(
                         from,

@@ -133,14 +133,10 @@ proptest! {
         room in 1..300_u32,
         bits in any::<bool>(),
     ) {
-        let loss_of = |part: f64| match bits {
-            // 8000 bits are without error with the probability 1 - part.
-            true => LinkLoss {
-                bit_errors: BitErrors::independent(1.0 - (1.0 - part).powf(1.0 / 8000.0)).ok(),
-                ..LinkLoss::NONE
-            },
-            false => LinkLoss::from(part),
-        };
+        let loss_of = |part: f64| if bits { LinkLoss {
+            bit_errors: BitErrors::independent(1.0 - (1.0 - part).powf(1.0 / 8000.0)).ok(),
+            ..LinkLoss::NONE
+        } } else { LinkLoss::from(part) };
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.node("a"), builder.node("b"));
         let id = builder.link(LinkSpec {
@@ -164,12 +160,7 @@ proptest! {
                 let lost = totals.link_lost_pkts.unwrap_or_default();
                 let departed = totals.departed_pkts - before.1;
                 let found = lost - before.0;
-                let tolerance = match is_of_packets(model) {
-                    // Half a packet plus five standard deviations; a false alarm has a probability
-                    // of 1 in 2 million.
-                    true => 0.5 + 5.0 * (departed * part * (1.0 - part)).sqrt().max(1.0),
-                    false => 1e-6 * departed,
-                };
+                let tolerance = if is_of_packets(model) { 0.5 + 5.0 * (departed * part * (1.0 - part)).sqrt().max(1.0) } else { 1e-6 * departed };
                 prop_assert!(
                     (found - part * departed).abs() <= tolerance,
                     "{} of {} until {} s, not {} of them, by {:?}", found, departed, until_s, part, model

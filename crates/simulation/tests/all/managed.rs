@@ -186,9 +186,10 @@ fn pie_in_fluids_is_near_to_packets() {
         let windows = rng.random_range(4..25);
         let load = rng.random_range(0.2..1.4_f64);
         let rate_pps = load * bandwidth_bps / 12_000.0;
-        let (name, congestion) = match rng.random() {
-            true => ("linux-reno", CongestionControl::Reno),
-            false => ("linux-cubic", CongestionControl::Cubic),
+        let (name, congestion) = if rng.random() {
+            ("linux-reno", CongestionControl::Reno)
+        } else {
+            ("linux-cubic", CongestionControl::Cubic)
         };
         let [fluid, packets] = through_pie(bandwidth_bps, delay_s, 60.0, |model| {
             let tcp = linux(model, name, congestion);
@@ -208,9 +209,10 @@ fn pie_in_fluids_is_near_to_packets() {
         let busier = (fluid.utilization - packets.utilization).abs();
         assert!(busier < 0.005 + 0.5 / queue_pkts.max(6.0));
         let [more, less] = [&fluid, &packets].map(|it| it.loss_probability);
-        match less > 5e-4 {
-            true => assert!(more / less < 1.25 && less / more < 1.25),
-            false => assert!(more < 1e-3),
+        if less > 5e-4 {
+            assert!(more / less < 1.25 && less / more < 1.25)
+        } else {
+            assert!(more < 1e-3)
         }
     }
 }

@@ -145,9 +145,10 @@ fn acknowledgements_are_framed() {
     let mut b = NetworkBuilder::new();
     let node = b.node("A");
     let tcp = |window: bool| {
-        let source = match window {
-            true => Source::Window(WindowSource::default()),
-            false => Source::Profile(builtin("ns-reno").unwrap()),
+        let source = if window {
+            Source::Window(WindowSource::default())
+        } else {
+            Source::Profile(builtin("ns-reno").unwrap())
         };
         connection("c", node, node, source)
     };

@@ -72,9 +72,10 @@ fn deviation(case: &Case, file: &str, options: Options, compare_utilization: boo
         for (name, id) in &case.connections {
             let rate = table.get(row, &format!("rate_{name}")) * 1000.0;
             let told = sim.explain(*id);
-            let ours = match told.sending {
-                true => f64::from(told.count) * would_send_pps(&sim, *id, &told),
-                false => 0.0,
+            let ours = if told.sending {
+                f64::from(told.count) * would_send_pps(&sim, *id, &told)
+            } else {
+                0.0
             };
             worst.rate = worst.rate.max((ours - rate).abs() / rate.max(1.0));
         }

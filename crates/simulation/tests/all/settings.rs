@@ -615,9 +615,12 @@ fn a_loss_that_is_set_before_a_path_stays() {
 fn twins_stay_apart() {
     for poisson in [false, true] {
         let (mut builder, [a, b, c, d]) = square();
-        let source = |rate_pps| match poisson {
-            true => Source::Poisson { rate_pps },
-            false => Source::Constant { rate_pps },
+        let source = |rate_pps| {
+            if poisson {
+                Source::Poisson { rate_pps }
+            } else {
+                Source::Constant { rate_pps }
+            }
         };
         let ids = ["c1", "c2", "c3"]
             .map(|name| builder.connection(over(one_way(name, a, c, source(20.0)), &[a, b, c])));

@@ -460,16 +460,13 @@ proptest! {
         stack in prop::sample::select(vec!["linux-6", "legacy", "rfc6298"]),
         telnet in any::<bool>(),
     ) {
-        let application = match telnet {
-            true => Application::Telnet(Telnet {
-                keystrokes: Distribution::Constant(20.0),
-                ..Telnet::default()
-            }),
-            false => Application::Http(Http {
-                pages: Distribution::Constant(2.0),
-                ..http(files, reply_bytes)
-            }),
-        };
+        let application = if telnet { Application::Telnet(Telnet {
+            keystrokes: Distribution::Constant(20.0),
+            ..Telnet::default()
+        }) } else { Application::Http(Http {
+            pages: Distribution::Constant(2.0),
+            ..http(files, reply_bytes)
+        }) };
         let mut spec = workload(application, users_per_s);
         spec.source = variant.map(|variant| WindowSource { variant, ..spec.source.unwrap() });
         spec.stack = Stack::builtin(stack).unwrap();

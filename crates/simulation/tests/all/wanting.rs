@@ -51,11 +51,12 @@ fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> 
     b.link(link(to, from));
     let all_pps = shared.made * shared.bandwidth_bps / 12000.0;
     b.connection(ConnectionSpec {
-        application: match is_bulk {
-            true => Application::Bulk,
-            false => Application::Poisson {
+        application: if is_bulk {
+            Application::Bulk
+        } else {
+            Application::Poisson {
                 rate_pps: all_pps / f64::from(shared.count),
-            },
+            }
         },
         count: shared.count,
         packet_size_bytes: 1500.0,

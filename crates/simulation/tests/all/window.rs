@@ -276,9 +276,10 @@ fn md1_quantile_s(load: f64, service_s: f64, quantile: f64) -> f64 {
     let (mut low, mut high) = (0.0, 20.0);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        match below(middle) < quantile {
-            true => low = middle,
-            false => high = middle,
+        if below(middle) < quantile {
+            low = middle
+        } else {
+            high = middle
         }
     }
     (1.0 + low) * service_s

@@ -116,17 +116,16 @@ impl Cases {
             .partition(|it| it.links.iter().any(|&l| !down[l as usize]));
         let n = singles.len() as u32;
         let mut possible = 0;
-        let all = match options.pairs {
-            false => pick((0..n).map(|i| (i, None)), options, &mut possible),
-            true => {
-                let at = |i: u32| &singles[i as usize];
-                let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
-                let pairs = pairs.filter(|&(i, j)| {
-                    let (i, j) = (at(i), at(j));
-                    !i.is_within(j) && !j.is_within(i)
-                });
-                pick(pairs.map(|(i, j)| (i, Some(j))), options, &mut possible)
-            }
+        let all = if !options.pairs {
+            pick((0..n).map(|i| (i, None)), options, &mut possible)
+        } else {
+            let at = |i: u32| &singles[i as usize];
+            let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+            let pairs = pairs.filter(|&(i, j)| {
+                let (i, j) = (at(i), at(j));
+                !i.is_within(j) && !j.is_within(i)
+            });
+            pick(pairs.map(|(i, j)| (i, Some(j))), options, &mut possible)
         };
         match all.len() {
             0 => Err(SteadyError::NothingFails),

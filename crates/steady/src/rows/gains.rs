@@ -106,9 +106,10 @@ impl Gains {
         let mut by = |measure| solver.sensitivities(steady, measure, which);
         Ok(Gains {
             goodput: by(Measure::Goodput)?,
-            delay: match in_bursts {
-                true => None,
-                false => Some(by(Measure::Delay)?),
+            delay: if in_bursts {
+                None
+            } else {
+                Some(by(Measure::Delay)?)
             },
             delay_p95: by(Measure::DelayP95)?,
             loss: by(Measure::Loss)?,
@@ -141,15 +142,17 @@ fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(),
             )
         }
     };
-    match any_sends {
-        true => Ok(()),
-        false => Err(SteadyError::NothingSends {
+    if any_sends {
+        Ok(())
+    } else {
+        Err(SteadyError::NothingSends {
             who,
-            because: match has_no_route {
-                true => "there is no route",
-                false => "what there is has not begun, or has ended",
+            because: if has_no_route {
+                "there is no route"
+            } else {
+                "what there is has not begun, or has ended"
             },
-        }),
+        })
     }
 }
 

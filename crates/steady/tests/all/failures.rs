@@ -408,11 +408,10 @@ fn what_shares_paths_is_divided_anew() {
                     .iter()
                     .map(|&i| later.links().nth(i).unwrap())
                     .collect();
-                let by_event = match rest.is_empty() {
-                    true => Solver::new(&later, 1e9),
-                    false => {
-                        Solver::rerouted(&later, 1e9, &Rerouter::new(&later, 1e9).around(&rest))
-                    }
+                let by_event = if rest.is_empty() {
+                    Solver::new(&later, 1e9)
+                } else {
+                    Solver::rerouted(&later, 1e9, &Rerouter::new(&later, 1e9).around(&rest))
                 };
                 let without = grid(seed, &failed);
                 let mut solver = Solver::new(&without, 1e9).unwrap();

@@ -136,9 +136,10 @@ fn runs_lead_to_the_same_factor() {
     let (mut low, mut high) = (1.0_f64, 4.0_f64);
     while high / low > 1.0 + 1e-6 {
         let middle = (low * high).sqrt();
-        match loss(middle) > bounds.loss {
-            true => high = middle,
-            false => low = middle,
+        if loss(middle) > bounds.loss {
+            high = middle
+        } else {
+            low = middle
         }
     }
     assert!((found / low - 1.0).abs() < 1e-4, "{found} {low}");

@@ -292,9 +292,10 @@ fn delays_of_packets_of_any_size_are_those_of_runs() {
             let packet_size_bytes = rng.random_range(40.0..1500.0_f64).round();
             let part = rng.random_range(0.05..0.8) / f64::from(n);
             let rate_pps = part * bps / (8.0 * packet_size_bytes);
-            let source = match rng.random_bool(0.5) {
-                true => Source::Poisson { rate_pps },
-                false => Source::Constant { rate_pps },
+            let source = if rng.random_bool(0.5) {
+                Source::Poisson { rate_pps }
+            } else {
+                Source::Constant { rate_pps }
             };
             let spec = one_way(&format!("c{i}"), nodes[0], nodes[hops], source);
             builder.connection(ConnectionSpec {

@@ -68,9 +68,10 @@ impl<W: Write + Send + 'static> TableWriter<W> {
             data.fill_to(gathered, *cell);
         }
         self.rows += rows.len() as u64;
-        match gathered >= BATCH {
-            true => self.flush_batch(),
-            false => Ok(()),
+        if gathered >= BATCH {
+            self.flush_batch()
+        } else {
+            Ok(())
         }
     }
 

@@ -192,9 +192,10 @@ fn too_many_cases_are_rejected() {
         "{said}"
     );
     for key in ["link.A->C", "link.C->A", "connection.c1.source"] {
-        let key = match key.starts_with("link") {
-            true => format!("{key}.bandwidth"),
-            false => format!("{key}.constant"),
+        let key = if key.starts_with("link") {
+            format!("{key}.bandwidth")
+        } else {
+            format!("{key}.constant")
         };
         request.axes.push(axis(&key));
     }

@@ -365,9 +365,10 @@ impl Stack {
     /// Returns the time that an end waits for the answer to a SYN after `timeouts` timeouts, in seconds.
     /// `linear` marks the end that opened the connection, whose first timeouts may have equal intervals.
     pub fn handshake_timeout_s(&self, timeouts: u32, linear: bool) -> f64 {
-        let doubled = match linear {
-            true => timeouts.saturating_sub(self.linear_syn_timeouts),
-            false => timeouts,
+        let doubled = if linear {
+            timeouts.saturating_sub(self.linear_syn_timeouts)
+        } else {
+            timeouts
         };
         let timeout_s = self.initial_rto_s * libm::exp2(f64::from(doubled.min(60)));
         timeout_s.min(self.max_rto_s)
@@ -383,9 +384,10 @@ impl Stack {
     /// Returns the initial window in packets, and the slow-start threshold if there is one. In the
     /// handshake, the timer fired `timeouts` times and packets were sent again `again` times.
     pub fn first_window(&self, timeouts: u32, again: u32) -> (u32, Option<u32>) {
-        let cwnd = match again > self.handshake_timeouts_forgiven && timeouts > 0 {
-            true => 1,
-            false => self.initial_window_pkts,
+        let cwnd = if again > self.handshake_timeouts_forgiven && timeouts > 0 {
+            1
+        } else {
+            self.initial_window_pkts
         };
         (
             cwnd,

@@ -58,9 +58,10 @@ fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
             let marked = left.len() >= fate.marks_at;
             free_ns = now_ns.max(free_ns) + SERVICE_NS;
             left.push_back(free_ns);
-            match fate.lost.contains(&number) {
-                true => lost += 1,
-                false => data.push((free_ns + DELAY_NS, segment, now_ns, marked)),
+            if fate.lost.contains(&number) {
+                lost += 1
+            } else {
+                data.push((free_ns + DELAY_NS, segment, now_ns, marked))
             }
             number += 1;
         }
@@ -70,9 +71,10 @@ fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
         let next_ns = next_data.min(next_ack).min(timers);
         while line_ns < next_ns.min(until_ns + 1) {
             let state = sender.state();
-            let ssthresh = match state.ssthresh_pkts.is_finite() {
-                true => state.ssthresh_pkts.to_string(),
-                false => "-".to_owned(),
+            let ssthresh = if state.ssthresh_pkts.is_finite() {
+                state.ssthresh_pkts.to_string()
+            } else {
+                "-".to_owned()
             };
             let pacing = state
                 .pacing_pps

@@ -324,9 +324,12 @@ impl Link {
             self.set_buffer(Buffer::Bytes(time.bytes(bps)));
         }
         self.generation += 1;
-        let later = |at_ns: u64| match at_ns > now_ns {
-            true => now_ns + ((at_ns - now_ns) as f64 * ratio).round() as u64,
-            false => at_ns,
+        let later = |at_ns: u64| {
+            if at_ns > now_ns {
+                now_ns + ((at_ns - now_ns) as f64 * ratio).round() as u64
+            } else {
+                at_ns
+            }
         };
         match &mut self.queue {
             Queue::Fifo {

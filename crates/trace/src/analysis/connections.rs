@@ -315,13 +315,14 @@ fn shown(
     end_ns: i64,
     whole_network: bool,
 ) -> ConnectionTraceInterval {
-    let (sent_pkts, delivered_pkts, lost_pkts) = match whole_network {
-        true => (counts.sent, counts.delivered, counts.dropped),
-        false => (
+    let (sent_pkts, delivered_pkts, lost_pkts) = if whole_network {
+        (counts.sent, counts.delivered, counts.dropped)
+    } else {
+        (
             counts.tracked.max(counts.sent),
             counts.acked,
             counts.resent.saturating_sub(counts.needless),
-        ),
+        )
     };
     ConnectionTraceInterval {
         time_s: end_ns as f64 * 1e-9,

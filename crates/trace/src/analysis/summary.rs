@@ -64,10 +64,7 @@ struct Directions {
 
 impl Directions {
     fn has(self, forth: bool) -> bool {
-        match forth {
-            true => self.forth,
-            false => self.back,
-        }
+        if forth { self.forth } else { self.back }
     }
 
     fn add(&mut self, forth: bool) {
@@ -98,9 +95,10 @@ impl Summary {
         }
         let packet = &event.packet;
         let forth = packet.from <= packet.to;
-        let (low, high) = match forth {
-            true => (packet.from, packet.to),
-            false => (packet.to, packet.from),
+        let (low, high) = if forth {
+            (packet.from, packet.to)
+        } else {
+            (packet.to, packet.from)
         };
         let full = self.flows >= MAX_FLOWS;
         match self.pairs.entry((low, high, packet.flow)) {

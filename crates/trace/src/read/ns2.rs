@@ -144,15 +144,17 @@ impl Ns2 {
         } else {
             let is_for_nam = line.get(1..4) == Some(b" -t");
             self.for_nam |= is_for_nam;
-            let wrong = match is_for_nam {
-                true => LineFault("this is a line for nam; the trace is another file", 2),
-                false => wrong,
+            let wrong = if is_for_nam {
+                LineFault("this is a line for nam; the trace is another file", 2)
+            } else {
+                wrong
             };
             let LineFault(what, at) = wrong;
             self.faults.truncated |= last;
-            let what = match last {
-                true => format!("{what}; the trace ends here, without the end of the line"),
-                false => what.to_owned(),
+            let what = if last {
+                format!("{what}; the trace ends here, without the end of the line")
+            } else {
+                what.to_owned()
             };
             self.fault(at, what);
             if self.good == 0 && self.faults.count >= MAX_FAULTS_BEFORE_FIRST_EVENT {
@@ -259,9 +261,10 @@ fn parse(line: &[u8], event: &mut Event) -> Result<(), LineFault> {
         }
     };
     packet.transport = Transport::Tcp;
-    packet.segment = Some(match fields.is_done() {
-        true => segment,
-        false => tcp_header_fields(segment, seq, packet.bytes, &mut fields)?,
+    packet.segment = Some(if fields.is_done() {
+        segment
+    } else {
+        tcp_header_fields(segment, seq, packet.bytes, &mut fields)?
     });
     Ok(())
 }

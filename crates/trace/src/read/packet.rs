@@ -167,9 +167,10 @@ fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> ParsedPacket {
     let congestion = (u16::from_be_bytes([header[0], header[1]]) >> 4) & 3;
     let payload = IpPayload {
         protocol,
-        bytes: match first {
-            true => bytes.get(at..).unwrap_or_default(),
-            false => &[],
+        bytes: if first {
+            bytes.get(at..).unwrap_or_default()
+        } else {
+            &[]
         },
         length: length.saturating_sub(at as u32 - 40),
         congested: congestion == 3,

@@ -186,21 +186,26 @@ impl Tracker {
             return None;
         }
         // The acknowledgement of a FIN is one beyond the data.
-        let position = match position == self.high + 1 {
-            true => self.high,
-            false => position,
+        let position = if position == self.high + 1 {
+            self.high
+        } else {
+            position
         };
         let (sacked, twice_pkts) = self.take_sacks(segment, position);
         let covered = self.take_position(segment, position);
-        let needless_pkts = match self.sacks {
-            true => self.needless.reported(twice_pkts),
-            false => self.count_arrivals(segment, position, &covered),
+        let needless_pkts = if self.sacks {
+            self.needless.reported(twice_pkts)
+        } else {
+            self.count_arrivals(segment, position, &covered)
         };
         let about = match self.rtt_method() {
-            RttMethod::Timestamps => match covered.resent {
-                true => covered.echoed,
-                false => covered.newest,
-            },
+            RttMethod::Timestamps => {
+                if covered.resent {
+                    covered.echoed
+                } else {
+                    covered.newest
+                }
+            }
             RttMethod::Sack => match covered.newest {
                 Some(sent) if !covered.resent => Some(newer(sacked, sent)),
                 _ => sacked,

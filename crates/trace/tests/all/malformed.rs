@@ -136,10 +136,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut bytes = unpacked(match capture {
-            true => "linux/reno_0.1_60_0.pcap.gz",
-            false => "ns2/traces/reno_p02_rtt100.tr.gz",
-        });
+        let mut bytes = unpacked(if capture { "linux/reno_0.1_60_0.pcap.gz" } else { "ns2/traces/reno_p02_rtt100.tr.gz" });
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

@@ -142,13 +142,19 @@ fn every_order_and_resolution_of_pcap() {
         (0xa1b2_3c4d, true, 7, 1_000_000_007),
         (0xa1b2_3c4d, false, 7, 1_000_000_007),
     ] {
-        let word = |value: u32| match is_big {
-            true => value.to_be_bytes(),
-            false => value.to_le_bytes(),
+        let word = |value: u32| {
+            if is_big {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            }
         };
-        let half = |value: u16| match is_big {
-            true => value.to_be_bytes(),
-            false => value.to_le_bytes(),
+        let half = |value: u16| {
+            if is_big {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            }
         };
         let mut file = word(magic).to_vec();
         file.extend([half(2), half(4)].concat());

@@ -282,10 +282,7 @@ fn packets(handshake: &[Event], payloads: &[u32], stamps: bool) -> u64 {
     let mut seq = 1;
     for &payload in payloads {
         let event = sent(1, seq, payload);
-        events.push(match stamps {
-            true => stamped(event, 1, 1),
-            false => event,
-        });
+        events.push(if stamps { stamped(event, 1, 1) } else { event });
         seq += payload;
     }
     follow(&events, None).0.sent_pkts

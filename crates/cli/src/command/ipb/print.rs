@@ -147,9 +147,10 @@ fn write_steps(waits: &[Named<'_>], rtt_s: f64, out: &mut dyn Write) -> io::Resu
                 .iter()
                 .map(|step| format!("{} of {}", percent(step.share), step.round_trips))
                 .collect();
-            let steps = match steps.is_empty() {
-                true => "none".to_owned(),
-                false => steps.join(", "),
+            let steps = if steps.is_empty() {
+                "none".to_owned()
+            } else {
+                steps.join(", ")
             };
             writeln!(out, " {who} {name}: {steps}")?;
         }

@@ -150,11 +150,12 @@ fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
     let mut failures = measured.users.iter().flat_map(|users| users.failures());
     let why = failures.next().map_or("", |(failure, _)| failure.name());
     let users = count(come as usize, "user");
-    Err(Failure::Evaluation(match nobody {
-        true => format!(
+    Err(Failure::Evaluation(if nobody {
+        format!(
             "no user was answered by {}: {why} ({users})",
             options.server
-        ),
-        false => format!("{failed} of {users} failed, so this is not what users wait: {why}"),
+        )
+    } else {
+        format!("{failed} of {users} failed, so this is not what users wait: {why}")
     }))
 }

@@ -36,9 +36,12 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
         ("rounds", answer.transfer_s),
         ("timeouts", answer.timeout_s),
     ];
-    let share = |time_s: f64| match answer.mean_s > 0.0 {
-        true => format!("{} of the mean", percent(time_s / answer.mean_s)),
-        false => String::new(),
+    let share = |time_s: f64| {
+        if answer.mean_s > 0.0 {
+            format!("{} of the mean", percent(time_s / answer.mean_s))
+        } else {
+            String::new()
+        }
     };
     let mut rows = vec![("mean", answer.mean_s, certainty(answer))];
     let known = |(name, time_s): (_, Option<f64>)| Some((name, time_s?, String::new()));
@@ -53,12 +56,13 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
 
 /// Prints a note if the TCP is that of a paper instead of a current one.
 pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
-    match method.stack.name == PAPER_STACK {
-        true => writeln!(
+    if method.stack.name == PAPER_STACK {
+        writeln!(
             out,
             "\nTCP of 1998, as in the paper; --model rounds plays today's"
-        ),
-        false => Ok(()),
+        )
+    } else {
+        Ok(())
     }
 }
 

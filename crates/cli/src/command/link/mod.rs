@@ -90,9 +90,10 @@ fn path(namespace: &str) -> PathBuf {
 /// Prints how to enter the namespaces. Users without root privileges enter through the user namespace.
 fn tell(testbed: &Testbed, as_user: bool) {
     let process = std::process::id();
-    let user = match as_user {
-        true => format!("-t {process} -U --preserve-credentials "),
-        false => String::new(),
+    let user = if as_user {
+        format!("-t {process} -U --preserve-credentials ")
+    } else {
+        String::new()
     };
     for end in [End::A, End::B] {
         let file = testbed.namespace(end).file().as_raw_fd();

@@ -79,9 +79,10 @@ fn lines(
         out,
         "{} s, {}",
         short(report.seconds),
-        match report.realtime {
-            true => "with a real-time priority",
-            false => "without a real-time priority",
+        if report.realtime {
+            "with a real-time priority"
+        } else {
+            "without a real-time priority"
         }
     )?;
     for Direction {

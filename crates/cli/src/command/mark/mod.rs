@@ -63,9 +63,10 @@ pub fn mark(arguments: &MarkArguments, out: &mut dyn Write) -> Result<(), Failur
         colour.bytes += u64::from(packet.bytes);
         let time_s = packet.time_s;
         times_s = Some(times_s.map_or((time_s, time_s), |(first_s, _)| (first_s, time_s)));
-        match csv {
-            true => write_packet(&packet, precedence, out),
-            false => Ok(()),
+        if csv {
+            write_packet(&packet, precedence, out)
+        } else {
+            Ok(())
         }
     })?;
     arguments.marking.warn_of_missing(&seen);

@@ -34,9 +34,10 @@ pub fn each(
             "--link is for ns-2 traces: a table has no links",
         ));
     }
-    match is_table {
-        true => each_of_table(file, on),
-        false => each_of_trace(file, link, on),
+    if is_table {
+        each_of_table(file, on)
+    } else {
+        each_of_trace(file, link, on)
     }
 }
 

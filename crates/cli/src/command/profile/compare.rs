@@ -72,9 +72,10 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
     let coarse = on_grid(&*a, &*b, arguments, COARSE)?;
     let text = |out: &mut dyn Write| {
         print(&*a, &*b, &fine, &coarse, out)?;
-        match arguments.samples.is_empty() {
-            true => Ok(()),
-            false => print_clusters(&clusters, out),
+        if arguments.samples.is_empty() {
+            Ok(())
+        } else {
+            print_clusters(&clusters, out)
         }
     };
     let csv = |out: &mut dyn Write| csv::write(points(&fine), out);
@@ -203,9 +204,10 @@ fn print_friendliness(
             out,
             "{a} is not TCP-friendly towards {b}: more than 10 % faster on {} % of {}{}",
             plain((100.0 * excess.share).round()),
-            match known < 1.0 {
-                true => "what both know",
-                false => "the grid",
+            if known < 1.0 {
+                "what both know"
+            } else {
+                "the grid"
             },
             match fine.exceedance(REASONABLY_FAIR) {
                 None => ", never twice as fast",

@@ -282,9 +282,10 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
         0 => {}
         rest => writeln!(out, " … and {rest} more")?,
     }
-    match since_s > 0.0 {
-        true => writeln!(out, " in seconds after {since_s} of the captures' clock"),
-        false => Ok(()),
+    if since_s > 0.0 {
+        writeln!(out, " in seconds after {since_s} of the captures' clock")
+    } else {
+        Ok(())
     }
 }
 

@@ -11,9 +11,12 @@ use crate::failure::Failure;
 
 /// Returns the failure of an invalid window. `given` is set if its start is from the command line.
 pub fn no_scope(error: PeriodError, given: bool) -> Failure {
-    let from = |from_s: f64| match given {
-        true => format!("`--from {} s`", plain(from_s)),
-        false => format!("the scenario's `warmup` of {} s", plain(from_s)),
+    let from = |from_s: f64| {
+        if given {
+            format!("`--from {} s`", plain(from_s))
+        } else {
+            format!("the scenario's `warmup` of {} s", plain(from_s))
+        }
     };
     let (message, help) = match error {
         PeriodError::AfterTheEnd { from_s, duration_s } => (
@@ -65,9 +68,10 @@ pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) 
         }
     });
     let happened: Vec<String> = happened.collect();
-    let what = match happened.is_empty() {
-        true => String::new(),
-        false => format!(": {}", happened.join(", ")),
+    let what = if happened.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", happened.join(", "))
     };
     writeln!(out, "from {} to {} s{what}", plain(from_s), plain(to_s))
 }

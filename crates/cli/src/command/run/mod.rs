@@ -151,9 +151,10 @@ impl RunArguments {
     /// `parquet` are formats of the series.
     fn formats(&self) -> Result<(Format, results::Format), Failure> {
         let series = self.series.unwrap_or_default();
-        let otherwise = match self.json {
-            true => Format::Json,
-            false => Format::Text,
+        let otherwise = if self.json {
+            Format::Json
+        } else {
+            Format::Text
         };
         match self.format {
             None => Ok((otherwise, series)),
@@ -252,9 +253,10 @@ fn print(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let summary = &evaluation.summary;
-    let periods = match summary.periods.is_empty() {
-        true => std::slice::from_ref(summary),
-        false => &summary.periods[..],
+    let periods = if summary.periods.is_empty() {
+        std::slice::from_ref(summary)
+    } else {
+        &summary.periods[..]
     };
     for period in periods {
         if period.duration_s < evaluation.time_s {

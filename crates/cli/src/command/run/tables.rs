@@ -132,9 +132,12 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
             let std = std_of(&it.spread, "mean_queue_pkts");
             mark_estimate(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
         })
-        .number("max queue pkt", |it| match it.max_queue_pkts.is_nan() {
-            true => NOTHING.to_owned(),
-            false => mark_estimate(it.queue_is_estimate, short(it.max_queue_pkts)),
+        .number("max queue pkt", |it| {
+            if it.max_queue_pkts.is_nan() {
+                NOTHING.to_owned()
+            } else {
+                mark_estimate(it.queue_is_estimate, short(it.max_queue_pkts))
+            }
         })
         .number("queueing ms", |it| {
             let std = std_of(&it.spread, "queueing_delay_s");
@@ -259,9 +262,10 @@ pub fn range((from_s, to_s): (f64, f64)) -> String {
                 .unwrap_or(1e3 * time_s),
         )
     };
-    match from_s == to_s {
-        true => format!("{} ms", ms(to_s)),
-        false => format!("{} to {} ms", ms(from_s), ms(to_s)),
+    if from_s == to_s {
+        format!("{} ms", ms(to_s))
+    } else {
+        format!("{} to {} ms", ms(from_s), ms(to_s))
     }
 }
 

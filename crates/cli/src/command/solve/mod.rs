@@ -145,9 +145,10 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
             problems::warn_of(&format!("in the run beside it, {warning}"));
         }
     }
-    let beside = match arguments.beside_run {
-        true => Some(settling_run::run(&seen, scenario.options.model)?),
-        false => None,
+    let beside = if arguments.beside_run {
+        Some(settling_run::run(&seen, scenario.options.model)?)
+    } else {
+        None
     };
     let links = rows::links(network, &steady);
     let connections = rows::connections(network, &steady);
@@ -173,9 +174,10 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         |out| {
             csv::write_any_named("links", &links, out)?;
             csv::write_any_named("connections", &connections, out)?;
-            match transfers.is_empty() {
-                true => Ok(()),
-                false => csv::write_any_named("transfers", &transfers, out),
+            if transfers.is_empty() {
+                Ok(())
+            } else {
+                csv::write_any_named("transfers", &transfers, out)
             }
         },
         |out| {

@@ -134,9 +134,10 @@ pub fn print_found(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()
         "at rest with what sends just before {} s: {}, and no link is further off than {} of its load",
         plain(seen.at_s),
         count(steady.rounds, "Newton step"),
-        match steady.residual < 1e-12 {
-            true => "1e-12".to_owned(),
-            false => format!("{:.0e}", steady.residual),
+        if steady.residual < 1e-12 {
+            "1e-12".to_owned()
+        } else {
+            format!("{:.0e}", steady.residual)
         },
     )?;
     let (starts, led) = (steady.starts as usize, steady.starts_led as usize);

@@ -166,8 +166,9 @@ const LITTLE: f64 = 1e-6;
 
 /// Formats a change, or `0` if it is negligible.
 pub(super) fn little(change: f64) -> String {
-    match change.abs() < LITTLE {
-        true => "0".to_owned(),
-        false => short(change),
+    if change.abs() < LITTLE {
+        "0".to_owned()
+    } else {
+        short(change)
     }
 }

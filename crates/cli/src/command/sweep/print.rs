@@ -73,9 +73,10 @@ pub fn written(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}", cases(sweep))?;
-    let shard = match writing.shard.is_all() {
-        true => String::new(),
-        false => format!(" of shard {}", writing.shard),
+    let shard = if writing.shard.is_all() {
+        String::new()
+    } else {
+        format!(" of shard {}", writing.shard)
     };
     let what = match written.reused {
         0 => format!("evaluated{shard}"),

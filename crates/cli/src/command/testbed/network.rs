@@ -349,9 +349,10 @@ impl Answer {
             .map(|(id, counts)| {
                 let spec = network.connection_spec(id);
                 let bytes = payload_bytes(spec);
-                let delivered_pkts = match spec.source.is_answered() {
-                    true => counts.read_bytes as f64 / bytes,
-                    false => counts.delivered_pkts as f64,
+                let delivered_pkts = if spec.source.is_answered() {
+                    counts.read_bytes as f64 / bytes
+                } else {
+                    counts.delivered_pkts as f64
                 };
                 ConnectionRow {
                     connection: network.connection_name(id).to_owned(),

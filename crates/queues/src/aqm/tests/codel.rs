@@ -125,9 +125,10 @@ fn dropping_resumes_at_the_previous_count() {
         let mut after = drops(&fates[first.len()..]);
         after.retain(|at| *at < (again_ms + 1000) * MS);
         assert_eq!(drops(&fates[..first.len()]), before);
-        let count = match remembers {
-            true => before.len() as u32 - 1,
-            false => 1,
+        let count = if remembers {
+            before.len() as u32 - 1
+        } else {
+            1
         };
         let begins_ms = again_ms + 110;
         assert_eq!(

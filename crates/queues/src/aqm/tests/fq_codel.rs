@@ -256,9 +256,10 @@ impl Queue for RfcReference {
                     return Some((number, marked));
                 }
             }
-            match from_new {
-                true => self.new.remove(0),
-                false => self.old.remove(0),
+            if from_new {
+                self.new.remove(0)
+            } else {
+                self.old.remove(0)
             };
             if from_new || spent {
                 self.old.push(flow);

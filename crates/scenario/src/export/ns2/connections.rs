@@ -198,9 +198,10 @@ impl Export<'_> {
 
     /// Returns a change of the acknowledgements' route; without a path they keep the former one.
     pub(super) fn way_back(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
-        match way.is_empty() {
-            true => String::new(),
-            false => self.route(spec, way),
+        if way.is_empty() {
+            String::new()
+        } else {
+            self.route(spec, way)
         }
     }
 
@@ -264,13 +265,14 @@ fn payload(
 ) -> Result<f64, ExportError> {
     let bytes = spec.packet_size_bytes;
     let payload = bytes - header_bytes;
-    match bytes.fract() == 0.0 && payload >= 1.0 && bytes <= LARGEST_PACKET {
-        true => Ok(payload),
-        false => Err(ExportError::PacketSize {
+    if bytes.fract() == 0.0 && payload >= 1.0 && bytes <= LARGEST_PACKET {
+        Ok(payload)
+    } else {
+        Err(ExportError::PacketSize {
             connection: spec.name.clone(),
             packet_bytes: bytes,
             allowed,
-        }),
+        })
     }
 }
 

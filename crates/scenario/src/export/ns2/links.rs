@@ -85,11 +85,12 @@ impl Export<'_> {
                 let _ = writeln!(lines, "lossy {ends} {unit} {rate}");
             }
         }
-        match lines.is_empty() {
-            true => Ok(lines),
-            false => Ok(format!(
+        if lines.is_empty() {
+            Ok(lines)
+        } else {
+            Ok(format!(
                 "\n# ---- what links lose on the way, after the queue\n{LOSSY}\n{lines}"
-            )),
+            ))
         }
     }
 
@@ -229,9 +230,10 @@ impl Export<'_> {
 /// Returns a RED queue without automatic settings. `mean_pktsize_` gives the number of packets that
 /// might have been sent while the queue was empty.
 fn red_queue(red: &Red, buffer_pkts: f64, load: &Load) -> String {
-    let mean_bytes = match load.connections > 0.0 {
-        true => (load.bytes / load.connections).round().max(1.0),
-        false => 40.0,
+    let mean_bytes = if load.connections > 0.0 {
+        (load.bytes / load.connections).round().max(1.0)
+    } else {
+        40.0
     };
     format!(
         "{{RED limit_ {} thresh_ {} maxthresh_ {} linterm_ {} q_weight_ {} gentle_ {} \

@@ -172,13 +172,16 @@ pub fn ns2(scenario: &CompiledScenario, options: &Ns2Options) -> Result<String, 
 }
 
 fn check(options: &Ns2Options) -> Result<(), ExportError> {
-    let check = |option, value: f64, good: bool, allowed| match good && value.is_finite() {
-        true => Ok(()),
-        false => Err(ExportError::Option {
-            option,
-            value,
-            allowed,
-        }),
+    let check = |option, value: f64, good: bool, allowed| {
+        if good && value.is_finite() {
+            Ok(())
+        } else {
+            Err(ExportError::Option {
+                option,
+                value,
+                allowed,
+            })
+        }
     };
     let (jitter_s, overhead_s) = (options.start_jitter_s, options.max_send_jitter_s);
     let every_s = options.every_s;

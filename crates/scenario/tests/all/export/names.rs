@@ -68,9 +68,12 @@ fn names_stay_names() {
         return;
     };
     assert!(!is_written(run.place.path(), "pwned"));
-    let quoted = |name: &str| match name.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.to_owned(),
+    let quoted = |name: &str| {
+        if name.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        } else {
+            name.to_owned()
+        }
     };
     for pair in NASTY.windows(2) {
         let link = quoted(&format!("{}->{}", pair[0], pair[1]));

@@ -183,9 +183,10 @@ impl Bbr {
 
     /// Returns the bandwidth used by the model.
     fn used_bandwidth(&self) -> f64 {
-        match self.policer.is_used {
-            true => self.policer.bandwidth,
-            false => self.bandwidth.get(),
+        if self.policer.is_used {
+            self.policer.bandwidth
+        } else {
+            self.bandwidth.get()
         }
     }
 
@@ -372,9 +373,10 @@ impl Bbr {
             }
         }
         let at_ns = delivery.rate.at_ns;
-        let bandwidth = match self.policer.is_used {
-            true => self.policer.bandwidth,
-            false => self.bandwidth.get(),
+        let bandwidth = if self.policer.is_used {
+            self.policer.bandwidth
+        } else {
+            self.bandwidth.get()
         };
         let mut expected = (bandwidth * at_ns.saturating_sub(it.epoch_ns) as f64) as u64;
         if it.acked <= expected || it.acked + u64::from(acked) >= ACK_EPOCH_MAX_PKTS {
@@ -388,11 +390,12 @@ impl Bbr {
     /// Returns the additional packets in flight for ACK aggregation.
     fn ack_aggregation_cwnd(&self) -> u32 {
         let most = (self.used_bandwidth() * EXTRA_ACKED_MAX_NS).min(MAX_CWND) as u32;
-        match self.is_full {
-            true => self.aggregation.extra[0]
+        if self.is_full {
+            self.aggregation.extra[0]
                 .max(self.aggregation.extra[1])
-                .min(most),
-            false => 0,
+                .min(most)
+        } else {
+            0
         }
     }
 

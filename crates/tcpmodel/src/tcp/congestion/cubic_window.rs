@@ -19,9 +19,10 @@ pub(crate) fn window_deviation(t_s: f64, k_s: f64) -> f64 {
 /// `beta` the decrease factor. A window that did not reach the last maximum releases bandwidth to other
 /// flows.
 pub(crate) fn w_max_after_loss(cwnd: f64, last_max: f64, beta: f64) -> f64 {
-    match cwnd < last_max {
-        true => cwnd * (1.0 + beta) / 2.0,
-        false => cwnd,
+    if cwnd < last_max {
+        cwnd * (1.0 + beta) / 2.0
+    } else {
+        cwnd
     }
 }
 

@@ -166,9 +166,10 @@ impl Congestion {
         if !acked.may_grow {
             return;
         }
-        let rest = match window.in_slow_start() {
-            true => window.slow_start(acked.delivered),
-            false => acked.delivered,
+        let rest = if window.in_slow_start() {
+            window.slow_start(acked.delivered)
+        } else {
+            acked.delivered
         };
         if rest == 0 {
             return;

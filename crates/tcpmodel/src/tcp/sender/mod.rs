@@ -60,20 +60,21 @@ impl Sender {
         let clock = Clock::new(stack, phase);
         let peer_window_segments =
             peer_window_segments.min(stack.peer_window_segments(segment_bytes));
-        Self(match stack.has_congestion_controls() {
-            true => SenderKind::Linux(Box::new(LinuxSender::new(
+        Self(if stack.has_congestion_controls() {
+            SenderKind::Linux(Box::new(LinuxSender::new(
                 stack,
                 segment_bytes,
                 peer_window_segments,
                 clock,
                 ticks,
-            ))),
-            false => SenderKind::Classic(Box::new(Classic::new(
+            )))
+        } else {
+            SenderKind::Classic(Box::new(Classic::new(
                 stack,
                 peer_window_segments,
                 clock,
                 ticks,
-            ))),
+            )))
         })
     }
 
