@@ -64,7 +64,7 @@ fn solved(prepared: &CompiledScenario) -> Vec<(String, f64, f64)> {
     let times = solver.transfer_times(&steady, &all);
     let times = prepared.demands.iter().zip(times).map(|(it, times)| {
         let times = times.unwrap();
-        (it.name.clone(), times.mean_s, times.alone_s)
+        (it.name.clone(), times.mean_s, times.unloaded_s)
     });
     times.collect()
 }

@@ -1,7 +1,7 @@
 //! Headroom of demands and connections that are split into parts.
 
 use netflow::scenario::CompiledScenario;
-use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which};
+use netflow::steady::{Bounds, ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions};
 
 /// Two equal-cost paths from A to D, the second with less bandwidth, with other traffic on both;
 /// from D to E there is one.
@@ -43,7 +43,7 @@ fn solver(prepared: &CompiledScenario) -> Solver {
 fn factor(prepared: &CompiledScenario, name: &str, bounds: &Bounds) -> f64 {
     let only = prepared.connections_called(name);
     let only = only.unwrap_or_else(|| panic!("no {name}"));
-    let found = solver(prepared).headroom(bounds, Which::Only(&only), &options());
+    let found = solver(prepared).headroom(bounds, ConnectionSelection::Only(&only), &options());
     found.expect("headroom").factor.expect("some")
 }
 
@@ -128,7 +128,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
         utilization: 0.8,
         ..Bounds::default()
     };
-    let all = solver(&prepared).headroom(&bounds, Which::All, &options());
+    let all = solver(&prepared).headroom(&bounds, ConnectionSelection::All, &options());
     let all = all.expect("headroom").factor.expect("some");
     // No other source sends at the end.
     assert!((factor(&prepared, "c", &bounds) / all - 1.0).abs() < 1e-8);
@@ -136,7 +136,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     let bulk = called("bulk").expect("parts");
     for at_s in [9.2, f64::INFINITY] {
         let mut solver = Solver::new(&prepared.network, at_s).expect("a steady state");
-        let none = solver.headroom(&bounds, Which::Only(&bulk), &options());
-        assert_eq!(none.unwrap_err(), SteadyError::NothingScales);
+        let none = solver.headroom(&bounds, ConnectionSelection::Only(&bulk), &options());
+        assert_eq!(none.unwrap_err(), SteadyError::NothingToScale);
     }
 }

@@ -15,7 +15,7 @@ pub fn on_one_of_several_paths(scenario: &CompiledScenario) -> usize {
     let mut paths = network.to_builder().equal_paths();
     let chosen = network.connections().filter(|&id| {
         let spec = network.connection_spec(id);
-        spec.path.is_none() && paths.are_several(spec.from, spec.to)
+        spec.path.is_none() && paths.has_several_paths(spec.from, spec.to)
     });
     let chosen: HashSet<ConnectionId> = chosen.collect();
     // The parts of a demand count once.

@@ -20,7 +20,7 @@ pub fn overload(scenario: &CompiledScenario) -> Option<String> {
     for id in network.connections() {
         let spec = network.connection_spec(id);
         let made_bps = generated_bps(spec);
-        let (start_s, end_s) = network.sends_between(id, duration_s);
+        let (start_s, end_s) = network.active_interval(id, duration_s);
         if !made_bps.is_finite() || end_s <= start_s {
             continue;
         }
@@ -34,7 +34,7 @@ pub fn overload(scenario: &CompiledScenario) -> Option<String> {
     let links = network.links().zip(carried_bps);
     let links = links.filter(|&(id, _)| !network.is_class_queue(id));
     let loads = links.map(|(id, carried)| {
-        let demanded = network.over_queues(id, |queue| demanded_bps[queue.index()]);
+        let demanded = network.sum_over_queues(id, |queue| demanded_bps[queue.index()]);
         (id, demanded / carried)
     });
     in_words(network, loads)

@@ -72,7 +72,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
         let links = all.iter().filter(|(_, why)| of(*why));
         let links: Vec<LinkId> = links.map(|it| it.0).collect();
         let queues = if links.len() == 1 { "queue" } else { "queues" };
-        let names = network.first_named(&links)?;
+        let names = network.first_link_name(&links)?;
         Some(format!("the {queues} of {names}"))
     };
     let mut notes = Vec::new();
@@ -93,7 +93,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     }
     let by_size = links().filter(|(_, link)| link.loses_by_size);
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
-    if let Some(links) = network.first_named(&by_size) {
+    if let Some(links) = network.first_link_name(&by_size) {
         notes.push(format!(
             "losses at {links}: {SIZE_DEPENDENT_LOSS_NOTE}; `netflow run --set simulation.model=packets` follows them"
         ));

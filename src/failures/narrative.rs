@@ -16,7 +16,7 @@ impl FailureReport<'_> {
         };
         let goodput = short(intact.goodput_bps / 1e6);
         let mut lines = vec![format!("intact: goodput {goodput} Mbit/s{busy}")];
-        for kind in rows::kinds_of_failures(&self.cases) {
+        for kind in rows::failure_kinds(&self.cases) {
             let mut of_kind = self.cases.iter().filter(|it| it.kind == kind);
             if let Some(worst) = of_kind.next() {
                 lines.push(format!("worst {kind}: {}", case_line(worst)));

@@ -131,7 +131,7 @@ impl Fluid {
         let classes = inner.classes.len();
         let switches_s = switches(&setup);
         Fluid {
-            branches: Csr::grouped(classes, inner.branches.iter().map(|b| b.class)),
+            branches: Csr::grouped(classes, inner.class_paths.iter().map(|b| b.class)),
             members: Csr::grouped(classes, inner.class_of.iter().copied()),
             switches_s,
             duration_s,
@@ -458,7 +458,7 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             reason,
         })
     };
-    let more = inner.has_precedences() || !inner.shared.is_empty();
+    let more = inner.has_precedences() || !inner.shared_links.is_empty();
     if more && matches!(options, FluidOptions::Literal { .. }) {
         return bad(
             "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),

@@ -150,7 +150,7 @@ fn direction(
         bandwidth_bps: slowest_bps,
         buffer_bytes: {
             let wire_bits = overhead(slowest).wire_bits(packet_bits);
-            let room = network.room(slowest.link).at(slowest_bps);
+            let room = network.buffer_limit(slowest.link).at(slowest_bps);
             room.pkts(wire_bits) * packet_bits / 8.0
         },
     })

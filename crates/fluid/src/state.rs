@@ -328,7 +328,7 @@ impl State {
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
-            set: vec![SetState::default(); inner.settable.len()],
+            set: vec![SetState::default(); inner.controllable.len()],
         }
     }
 

@@ -258,7 +258,7 @@ impl PacketOptions {
 
     /// Returns the approximate run time in seconds on one core of a current machine. Each packet counts once
     /// for every link at which it arrives.
-    pub fn takes_s(arrivals_pkts: f64) -> f64 {
+    pub fn estimated_runtime_s(arrivals_pkts: f64) -> f64 {
         const ARRIVALS_PER_S: f64 = 1.5e7;
         arrivals_pkts / ARRIVALS_PER_S
     }

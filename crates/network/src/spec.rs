@@ -240,13 +240,13 @@ impl ConnectionSpec {
     }
 
     /// Returns whether it needs a return path, for feedback or acknowledgements.
-    pub(crate) fn needs_way_back(&self) -> bool {
+    pub(crate) fn needs_return_path(&self) -> bool {
         self.source.has_feedback() || self.acks != Acks::None
     }
 
     /// Returns the mean number of packets that its applications (all `count`) generate from the start to
     /// `time_s`. Returns `None` for unlimited data.
-    pub fn made_until(&self, time_s: f64) -> Option<f64> {
+    pub fn generated_pkts_until(&self, time_s: f64) -> Option<f64> {
         let mean_pps = self.application.mean_pps();
         let active_s = time_s.min(self.stop_s.unwrap_or(f64::INFINITY)) - self.start_s;
         let pkts = mean_pps * active_s.max(0.0);

@@ -39,7 +39,7 @@ fn names(network: &Network, links: Vec<LinkId>) -> Vec<&str> {
 }
 
 /// Returns the links of the connection's data path and return path at a time.
-fn ways(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
+fn path_names(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
     [
         names(network, network.path_at(id, at_s)),
         names(network, network.return_path_at(id, at_s)),
@@ -47,7 +47,7 @@ fn ways(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
 }
 
 #[test]
-fn circuits_tell_links_apart() {
+fn circuit_names_distinguish_parallel_links() {
     let mut b = NetworkBuilder::new();
     let [x, y] = ["A", "B"].map(|name| b.node(name));
     for name in ["", "2", "north"] {
@@ -75,7 +75,7 @@ fn circuits_tell_links_apart() {
 }
 
 #[test]
-fn what_cannot_be_told_apart_is_refused() {
+fn indistinguishable_links_are_rejected() {
     for (first, second) in [("", ""), ("2", "2")] {
         let mut b = NetworkBuilder::new();
         let [x, y] = ["A", "B"].map(|name| b.node(name));
@@ -100,7 +100,7 @@ fn what_cannot_be_told_apart_is_refused() {
 /// Acknowledgements return over the circuit of the data. A path of explicit nodes switches to another circuit
 /// while its own is down.
 #[test]
-fn given_paths_take_a_circuit_that_works() {
+fn explicit_paths_use_a_working_circuit() {
     let mut b = NetworkBuilder::new();
     let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
     let circuits = [("slow", 1e6), ("2", 8e6), ("1", 8e6)];
@@ -128,20 +128,23 @@ fn given_paths_take_a_circuit_that_works() {
     };
     for (at_s, name) in [(0.5, "1"), (1.5, "2"), (2.5, "slow"), (4.5, "2")] {
         for id in [given, free] {
-            assert_eq!(ways(&network, id, at_s), over(name), "{at_s}");
+            assert_eq!(path_names(&network, id, at_s), over(name), "{at_s}");
         }
     }
     // All circuits are down, so there is no path; an explicit path keeps its links, but it is blocked.
-    assert_eq!(ways(&network, free, 3.5), [Vec::<&str>::new(), Vec::new()]);
+    assert_eq!(
+        path_names(&network, free, 3.5),
+        [Vec::<&str>::new(), Vec::new()]
+    );
     // Only the reverse direction of the circuit is down: acknowledgements use the preferred working circuit.
     for id in [given, free] {
-        assert_eq!(ways(&network, id, 5.5)[1], ["C->B", "B->A#1"]);
+        assert_eq!(path_names(&network, id, 5.5)[1], ["C->B", "B->A#1"]);
     }
 }
 
 /// Every flow of a connection uses one of the paths of equal cost.
 #[test]
-fn circuits_of_equal_cost_share_traffic() {
+fn equal_cost_circuits_share_traffic() {
     for count in 1..6 {
         let mut b = NetworkBuilder::new();
         let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
@@ -166,7 +169,7 @@ fn links() -> impl Strategy<Value = Vec<(usize, usize, u8, u8)>> {
 }
 
 /// Returns the links that connections between all nodes use, by name, for this order of links.
-fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<String>; 2]>> {
+fn used_links(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<String>; 2]>> {
     let mut b = NetworkBuilder::new();
     let all: Vec<_> = (0..5).map(|i| b.node(&format!("N{i}"))).collect();
     let mut known = std::collections::HashSet::new();
@@ -200,18 +203,18 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
     }
     let network = b.build().unwrap();
     let owned = |way: Vec<&str>| way.into_iter().map(str::to_owned).collect();
-    let taken = |id| ways(&network, id, 0.0).map(owned);
+    let taken = |id| path_names(&network, id, 0.0).map(owned);
     asked.into_iter().map(|id| id.map(taken)).collect()
 }
 
 proptest! {
     /// The choice of circuits depends on their properties, not on their order in the file.
     #[test]
-    fn the_order_of_links_makes_no_difference(
+    fn link_order_does_not_change_paths(
         links in links(),
         order in Just((0..30).collect::<Vec<usize>>()).prop_shuffle(),
     ) {
         let in_order: Vec<usize> = (0..30).collect();
-        prop_assert_eq!(taken(&links, &in_order), taken(&links, &order));
+        prop_assert_eq!(used_links(&links, &in_order), used_links(&links, &order));
     }
 }

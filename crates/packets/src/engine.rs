@@ -430,7 +430,7 @@ pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_p
 /// Returns the branch over which a connection is sent in an epoch.
 fn branch_of(inner: &CompiledNetwork, set: &[ControlState], epoch: usize, connection: u32) -> u32 {
     let path = inner.control_state_of(connection, set).path;
-    inner.branch_of(epoch, inner.class_of[connection as usize], path)
+    inner.class_path_of(epoch, inner.class_of[connection as usize], path)
 }
 
 /// Returns the maximum random delay of a window source before it sends, in seconds.
@@ -466,7 +466,7 @@ fn least_ns(
     let of = |links: &[u32]| -> u64 { links.iter().map(delay_ns).sum() };
     let own = branch_of(inner, set, epoch, connection as u32);
     let place = inner.control_index(connection as u32);
-    let others = place.map_or(&[][..], |place| &inner.epochs[epoch].set[place]);
+    let others = place.map_or(&[][..], |place| &inner.epochs[epoch].control_paths[place]);
     let branches = others.iter().chain([&own]).filter(|&&b| b != NO_CLASS_PATH);
     let each = branches.map(|&b| {
         let there_ns = of(inner.data_path(b));

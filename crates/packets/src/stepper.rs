@@ -87,7 +87,7 @@ impl Packets {
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0; network.connection_count()];
-        let set = vec![ControlState::default(); network.tables().settable.len()];
+        let set = vec![ControlState::default(); network.tables().controllable.len()];
         let engine = Engine::new(network, seed, ns(options.burstiness_interval_s), set);
         let mut next = 0;
         for &connection in &engine.tie_break.connections {
@@ -220,7 +220,7 @@ impl Packets {
     /// number.
     fn made_pkts(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.network().connection_spec(id);
-        let on_average = spec.made_until(self.time_s())?;
+        let on_average = spec.generated_pkts_until(self.time_s())?;
         let each: Option<u64> = self.transfers(id).map(Transfer::made).sum();
         // Profiled sources do not count packets of their applications, which generate at least the delivered packets.
         let least: u64 = self.transfers(id).map(|t| t.receiving.delivered).sum();

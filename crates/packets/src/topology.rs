@@ -252,7 +252,7 @@ impl Topology {
                     _ => bits.min(syn_bits),
                 },
                 ecn: stack.is_some_and(Stack::has_ecn),
-                marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
+                marks: inner.classes[inner.class_paths[branch as usize].class as usize].aggregate,
             };
             (ends.data, ends.data_in) = self.way(inner, data, &packets, links);
             let target = Target::Sender(transfer);

@@ -135,10 +135,10 @@ pub fn steady(error: &SteadyError) -> PyErr {
     match error {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
-        | SteadyError::NothingFails
+        | SteadyError::NothingToFail
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales
-        | SteadyError::NothingSends { .. } => value(error.to_string()),
+        | SteadyError::NothingToScale
+        | SteadyError::NoTraffic { .. } => value(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }
 }

@@ -3,9 +3,10 @@
 use netflow::evaluate::steady_notes;
 use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{
-    self, ConnectionRow, DemandGainRow, GainRow, Gains, LinkRow, TransferRow,
+    self, ConnectionRow, DemandSensitivityRow, LinkRow, MeasureSensitivities, SensitivityRow,
+    TransferRow,
 };
-use netflow::steady::{Bounds, Solver, SteadyOptions, Which};
+use netflow::steady::{Bounds, ConnectionSelection, Solver, SteadyOptions};
 use pyo3::prelude::*;
 
 use crate::background_task::work;
@@ -49,7 +50,7 @@ impl SteadyState {
         let network = &scenario.network;
         let worked = work(py, threads, None, |wish| {
             let mut solver = Solver::new(network, at_s)?;
-            let steady = solver.solve_unless(&options, &|| wish.stop())?;
+            let steady = solver.solve_until_stopped(&options, &|| wish.stop())?;
             Ok((solver, steady))
         })?;
         let (solver, steady) = worked
@@ -62,9 +63,9 @@ impl SteadyState {
         Ok(SteadyState {
             at_s,
             residual: steady.residual,
-            newton_steps: steady.rounds,
+            newton_steps: steady.newton_steps,
             starts: steady.starts,
-            starts_led_to_rest: steady.starts_led,
+            starts_led_to_rest: steady.converged_starts,
             equilibria: steady.equilibria,
             rate_pps: totals.rate_pps,
             goodput_pps: totals.goodput_pps,
@@ -122,7 +123,9 @@ impl Sensitivities {
             None => None,
             Some(name) => Some(names::connections_called(scenario, name)?),
         };
-        let which = only.as_deref().map_or(Which::All, Which::Only);
+        let which = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         let options = SteadyOptions {
             seed: scenario.options.seed,
             ..SteadyOptions::default()
@@ -130,7 +133,7 @@ impl Sensitivities {
         let worked = work(py, threads, None, |_| {
             let mut solver = Solver::new(network, at_s)?;
             let steady = solver.solve(&options)?;
-            let gains = Gains::at(&mut solver, &steady, which)?;
+            let gains = MeasureSensitivities::at(&mut solver, &steady, which)?;
             Ok((steady, gains))
         })?;
         let (steady, found) = worked
@@ -145,10 +148,13 @@ impl Sensitivities {
             delay_p95_s: found.delay_p95.value,
             loss_probability: found.loss.value,
             one_sided_because_of: bends.map(str::to_owned).collect(),
-            links: Table::of(&GainRow::with_all_columns(), &rows::gains(network, &found))?,
+            links: Table::of(
+                &SensitivityRow::with_all_columns(),
+                &rows::link_sensitivities(network, &found),
+            )?,
             connections: Table::of(
-                &DemandGainRow::with_all_columns(),
-                &rows::demand_gains(network, &steady, &found),
+                &DemandSensitivityRow::with_all_columns(),
+                &rows::demand_sensitivities(network, &steady, &found),
             )?,
         })
     }
@@ -200,7 +206,9 @@ impl Headroom {
             None => None,
             Some(name) => Some(names::connections_called(scenario, name)?),
         };
-        let demands = only.as_deref().map_or(Which::All, Which::Only);
+        let demands = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         let options = SteadyOptions::default();
         let worked = work(py, threads, None, |_| {
             Solver::new(network, at_s)?.headroom(&bounds, demands, &options)
@@ -218,10 +226,10 @@ impl Headroom {
             loss_probability: row.loss_probability,
             binding: row.binding.map(|kind| kind.name().to_owned()),
             binding_at: row.binding_at.map(str::to_owned),
-            links: Table::of(&LinkRow::default(), &rows::links(network, &found.at))?,
+            links: Table::of(&LinkRow::default(), &rows::links(network, &found.steady))?,
             connections: Table::of(
                 &ConnectionRow::with_all_columns(),
-                &rows::connections(network, &found.at),
+                &rows::connections(network, &found.steady),
             )?,
         })
     }

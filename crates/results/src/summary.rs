@@ -656,7 +656,7 @@ impl Summary {
         let mut links: Vec<LinkSummary> = network.links().map(link).collect();
         let has_estimates = links.iter().any(|link| link.queue_is_estimate);
         let crosses = |id, is: fn(&LinkSummary) -> bool| {
-            let crossed = network.crossed(id, from_s, to_s);
+            let crossed = network.crossed_links(id, from_s, to_s);
             crossed.iter().any(|it| is(&links[it.index()]))
         };
         let has_lossy = links.iter().any(|link| link.loss_is_estimate);
@@ -678,7 +678,7 @@ impl Summary {
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
                 blocked_pkts: totals.blocked_pkts,
-                no_route_s: network.without_route(id, from_s, to_s),
+                no_route_s: network.unrouted_intervals(id, from_s, to_s),
                 mean_rtt_s: totals.mean_rtt_s,
                 rtt_p50_s: totals.rtt.map(|of| of.p50_s),
                 rtt_p95_s: totals.rtt.map(|of| of.p95_s),
@@ -714,7 +714,7 @@ impl Summary {
         if network.links().any(has_overhead) {
             let crossing = bits_of(network, all(), [from_s, to_s]);
             for (id, link) in network.links().zip(&mut links) {
-                let over = |of: &dyn Fn(LinkId) -> f64| network.over_queues(id, of);
+                let over = |of: &dyn Fn(LinkId) -> f64| network.sum_over_queues(id, of);
                 let mix = Bits {
                     ip: over(&|queue| crossing[queue.index()].ip),
                     wire: over(&|queue| crossing[queue.index()].wire),
@@ -727,7 +727,7 @@ impl Summary {
             }
         }
         for (id, link) in network.links().zip(&mut links) {
-            let bits = network.over_queues(id, |queue| estimated_bits[queue.index()].wire);
+            let bits = network.sum_over_queues(id, |queue| estimated_bits[queue.index()].wire);
             let sent_bits = link.utilization * bandwidths_bps[id.index()] * (to_s - from_s);
             link.utilization_is_estimate = link.estimate == Some(Estimate::Nanoseconds)
                 || (bits > 0.0 && bits >= Estimate::SHARE * sent_bits);
@@ -761,7 +761,7 @@ impl Summary {
         let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
         // The packet model must also simulate the time before the period.
         let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
-        let takes = || rounded_time(PacketOptions::takes_s(arrivals_pkts));
+        let takes = || rounded_time(PacketOptions::estimated_runtime_s(arrivals_pkts));
         let note = |of: Estimate| match of {
             Estimate::Profiles => format!(
                 "{ESTIMATE} {}: {}; sources with `window` instead are followed packet by packet, which takes about {}",

@@ -155,7 +155,7 @@ impl Topology {
         };
         let connection = |id: ConnectionId| {
             let spec = network.connection_spec(id);
-            let (start_s, stop_s) = network.sends_between(id, f64::INFINITY);
+            let (start_s, stop_s) = network.active_interval(id, f64::INFINITY);
             TopologyConnection {
                 connection: network.connection_name(id).to_owned(),
                 from: name(spec.from),

@@ -54,7 +54,7 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
     }
     let named = |links: &BTreeSet<LinkId>| {
         let links: Vec<LinkId> = links.iter().copied().collect();
-        network.first_named(&links)
+        network.first_link_name(&links)
     };
     let bursts = named(&bursts).map(|links| {
         format!(

@@ -84,7 +84,7 @@ pub fn calibrated(
     let (before, during) = looks.split_at(SAMPLES);
     let mut of_links = network.links().map(|id| {
         let l = id.index();
-        let windows = |looks: &[Sample]| {
+        let windows = |looks: &[LawSample]| {
             let all = looks.iter().map(|look| look[l].0.windows);
             all.sum::<f64>() / SAMPLES as f64
         };
@@ -101,7 +101,7 @@ pub fn calibrated(
         if are_windows_similar(windows(before), watched.windows) {
             let (crossing, filling) = &during[SAMPLES / 2][l];
             let mean_bits = link.utilization * crossing.bandwidth_bps / link.departure_pps;
-            filling.calibrated(&watched, network.room(id).pkts(mean_bits))
+            filling.calibrated(&watched, network.buffer_limit(id).pkts(mean_bits))
         } else {
             Calibration::default()
         }
@@ -130,7 +130,7 @@ pub fn uncalibrated(network: &Network) -> Result<Network, RunError> {
 }
 
 /// Traffic of each link at one time, and the law of its queue.
-type Sample = Vec<(LinkTraffic, DropTailTcpLaw)>;
+type LawSample = Vec<(LinkTraffic, DropTailTcpLaw)>;
 
 /// Returns evenly spaced times between `from_s` and `to_s`.
 fn sample_times(from_s: f64, to_s: f64) -> [f64; SAMPLES] {
@@ -151,7 +151,7 @@ fn measure_packets(
             let Some(Some(source)) = tcp.next() else {
                 return;
             };
-            spec.max_window_pkts = most_window_pkts(spec);
+            spec.max_window_pkts = max_window_pkts(spec);
             spec.source = source.clone();
         });
     })?;
@@ -195,7 +195,7 @@ fn rebuilt(
 }
 
 /// Returns the maximum window of a connection with a profile.
-fn most_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
+fn max_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
     let of_profile = match &spec.source {
         Source::Profile(profile) => profile.window_limit_pkts(),
         _ => None,
@@ -259,7 +259,7 @@ fn scaled_sources(
         let window_pkts = rate_pps * rtt_s;
         let loss = learnt_loss((1.0 - pass) * window_pkts, window_pkts);
         let profile_pps = profile.throughput(loss, rtt_s);
-        let most_pps = most_window_pkts(spec).map_or(f64::INFINITY, |pkts| pkts / rtt_s);
+        let most_pps = max_window_pkts(spec).map_or(f64::INFINITY, |pkts| pkts / rtt_s);
         let factor = match rate_pps >= WINDOW_LIMITED_FRACTION * most_pps {
             true if profile_pps >= most_pps => 1.0,
             true => most_pps / profile_pps,

@@ -6,7 +6,7 @@
 pub enum SteadyError {
     /// The network contains an element that has no steady state, or none that is implemented.
     #[error("{what}: {reason}")]
-    NotCovered {
+    Unsupported {
         /// Name of the element: `connection c1`, `link A->B` …
         what: String,
         /// Reason, in words.
@@ -43,7 +43,7 @@ pub enum SteadyError {
     },
     /// The elements that should fail do not exist, or are down already.
     #[error("nothing of what was to fail is there, or it is down already")]
-    NothingFails,
+    NothingToFail,
     /// There are more failure cases than the maximum.
     #[error("there are more than {most} cases; draw some of them")]
     TooManyCases {
@@ -54,10 +54,10 @@ pub enum SteadyError {
     #[error(
         "no connection of those to be scaled has a rate of its own, or an application with one; other TCP takes what it gets, and has no demand"
     )]
-    NothingScales,
+    NothingToScale,
     /// Results of connections were requested, but none of them is active.
     #[error("nothing is sent at the time looked at by {who}: {because}")]
-    NothingSends {
+    NoTraffic {
         /// Name of the network or connections, in words.
         who: String,
         /// Reason.
@@ -74,6 +74,6 @@ pub enum SteadyError {
 impl SteadyError {
     /// Returns whether a profile in place of the congestion window would make the network solvable.
     pub fn needs_profile(&self) -> bool {
-        matches!(self, SteadyError::NotCovered { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
+        matches!(self, SteadyError::Unsupported { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct TrafficAdjoints {
 }
 
 impl Problem {
-    fn crosser(&self, flow: &Flow) -> TrafficFlow<'_> {
+    fn traffic_flow(&self, flow: &Flow) -> TrafficFlow<'_> {
         let both = flow.data.0 as usize..flow.back.1 as usize;
         let links = self.hop_link[both].iter();
         TrafficFlow {
@@ -38,7 +38,7 @@ impl Problem {
                     NO_PROFILE => 1.0,
                     profile => self.profiles[profile as usize].sawtooth_amplitude(),
                 },
-                acks: if flow.answers { flow.acks } else { 0.0 },
+                acks: if flow.sends_acks { flow.acks } else { 0.0 },
                 transfers: self.transfers[flow.class as usize].as_deref(),
             },
             data: &self.hop_link[flow.data_hops()],
@@ -49,22 +49,22 @@ impl Problem {
     /// Returns whether a flow's bursts have different one-sided derivatives with respect to a
     /// bandwidth.
     pub fn bursts_are_nonsmooth(&self, flow: &Flow, crossings: &[LinkTraffic]) -> bool {
-        let way = self.crosser(flow).transfers();
+        let way = self.traffic_flow(flow).transfers();
         way.is_some_and(|it| it.is_nonsmooth(crossings))
     }
 
     /// Returns the traffic of each link.
-    pub fn crossings(&self) -> Vec<LinkTraffic> {
-        self.crossers().1
+    pub fn link_traffic(&self) -> Vec<LinkTraffic> {
+        self.traffic_flows_and_links().1
     }
 
     /// Returns all flows as link traffic, and the traffic of each link.
-    fn crossers(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
+    fn traffic_flows_and_links(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
         let links = self.links.iter();
         let mut all: Vec<LinkTraffic> = links
-            .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.room))
+            .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.buffer))
             .collect();
-        let crossers = self.flows.iter().map(|flow| self.crosser(flow));
+        let crossers = self.flows.iter().map(|flow| self.traffic_flow(flow));
         let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
         mark_saturated_sources(&all, &mut crossers);
         count(&mut all, crossers.iter().copied());
@@ -73,7 +73,7 @@ impl Problem {
 
     /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
     pub fn link_traffic_vjp(&self, by: &[LawGradient]) -> TrafficAdjoints {
-        let (crossers, crossings) = self.crossers();
+        let (crossers, crossings) = self.traffic_flows_and_links();
         let adjoints = crossings.iter().zip(by);
         let mut adjoints: Vec<LinkTraffic> =
             adjoints.map(|(crossing, by)| crossing.pull(by)).collect();

@@ -180,7 +180,7 @@ fn solve_steady(
             let (_, detours) = detours
                 .insert(known.unwrap_or_else(|| (case.combination, Rerouter::new(network, at_s))));
             let links: Vec<LinkId> = [Some(link), back].into_iter().flatten().collect();
-            Solver::rerouted(network, at_s, &detours.around(&links))
+            Solver::rerouted(network, at_s, &detours.reroute_around(&links))
         }
     };
     let steady = solver.and_then(|mut solver| solver.solve(&options));

@@ -121,7 +121,7 @@ impl<W: Write + Send + 'static> TableWriters<W> {
                     .add(case, &rows::connections(network, steady))?;
                 let row = SteadyRow {
                     residual: steady.residual,
-                    newton_steps: steady.rounds as u64,
+                    newton_steps: steady.newton_steps as u64,
                     totals: steady.totals,
                 };
                 self.network.add(&with_status, &[row])

@@ -152,7 +152,7 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
         writeln!(out, " {text}")?;
     }
     for id in network.connections() {
-        for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
+        for outage in network.unrouted_intervals(id, 0.0, scenario.options.duration_s) {
             let name = network.connection_name(id);
             writeln!(out, " {name} has {}", no_route(&outage))?;
         }

@@ -13,7 +13,7 @@ impl Setup {
         let place = inner.control_index(inner.classes[class as usize].connection);
         let set = place.and_then(|place| state.set.get(place));
         let path = set.and_then(|it| it.now.path);
-        inner.branch_of(epoch, class, path)
+        inner.class_path_of(epoch, class, path)
     }
 
     /// Returns the branch of a class in the step that begins now.

@@ -123,7 +123,7 @@ impl Order {
         let fingerprint = fnv_hash((
             (&link_keys, &branch_keys),
             (&inner.class_of, &inner.path_links),
-            format!("{:?}", inner.shared),
+            format!("{:?}", inner.shared_links),
         ));
         Order {
             fingerprint,

@@ -267,9 +267,9 @@ struct Kinds {
 
 /// Returns a lower bound of the memory of any plan for a network, in bytes.
 pub(crate) fn least_bytes(inner: &CompiledNetwork) -> u64 {
-    let lengths = inner.branches.iter().flat_map(|b| [b.data, b.back]);
+    let lengths = inner.class_paths.iter().flat_map(|b| [b.data, b.back]);
     let hops: usize = lengths.map(|(first, end)| (end - first) as usize).sum();
-    bytes_of(hops, inner.branches.len())
+    bytes_of(hops, inner.class_paths.len())
 }
 
 /// Returns the memory of the arrays for this number of hops and branches, in bytes.
@@ -296,8 +296,8 @@ impl Plan {
     /// Creates the plan for controllable connections with these initial paths, without the rings of FIFO
     /// transport (see [`Plan::size_rings`]).
     pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>]) -> Plan {
-        let used = inner.used_branches(paths);
-        let ways: Vec<PathPair<'_>> = (0..inner.branches.len() as u32)
+        let used = inner.used_class_paths(paths);
+        let ways: Vec<PathPair<'_>> = (0..inner.class_paths.len() as u32)
             .map(|b| PathPair::new(inner, b))
             .collect();
         let Order {
@@ -655,7 +655,7 @@ impl Plan {
         let ends = self.ends(ways);
         let place_of_end = |hop: u32| ends.partition_point(|&end| end < hop) as u32;
         for (b, way) in ways.iter().enumerate() {
-            let class = inner.branches[b].class;
+            let class = inner.class_paths[b].class;
             let spec = inner.spec_of_class(class);
             let weight = inner.classes[class as usize].weight;
             let (profile, rate_pps) = match &spec.source {
@@ -675,8 +675,8 @@ impl Plan {
                     .aggregate
                     .map(|a| AggregateId::new(a, inner.owner)),
                 weight,
-                path: inner.branches[b].data,
-                way_back: inner.branches[b].back,
+                path: inner.class_paths[b].data,
+                way_back: inner.class_paths[b].back,
                 profile,
                 rate_pps,
                 start_s: spec.start_s,
@@ -779,10 +779,10 @@ impl LinkPlan {
 
 impl Kinds {
     fn of_data(&mut self, inner: &CompiledNetwork, branch: usize) -> u32 {
-        let spec = inner.spec_of_class(inner.branches[branch].class);
-        let class = inner.branches[branch].class as usize;
+        let spec = inner.spec_of_class(inner.class_paths[branch].class);
+        let class = inner.class_paths[branch].class as usize;
         let precedence = match inner.classes[class].aggregate {
-            Some(_) => inner.branches[branch].precedence,
+            Some(_) => inner.class_paths[branch].precedence,
             // Outside any traffic profile.
             None => 2,
         };
@@ -820,7 +820,7 @@ impl Kinds {
 
     fn of_acks(&mut self, inner: &CompiledNetwork, branch: usize) -> u32 {
         let b = branch as u32;
-        let spec = inner.spec_of_class(inner.branches[branch].class);
+        let spec = inner.spec_of_class(inner.class_paths[branch].class);
         let packets = acks_per_data(inner, spec, inner.data_path(b), inner.back_path(b));
         self.id(packets, 8.0 * ACK_BYTES * packets, 0)
     }

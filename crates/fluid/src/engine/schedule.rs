@@ -58,7 +58,7 @@ impl Plan {
                 .collect(),
             weights: shared.weights.clone(),
         };
-        self.schedules = inner.shared.iter().map(schedule).collect();
+        self.schedules = inner.shared_links.iter().map(schedule).collect();
     }
 }
 

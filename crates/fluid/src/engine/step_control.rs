@@ -75,7 +75,7 @@ fn shortest_round_trip_s(plan: &Plan, inner: &CompiledNetwork) -> f64 {
         inner.links[link as usize].bandwidth_bps
     };
     let most_pps = |b: &BranchPlan| {
-        let settable = inner.settable.get(b.settable as usize);
+        let settable = inner.controllable.get(b.settable as usize);
         let rates_pps = settable.and_then(|it| it.rates_pps);
         rates_pps.map_or(b.rate_pps, |(_, most)| most)
     };

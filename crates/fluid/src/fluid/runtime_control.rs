@@ -70,10 +70,10 @@ impl Fluid {
     fn strays(&self, id: ConnectionId, set: ControlState) -> bool {
         let inner = self.setup.network.tables();
         let paths = self.state.set.iter().map(|it| it.first_path);
-        let used = inner.used_branches(&paths.collect::<Vec<_>>());
+        let used = inner.used_class_paths(&paths.collect::<Vec<_>>());
         let class = inner.class_of[id.index()];
         let epochs = 0..inner.epochs.len();
-        let mut branches = epochs.map(|epoch| inner.branch_of(epoch, class, set.path));
+        let mut branches = epochs.map(|epoch| inner.class_path_of(epoch, class, set.path));
         branches.any(|b| b != NO_CLASS_PATH && !used[b as usize])
     }
 
@@ -123,7 +123,7 @@ impl Fluid {
         let place = inner.control_index(id.index() as u32);
         let set = place.map_or(SetState::default(), |place| self.state.set[place]);
         let network = &self.setup.network;
-        let (pkts, seconds) = network.blocked(id, set.now, set.since_s, until_s);
+        let (pkts, seconds) = network.blocked_traffic(id, set.now, set.since_s, until_s);
         (set.blocked_pkts + pkts, set.blocked_s + seconds)
     }
 }

@@ -252,7 +252,7 @@ fn on_one_of_several_paths(
     let mut paths = builder.equal_paths();
     let demands = topology.demands.iter();
     let free = demands.filter(|demand| demand.path.is_none());
-    free.filter(|demand| paths.are_several(nodes[demand.from], nodes[demand.to]))
+    free.filter(|demand| paths.has_several_paths(nodes[demand.from], nodes[demand.to]))
         .count()
 }
 

@@ -101,7 +101,7 @@ impl Link {
 /// Returns the link that transmits for each link: itself, except for class queues.
 pub(crate) fn senders(network: &Network) -> Vec<u32> {
     let mut senders: Vec<u32> = (0..network.link_count() as u32).collect();
-    for shared in &network.tables().shared {
+    for shared in &network.tables().shared_links {
         if let Some(&own) = shared.links.last() {
             for &l in &shared.links {
                 senders[l as usize] = own;
@@ -115,7 +115,7 @@ impl Engine {
     /// Sets up the class schedulers.
     pub fn share_links(&mut self) {
         let inner = self.network.tables().clone();
-        for shared in &inner.shared {
+        for shared in &inner.shared_links {
             for &l in &shared.links {
                 let buffer = self.network.packet_buffer(LinkId::new(l, inner.owner));
                 let link = &mut self.links[l as usize];
@@ -161,7 +161,7 @@ impl Engine {
         let link = &self.links[l];
         let inner = self.network.tables();
         let has = |shared: &&netflow_network::SharedLink| shared.links.contains(&(l as u32));
-        let Some(shared) = inner.shared.iter().find(has) else {
+        let Some(shared) = inner.shared_links.iter().find(has) else {
             return link.queue.waiting_ns(self.now_ns, link.bandwidth_bps);
         };
         let sender = shared.links.last().map_or(l, |&own| own as usize);

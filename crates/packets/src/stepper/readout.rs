@@ -30,12 +30,12 @@ impl Engine for Packets {
         self.engine.offered()
     }
 
-    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
         let inner = self.network().tables();
-        inner.branch_of(self.engine.epoch, inner.class_of[id.index()], path)
+        inner.class_path_of(self.engine.epoch, inner.class_of[id.index()], path)
     }
 
-    fn set_of(&self, id: ConnectionId) -> ControlState {
+    fn control_state(&self, id: ConnectionId) -> ControlState {
         let inner = self.network().tables();
         inner.control_state_of(id.index() as u32, &self.engine.set)
     }
@@ -182,11 +182,11 @@ impl Engine for Packets {
         explanation
     }
 
-    fn longest_pkts(&self, id: LinkId) -> f64 {
+    fn max_queue_pkts(&self, id: LinkId) -> f64 {
         self.engine.links[id.index()].queue.most_pkts() as f64
     }
 
-    fn restart_longest(&mut self) {
+    fn reset_max_queue(&mut self) {
         self.engine.restart_longest();
     }
 
@@ -205,7 +205,7 @@ impl Engine for Packets {
             excess_delay_time: 0.0,
             sending_s: 0.0,
             tx_time_per_bit: 0.0,
-            busy_s: self.network().over_queues(id, |queue| {
+            busy_s: self.network().sum_over_queues(id, |queue| {
                 let l = queue.index();
                 let service_ns = self.engine.link_counts(l).service_ns;
                 (service_ns - self.engine.work_ns(l)) as f64 * 1e-9
@@ -225,7 +225,7 @@ impl Engine for Packets {
             sum.delivered_pkts += transfer.receiving.delivered as f64;
             sum.rtt_time += rtt_time;
             sum.rtt_weight += rtt_weight;
-            sum.lost += lost;
+            sum.loss_sum += lost;
             sum.loss_weight += sent;
         }
         if let Some(one_way) = &self.engine.delays[id.index()].one_way {
@@ -248,9 +248,9 @@ impl Engine for Packets {
             sent_pkts: sums.sent_pkts,
             delivered_pkts: sums.delivered_pkts,
             arrived_pkts: arrived as f64,
-            lost_pkts: sums.lost - blocked as f64,
+            lost_pkts: sums.loss_sum - blocked as f64,
             blocked_pkts: blocked as f64,
-            made_pkts: self.made_pkts(id),
+            generated_pkts: self.made_pkts(id),
             rtt_time: sums.rtt_time,
             rtt_weight: sums.rtt_weight,
             outside_s: self.outside_s(id),

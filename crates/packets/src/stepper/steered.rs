@@ -58,7 +58,10 @@ fn steer(packets: &mut Packets, rng: &mut Pcg32) {
     let connections: Vec<ConnectionId> = packets.network().connections().collect();
     let link = links[rng.random_range(0..links.len())];
     let place = rng.random_range(0..connections.len());
-    let (id, before) = (connections[place], packets.set_of(connections[place]));
+    let (id, before) = (
+        connections[place],
+        packets.control_state(connections[place]),
+    );
     match rng.random_range(0..4) {
         0 => packets.set_bandwidth(link, rng.random_range(SLOWEST_BPS..FASTEST_BPS)),
         1 => packets.set_loss(link, &LinkLoss::from(rng.random_range(0.0..0.03))),

@@ -152,7 +152,7 @@ pub fn default_socket_buffer_bytes(
     let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
     let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let size_bytes = network.connection_spec(id).packet_size_bytes;
-    let rooms = there.iter().map(|&link| network.room(link));
+    let rooms = there.iter().map(|&link| network.buffer_limit(link));
     let queues_pkts: f64 = rooms.map(|room| room.pkts(8.0 * size_bytes)).sum();
     let queues_bytes = queues_pkts * size_bytes;
     if narrowest_bps.is_finite() {

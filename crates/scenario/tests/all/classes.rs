@@ -61,7 +61,7 @@ fn network(settings: &[&str]) -> Network {
 
 /// Returns weight and buffer in packets of the queue with this name.
 fn queue(network: &Network, name: &str) -> (f64, f64) {
-    let classed = &network.tables().classed;
+    let classed = &network.tables().multi_queue_links;
     let mut queues = classed.iter().flat_map(|classed| {
         let names = network.queues_of(classed.link);
         names.into_iter().skip(1).zip(&classed.classes)
@@ -92,7 +92,7 @@ fn a_class_is_set_by_its_name_in_its_link() {
     assert_eq!(queue(&set, "B->C/gold"), (1.0, 40.0));
     // The other direction may have another scheduler.
     let set = network(&["link.B->A.queue=priority"]);
-    let schedulers = set.tables().classed.iter().map(|it| it.scheduler);
+    let schedulers = set.tables().multi_queue_links.iter().map(|it| it.scheduler);
     let first: Vec<Scheduler> = schedulers.take(2).collect();
     assert_eq!(first, [Scheduler::Wfq, Scheduler::Priority]);
     // A wildcard sets all links, and one name both directions.
@@ -118,12 +118,13 @@ fn a_class_is_set_by_its_name_in_its_link() {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
         let read = from_str("test.toml", &text, "".as_ref(), &settings);
         let network = read.unwrap_or_else(|problems| panic!("{problems}")).network;
-        let classes = network.tables().classed[..2]
-            .iter()
-            .map(|it| match it.classes[0].queue {
-                DropPolicy::Red(red) => red.min_pkts,
-                other => panic!("{other:?}"),
-            });
+        let classes =
+            network.tables().multi_queue_links[..2]
+                .iter()
+                .map(|it| match it.classes[0].queue {
+                    DropPolicy::Red(red) => red.min_pkts,
+                    other => panic!("{other:?}"),
+                });
         classes.collect::<Vec<f64>>()
     };
     assert_eq!(set(&["link.B->A.class.gold.queue.min=6 pkt"]), [5.0, 6.0]);

@@ -107,7 +107,7 @@ fn check(case: &Case, fine: &Fine) {
 
 /// Case A4: four sources start and stop on one link; four switches in 40 s.
 #[test]
-fn a4_within_a_ninth_of_a_packet_takes_200_evaluations() {
+fn case_a4_needs_200_evaluations() {
     let case = a4();
     let fine = Fine::new(&case, 1e-4);
     check(&case, &fine);
@@ -124,7 +124,7 @@ fn a4_within_a_ninth_of_a_packet_takes_200_evaluations() {
 /// Fixed steps need many times the evaluations for the same error, including linear interpolation:
 /// 5 times at a coarse tolerance, 20 times at a fine one.
 #[test]
-fn fixed_steps_take_many_times_the_evaluations() {
+fn fixed_steps_need_many_times_the_evaluations() {
     let case = a4();
     let fine = Fine::new(&case, 1e-4);
     let fixed: Vec<Cost> = [0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3]
@@ -149,7 +149,7 @@ fn fixed_steps_take_many_times_the_evaluations() {
 /// Regression: two trial steps of a long interval can reach the same equilibrium and miss the
 /// transient. A step once covered all 5 s after a switch, with an estimated error of 0.
 #[test]
-fn a_transient_is_not_jumped_over() {
+fn adaptive_steps_do_not_skip_transients() {
     let case = a4();
     let fine = Fine::new(&case, 1e-3);
     for tolerance in [0.1, 0.03, 0.01] {

@@ -42,7 +42,7 @@ fn pair(bandwidth_bps: f64, delay_s: f64, holds_s: f64) -> (NetworkBuilder, [Nod
 /// size is expected, but never sent. Regression: the capacity was a constant number of packets, so
 /// that 50 ms became 400 ms.
 #[test]
-fn a_buffer_lasts_as_long_whoever_fills_it() {
+fn buffer_time_is_independent_of_packet_size() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(11));
     for case in 0..24 {
         let bandwidth_bps = rng.random_range(1e7..1e8);
@@ -78,7 +78,7 @@ fn a_buffer_lasts_as_long_whoever_fills_it() {
 /// TCP in one or both directions, with calls. Regression: the queue was a third of that of packets
 /// if half of the packets were small.
 #[test]
-fn queues_of_tcp_among_small_packets_are_near_those_of_packets() {
+fn tcp_queues_with_small_packets_match_packet_model() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(12));
     let mut ratios = Vec::new();
     for case in 0..16 {
@@ -129,7 +129,7 @@ fn queues_of_tcp_among_small_packets_are_near_those_of_packets() {
 /// The fluid model gives all packets the same loss. If the buffer is in bytes, small packets lose
 /// less, and the result is marked as an estimate.
 #[test]
-fn where_small_packets_lose_less_losses_are_estimates() {
+fn size_dependent_losses_are_marked_as_estimates() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(13));
     for case in 0..12 {
         let bandwidth_bps = 1e7;
@@ -162,7 +162,7 @@ fn where_small_packets_lose_less_losses_are_estimates() {
 /// Large packets arrive at a queue full of small ones: it continues to send at the link's rate, and
 /// its content remains limited by the buffer. (Packets never wait longer than the buffer lasts.)
 #[test]
-fn a_queue_of_small_packets_gives_way_to_large_ones() {
+fn large_packets_replace_a_queue_of_small_ones() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(14));
     for case in 0..12 {
         let bandwidth_bps: f64 = rng.random_range(5e6..5e7);

@@ -5,8 +5,8 @@ use netflow_problems::{RandomNetwork, random_network, with_circuits};
 use netflow_simulation::{Model, Network, Options, Simulation};
 use proptest::prelude::*;
 
-use crate::alike::{Nobody, told};
 use crate::cases;
+use crate::comparison::{NullRecorder, totals_of};
 
 const DURATION_S: f64 = 4.0;
 
@@ -32,9 +32,12 @@ fn run(network: &Network, model: Model) -> Vec<u64> {
     };
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
     simulation
-        .run_until(DURATION_S, &mut Nobody, || false)
+        .run_until(DURATION_S, &mut NullRecorder, || false)
         .unwrap();
-    told(&simulation).into_iter().map(f64::to_bits).collect()
+    totals_of(&simulation)
+        .into_iter()
+        .map(f64::to_bits)
+        .collect()
 }
 
 /// A slower parallel link at every link carries nothing, and all other results have the same bits.

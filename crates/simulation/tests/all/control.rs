@@ -4,8 +4,8 @@ use netflow_problems::{RandomNetwork, link, one_way, random_network};
 use netflow_simulation::*;
 use proptest::prelude::*;
 
-use crate::alike::{Nobody, told};
 use crate::cases;
+use crate::comparison::{NullRecorder, totals_of};
 
 fn network(seed: u64) -> Network {
     random_network(RandomNetwork {
@@ -21,7 +21,13 @@ fn network(seed: u64) -> Network {
 }
 
 /// Simulates to the end, with a bandwidth set by an event.
-fn by_event(network: &Network, options: Options, link: usize, at_s: f64, bps: f64) -> Simulation {
+fn run_with_event(
+    network: &Network,
+    options: Options,
+    link: usize,
+    at_s: f64,
+    bps: f64,
+) -> Simulation {
     let link = network.links().nth(link).unwrap();
     let mut builder = network.to_builder();
     builder.event(EventSpec {
@@ -30,20 +36,34 @@ fn by_event(network: &Network, options: Options, link: usize, at_s: f64, bps: f6
         change: Change::Bandwidth(bps),
     });
     let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
-    simulation.run_until(at_s, &mut Nobody, || false).unwrap();
-    simulation.run_until(1e9, &mut Nobody, || false).unwrap();
+    simulation
+        .run_until(at_s, &mut NullRecorder, || false)
+        .unwrap();
+    simulation
+        .run_until(1e9, &mut NullRecorder, || false)
+        .unwrap();
     simulation
 }
 
 /// Simulates to the end, with the bandwidth set at run time.
-fn by_hand(network: &Network, options: Options, link: usize, at_s: f64, bps: f64) -> Simulation {
+fn run_with_setting(
+    network: &Network,
+    options: Options,
+    link: usize,
+    at_s: f64,
+    bps: f64,
+) -> Simulation {
     let id = network.links().nth(link).unwrap();
     let network = with_bandwidths(network, &[(id, bps)]).unwrap();
     let mut simulation = Simulation::new(network, options).unwrap();
-    simulation.run_until(at_s, &mut Nobody, || false).unwrap();
+    simulation
+        .run_until(at_s, &mut NullRecorder, || false)
+        .unwrap();
     let id = simulation.network().links().nth(link).unwrap();
     simulation.set_bandwidth(id, bps).unwrap();
-    simulation.run_until(1e9, &mut Nobody, || false).unwrap();
+    simulation
+        .run_until(1e9, &mut NullRecorder, || false)
+        .unwrap();
     simulation
 }
 
@@ -51,7 +71,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn of_fluids_a_bandwidth_set_by_hand_is_that_of_an_event(
+    fn fluid_bandwidth_set_at_run_time_equals_event(
         seed in 0..1000_u64,
         at_s in 0.5..2.5_f64,
         factor in 0.2..4.0_f64,
@@ -63,10 +83,10 @@ proptest! {
         let bps = network.link_spec(id).bandwidth_bps * factor;
         let options = Options { duration_s: 4.0, ..Options::default() };
         let (event, hand) = (
-            by_event(&network, options, link, at_s, bps),
-            by_hand(&network, options, link, at_s, bps),
+            run_with_event(&network, options, link, at_s, bps),
+            run_with_setting(&network, options, link, at_s, bps),
         );
-        for (event, hand) in told(&event).into_iter().zip(told(&hand)) {
+        for (event, hand) in totals_of(&event).into_iter().zip(totals_of(&hand)) {
             // Sums may be in another order.
             prop_assert!((event - hand).abs() <= 1e-9 * (1.0 + event.abs()), "{} {}", event, hand);
         }
@@ -74,7 +94,7 @@ proptest! {
 
     /// Random numbers depend on the events of links, but a full link sends at its rate.
     #[test]
-    fn of_packets_a_full_link_sends_as_much_as_the_bandwidth_says(
+    fn packet_link_follows_bandwidth_set_at_run_time(
         at_ms in 500..2500_u32,
         mbits in 1..10_u32,
         factor in 0.2..4.0_f64,
@@ -90,7 +110,7 @@ proptest! {
         let options = Options { duration_s: 4.0, model, ..Options::default() };
         let (at_s, bps) = (f64::from(at_ms) / 1e3, own_bps * factor);
         let sent = (own_bps * at_s + bps * (4.0 - at_s)) / 8000.0;
-        for run in [by_event, by_hand] {
+        for run in [run_with_event, run_with_setting] {
             let simulation = run(&network, options, 0, at_s, bps);
             let id = simulation.network().links().next().unwrap();
             let departed = simulation.link_totals(id).departed_pkts;
@@ -100,7 +120,7 @@ proptest! {
 
     /// An announced change that does not occur has no effect.
     #[test]
-    fn what_is_announced_changes_nothing(seed in 0..1000_u64, factor in 0.2..4.0_f64) {
+    fn announced_bandwidths_do_not_change_results(seed in 0..1000_u64, factor in 0.2..4.0_f64) {
         let network = network(seed);
         let id = network.links().next().unwrap();
         let bps = network.link_spec(id).bandwidth_bps * factor;
@@ -108,15 +128,15 @@ proptest! {
         let options = Options { duration_s: 2.0, model, ..Options::default() };
         let all = |network| {
             let mut simulation = Simulation::new(network, options).unwrap();
-            simulation.run_until(1e9, &mut Nobody, || false).unwrap();
-            told(&simulation)
+            simulation.run_until(1e9, &mut NullRecorder, || false).unwrap();
+            totals_of(&simulation)
         };
         prop_assert_eq!(all(network.clone()), all(with_bandwidths(&network, &[(id, bps)]).unwrap()));
     }
 }
 
 #[test]
-fn what_a_link_cannot_have_is_refused() {
+fn invalid_bandwidths_are_rejected() {
     let network = network(1);
     let id = network.links().next().unwrap();
     let own_bps = network.link_spec(id).bandwidth_bps;

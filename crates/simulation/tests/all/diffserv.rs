@@ -98,7 +98,7 @@ const TRANSPORTS: [Transport; 2] = [Transport::Fifo, Transport::WellMixed];
 /// 4 Mbit/s, of which 2 are committed and 1 more is tolerated: fractions 1/2, 1/4, 1/4. The single
 /// rate marker gives no yellow, because its second bucket is not refilled.
 #[test]
-fn colours_are_what_the_rates_say() {
+fn colours_match_the_committed_rates() {
     for transport in TRANSPORTS {
         for (edge, wanted) in [
             (standard(2e6, 3e6), [0.5, 0.25, 0.25]),
@@ -172,7 +172,7 @@ fn each_colour_is_conserved_and_the_higher_loses_more() {
 
 /// Packets outside aggregates are DP2, and are dropped first.
 #[test]
-fn packets_of_no_aggregate_lose_first() {
+fn packets_outside_aggregates_are_dropped_first() {
     let mut lab = Lab::new(rio(Discipline::RioC));
     let inside = lab.constant("inside", 600.0);
     let outside = lab.constant("outside", 600.0);
@@ -216,7 +216,7 @@ fn a_dropper_that_never_drops_is_drop_tail() {
 /// All sources saturated: 3 : 1 : 1 by weight; all for the first by priority. Unused capacity of
 /// the first goes to the others.
 #[test]
-fn queues_share_their_link() {
+fn class_queues_share_their_link() {
     let shares = |scheduler, rates: [f64; 3]| -> [f64; 3] {
         let mut lab = Lab::new(DropPolicy::DropTail);
         let class = |name: &str, weight| QueueClass {
@@ -267,7 +267,7 @@ fn queues_share_their_link() {
 
 /// A saved state continues with the same bits.
 #[test]
-fn a_saved_run_goes_on_with_the_same_bits() {
+fn saved_run_resumes_identically() {
     let network = || {
         let mut lab = Lab::new(rio(Discipline::RioC));
         let members = vec![lab.constant("a", 700.0), lab.constant("b", 600.0)];
@@ -301,7 +301,7 @@ fn a_saved_run_goes_on_with_the_same_bits() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_aggregates_are_rejected() {
     let mut lab = Lab::new(DropPolicy::DropTail);
     let member = lab.constant("c", 100.0);
     lab.aggregate("empty", standard(1e6, 1e6), Vec::new());

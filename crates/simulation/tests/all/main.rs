@@ -1,24 +1,24 @@
 //! Integration tests of networks. A single binary builds much faster than one for each file.
 
 mod adaptive;
-mod alike;
 mod application;
 mod bytes;
 mod calibration;
 mod circuits;
 mod classes;
+mod comparison;
 mod control;
 mod delay_events;
 mod delays;
 mod diffserv;
 mod estimates;
 mod explain;
+mod invalid_operations;
 mod link_events;
 mod link_loss;
 mod loss_events;
 mod managed;
 mod metamorphic;
-mod misuse;
 mod mm1k;
 mod ode;
 mod outages;
@@ -28,6 +28,7 @@ mod periods;
 mod properties;
 mod recording;
 mod reference;
+mod saturating_applications;
 mod sending;
 mod settings;
 mod stacks;
@@ -36,7 +37,6 @@ mod table;
 mod threads;
 mod users;
 mod video;
-mod wanting;
 mod window;
 
 use netflow_simulation::{Model, Network, Options, Simulation};
@@ -51,7 +51,7 @@ fn cases(most: u32) -> ProptestConfig {
 }
 
 /// Runs a network in the packet model to its end.
-fn as_packets(network: Network, duration_s: f64, seed: u64) -> Simulation {
+fn run_in_packet_model(network: Network, duration_s: f64, seed: u64) -> Simulation {
     let options = Options {
         duration_s,
         model: Model::PACKETS,

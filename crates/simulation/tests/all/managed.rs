@@ -14,7 +14,7 @@ use netflow_tcpmodel::Stack;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::alike::Nobody;
+use crate::comparison::NullRecorder;
 
 /// Returns a link with this queue, and a number of connections of each source.
 fn network(queue: Aqm, bandwidth_bps: f64, delay_s: f64, sources: &[(Source, u32)]) -> Network {
@@ -72,19 +72,21 @@ fn through_pie(
         let network = network(pie, bandwidth_bps, delay_s, &sources(model));
         let link = network.links().next().unwrap();
         let mut simulation = simulation(network, model, until_s);
-        simulation.run_until(20.0, &mut Nobody, || false).unwrap();
+        simulation
+            .run_until(20.0, &mut NullRecorder, || false)
+            .unwrap();
         simulation.begin_period();
         simulation
-            .run_until(until_s, &mut Nobody, || false)
+            .run_until(until_s, &mut NullRecorder, || false)
             .unwrap();
         simulation.link_totals(link)
     })
 }
 
 /// Recorder that checks every interval.
-struct Told;
+struct IntervalChecker;
 
-impl Recorder for Told {
+impl Recorder for IntervalChecker {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
@@ -100,7 +102,7 @@ impl Recorder for Told {
 /// Packets that CoDel drops have waited in the queue until then: the mean queue matches 1000
 /// samples. Their waiting times are not part of the delays of departed packets.
 #[test]
-fn a_queue_is_as_long_as_what_is_there() {
+fn mean_queue_includes_packets_dropped_later() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
     for case in 0..12 {
         let queue = match case % 3 {
@@ -121,7 +123,9 @@ fn a_queue_is_as_long_as_what_is_there() {
         let mut there = 0.0;
         for i in 1..=4000 {
             let until_s = 0.005 * f64::from(i);
-            simulation.run_until(until_s, &mut Told, || false).unwrap();
+            simulation
+                .run_until(until_s, &mut IntervalChecker, || false)
+                .unwrap();
             let totals = simulation.link_totals(link);
             there += totals.offered_pkts - totals.lost_pkts - totals.departed_pkts;
         }
@@ -152,7 +156,7 @@ fn a_queue_is_as_long_as_what_is_there() {
 
 /// If PIE's target is few packets, none is dropped while two or fewer wait.
 #[test]
-fn pie_in_fluids_spares_short_queues() {
+fn fluid_pie_does_not_drop_short_queues() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(8));
     for _ in 0..12 {
         let bandwidth_bps = 1e6 * rng.random_range(0.25..4.0_f64);
@@ -178,7 +182,7 @@ fn pie_in_fluids_spares_short_queues() {
 /// PIE in the fluid model: queue, utilization and loss compared with packets; with congestion
 /// windows, with Poisson sources, and with both.
 #[test]
-fn pie_in_fluids_is_near_to_packets() {
+fn fluid_pie_matches_packets() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(7));
     for case in 0..24 {
         let bandwidth_bps = 1e6 * rng.random_range(5.0..50.0_f64);

@@ -51,14 +51,14 @@ impl Lab {
 }
 
 fn totals(network: Network, duration_s: f64, seed: u64) -> (Totals, Simulation) {
-    let simulation = super::as_packets(network, duration_s, seed);
+    let simulation = super::run_in_packet_model(network, duration_s, seed);
     (simulation.totals(), simulation)
 }
 
 /// One source on 1 Mbit/s and 10 ms, with a buffer of 100 packets. Regression: it never left slow
 /// start: 40 812 packets offered, 33 741 lost.
 #[test]
-fn a_profile_among_packets_leaves_slow_start() {
+fn profiled_source_leaves_slow_start() {
     for seed in 1..6 {
         let mut lab = Lab {
             builder: NetworkBuilder::new(),
@@ -78,7 +78,7 @@ fn a_profile_among_packets_leaves_slow_start() {
 /// loss event, and sources restart after it, so that the link is busy again at once. (Of 200 seeds
 /// three were below 0.95 of the maximum, the lowest at 0.942; the median is 0.975.)
 #[test]
-fn a_profile_among_packets_comes_back_after_a_failure() {
+fn profiled_source_recovers_after_a_failure() {
     let mut sum = 0.0;
     for seed in 0..20 {
         let mut lab = Lab {
@@ -134,7 +134,7 @@ fn random(seed: u64, source: &dyn Fn() -> Source) -> Network {
 /// Over random networks, profiled sources have about the same throughput and loss as the TCP from
 /// which the profiles were measured.
 #[test]
-fn profiles_among_packets_do_about_what_windows_do() {
+fn profiled_sources_match_measured_tcp() {
     let mut goodputs = Vec::new();
     let mut losses = Vec::new();
     for seed in 0..30 {
@@ -170,7 +170,7 @@ fn profiles_among_packets_do_about_what_windows_do() {
 
 /// Returns the throughput of a profiled source on a wide link with random loss of packets and
 /// acknowledgements, relative to its profile.
-fn sent_of_said(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) -> f64 {
+fn throughput_over_profile(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) -> f64 {
     let mut lab = Lab {
         builder: NetworkBuilder::new(),
     };
@@ -186,7 +186,8 @@ fn sent_of_said(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) ->
     let duration_s = (2000.0 / (loss * said_pps)).max(200.0 * rtt_s);
     let network = lab.builder.build().unwrap();
     let connection = network.connections().next().unwrap();
-    let totals = super::as_packets(network, duration_s, seed).connection_totals(connection);
+    let totals =
+        super::run_in_packet_model(network, duration_s, seed).connection_totals(connection);
     totals.offered_pkts / duration_s / said_pps
 }
 
@@ -194,7 +195,7 @@ fn sent_of_said(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) ->
 /// domains. Regression: `linux-reno` at 67 ms and 15 % sent a third more, `pftk` at 10 ms and 5 %
 /// only 1 %.
 #[test]
-fn profiles_among_packets_send_what_they_say() {
+fn profiled_sources_send_at_profile_rate() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
     let mut ratios = Vec::new();
     for name in builtin_names() {
@@ -209,7 +210,7 @@ fn profiles_among_packets_send_what_they_say() {
                 continue;
             }
             points += 1;
-            let ratio = sent_of_said(&profile, loss, rtt_s, rng.random());
+            let ratio = throughput_over_profile(&profile, loss, rtt_s, rng.random());
             println!("{name:16} {loss:.4} {rtt_s:.4} s {ratio:6.3}");
             ratios.push(ratio);
         }

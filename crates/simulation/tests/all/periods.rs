@@ -44,7 +44,7 @@ fn network(tcp: &Source) -> Network {
 
 /// All totals at the end of a period.
 #[derive(Clone, Debug)]
-struct Seen {
+struct PeriodTotals {
     from_s: f64,
     to_s: f64,
     links: Vec<LinkTotals>,
@@ -53,10 +53,10 @@ struct Seen {
     acks: Totals,
 }
 
-impl Seen {
-    fn of(simulation: &dyn Run) -> Seen {
+impl PeriodTotals {
+    fn of(simulation: &dyn Run) -> PeriodTotals {
         let network = simulation.network();
-        Seen {
+        PeriodTotals {
             from_s: simulation.period_start_s(),
             to_s: simulation.time_s(),
             links: network
@@ -74,14 +74,14 @@ impl Seen {
 }
 
 /// Recorder that begins a period at every bound, and stores the totals of the one that ends there.
-struct Parts {
+struct PeriodRecorder {
     bounds_s: Vec<f64>,
-    seen: Vec<Seen>,
+    seen: Vec<PeriodTotals>,
     pieces_s: Vec<(f64, f64)>,
     ends_s: Vec<f64>,
 }
 
-impl Recorder for Parts {
+impl Recorder for PeriodRecorder {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
@@ -99,7 +99,7 @@ impl Recorder for Parts {
     }
 
     fn checkpoint(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
-        self.seen.push(Seen::of(simulation));
+        self.seen.push(PeriodTotals::of(simulation));
         simulation.begin_period();
         Ok(())
     }
@@ -138,9 +138,9 @@ fn cases() -> Vec<(Network, Options)> {
 }
 
 /// Returns the totals of the parts and of the whole of one run.
-fn run(network: &Network, options: Options) -> (Parts, Seen) {
+fn run(network: &Network, options: Options) -> (PeriodRecorder, PeriodTotals) {
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
-    let mut parts = Parts {
+    let mut parts = PeriodRecorder {
         bounds_s: BOUNDS_S.to_vec(),
         seen: Vec::new(),
         pieces_s: Vec::new(),
@@ -148,11 +148,11 @@ fn run(network: &Network, options: Options) -> (Parts, Seen) {
     };
     simulation.run(0.5, &mut parts, || false).unwrap();
     simulation.resume_period(&Period::default());
-    let whole = Seen::of(&simulation);
+    let whole = PeriodTotals::of(&simulation);
     (parts, whole)
 }
 
-fn near(a: f64, b: f64, what: &str) {
+fn assert_near(a: f64, b: f64, what: &str) {
     assert!(
         (a - b).abs() <= 1e-9 * b.abs().max(1.0),
         "{what}: {a} is not {b}"
@@ -160,44 +160,44 @@ fn near(a: f64, b: f64, what: &str) {
 }
 
 #[test]
-fn parts_add_up_to_the_whole() {
+fn periods_sum_to_the_run() {
     for (network, options) in cases() {
         let (parts, whole) = run(&network, options);
         assert_eq!(parts.seen.len(), BOUNDS_S.len());
         assert_eq!((whole.from_s, whole.to_s), (0.0, 14.0));
-        let sum = |of: &dyn Fn(&Seen) -> f64| parts.seen.iter().map(of).sum::<f64>();
+        let sum = |of: &dyn Fn(&PeriodTotals) -> f64| parts.seen.iter().map(of).sum::<f64>();
         for i in 0..network.link_count() {
             let whole = &whole.links[i];
-            near(
+            assert_near(
                 sum(&|s| s.links[i].offered_pkts),
                 whole.offered_pkts,
                 "offered",
             );
-            near(sum(&|s| s.links[i].lost_pkts), whole.lost_pkts, "lost");
+            assert_near(sum(&|s| s.links[i].lost_pkts), whole.lost_pkts, "lost");
             let queue_time = sum(&|s| s.links[i].mean_queue_pkts * (s.to_s - s.from_s));
-            near(queue_time, 14.0 * whole.mean_queue_pkts, "queue");
+            assert_near(queue_time, 14.0 * whole.mean_queue_pkts, "queue");
             let busy_s = sum(&|s| s.links[i].utilization * (s.to_s - s.from_s));
-            near(busy_s, 14.0 * whole.utilization, "busy");
+            assert_near(busy_s, 14.0 * whole.utilization, "busy");
             let longest = parts.seen.iter().map(|s| s.links[i].max_queue_pkts);
             assert_eq!(longest.fold(0.0, f64::max), whole.max_queue_pkts);
         }
         for i in 0..network.connection_count() {
             let whole = &whole.connections[i];
             let parts = |of: fn(&ConnectionTotals) -> f64| sum(&|s| of(&s.connections[i]));
-            near(parts(|c| c.offered_pkts), whole.offered_pkts, "sent");
-            near(
+            assert_near(parts(|c| c.offered_pkts), whole.offered_pkts, "sent");
+            assert_near(
                 parts(|c| c.delivered_pkts),
                 whole.delivered_pkts,
                 "delivered",
             );
-            near(parts(|c| c.lost_pkts), whole.lost_pkts, "lost");
-            near(parts(|c| c.blocked_pkts), whole.blocked_pkts, "blocked");
+            assert_near(parts(|c| c.lost_pkts), whole.lost_pkts, "lost");
+            assert_near(parts(|c| c.blocked_pkts), whole.blocked_pkts, "blocked");
             if let Model::Packets(_) = options.model {
                 let delays_s = parts(|c| c.mean_delay_s.unwrap_or(0.0) * c.delivered_pkts);
                 let whole_s = whole.mean_delay_s.unwrap() * whole.delivered_pkts;
-                near(delays_s, whole_s, "delays");
+                assert_near(delays_s, whole_s, "delays");
             }
-            near(
+            assert_near(
                 parts(|c| c.timeouts.unwrap_or(0.0)),
                 whole.timeouts.unwrap_or(0.0),
                 "timeouts",
@@ -208,7 +208,7 @@ fn parts_add_up_to_the_whole() {
 
 /// before + offered = delivered + lost + blocked + queued + in flight, in every part.
 #[test]
-fn every_part_balances() {
+fn every_period_conserves_packets() {
     for (network, options) in cases() {
         let (parts, _) = run(&network, options);
         let mut under_way = 0.0;
@@ -216,7 +216,7 @@ fn every_part_balances() {
             for totals in [&part.data, &part.acks] {
                 assert!(totals.imbalance() < 1e-9, "{:?}: {totals:?}", options.model);
             }
-            near(part.data.before_pkts, under_way, "before");
+            assert_near(part.data.before_pkts, under_way, "before");
             under_way = part.data.queued_pkts + part.data.in_flight_pkts;
         }
         assert!(parts.seen[2].data.before_pkts > 1.0);
@@ -225,7 +225,7 @@ fn every_part_balances() {
 
 /// The totals of one part do not include other parts.
 #[test]
-fn a_part_knows_nothing_of_others() {
+fn periods_are_independent() {
     for (network, options) in cases() {
         let (parts, whole) = run(&network, options);
         let failing = network.link_by_name("b->c").unwrap().index();
@@ -243,7 +243,7 @@ fn a_part_knows_nothing_of_others() {
             // Only packets in flight behind it still arrive.
             assert!(down.connections[1].delivered_pkts < 10.0);
             assert_eq!(parts.seen[0].connections[1].delay, None);
-            let cov = |seen: &Seen| seen.links[0].arrival_cov.unwrap();
+            let cov = |seen: &PeriodTotals| seen.links[0].arrival_cov.unwrap();
             assert_ne!(cov(&parts.seen[2]), cov(&whole));
         }
     }
@@ -252,16 +252,16 @@ fn a_part_knows_nothing_of_others() {
 /// Steps end at bounds, and otherwise at most where they do without bounds. Recording intervals are
 /// unchanged, and pieces are bounded by both.
 #[test]
-fn bounds_are_met_and_cut_intervals_into_pieces() {
+fn checkpoints_are_met_and_split_intervals() {
     for (network, options) in cases() {
         let (parts, _) = run(&network, options);
         for (seen, bound_s) in parts.seen.iter().zip(BOUNDS_S) {
-            near(seen.to_s, bound_s, "bound");
+            assert_near(seen.to_s, bound_s, "bound");
         }
         assert_eq!(parts.ends_s.len(), 28);
         let mut from_s = 0.0;
         for &(begun_s, end_s) in &parts.pieces_s {
-            near(begun_s, from_s, "piece");
+            assert_near(begun_s, from_s, "piece");
             assert!(end_s > begun_s);
             from_s = end_s;
         }

@@ -34,7 +34,7 @@ struct Deviation {
 
 /// Returns the rate that a source with unfiltered feedback sends over the current path: the
 /// reference's rate.
-fn would_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64 {
+fn unfiltered_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64 {
     let spec = sim.network().connection_spec(id);
     match &spec.source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
@@ -73,7 +73,7 @@ fn deviation(case: &Case, file: &str, options: Options, compare_utilization: boo
             let rate = table.get(row, &format!("rate_{name}")) * 1000.0;
             let told = sim.explain(*id);
             let ours = if told.sending {
-                f64::from(told.count) * would_send_pps(&sim, *id, &told)
+                f64::from(told.count) * unfiltered_send_pps(&sim, *id, &told)
             } else {
                 0.0
             };

@@ -8,8 +8,8 @@ use proptest::{prelude::*, sample};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::alike::{self, Nobody};
 use crate::cases;
+use crate::comparison::{self, NullRecorder};
 
 const DURATION_S: f64 = 3.0;
 
@@ -63,14 +63,16 @@ fn begin(network: &Network, model: Model) -> Simulation {
     Simulation::new(network.clone(), options(model)).unwrap()
 }
 
-fn go_on(simulation: &mut Simulation, time_s: f64) {
-    simulation.run_until(time_s, &mut Nobody, || false).unwrap();
+fn advance_to(simulation: &mut Simulation, time_s: f64) {
+    simulation
+        .run_until(time_s, &mut NullRecorder, || false)
+        .unwrap();
 }
 
 /// Returns the totals of links, connections and aggregates.
-fn told(simulation: &Simulation) -> Vec<f64> {
+fn totals_of(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
-    let mut all = alike::told(simulation);
+    let mut all = comparison::totals_of(simulation);
     for id in network.connections() {
         let totals = simulation.connection_totals(id);
         all.extend([totals.lost_pkts, totals.blocked_pkts]);
@@ -85,18 +87,21 @@ fn told(simulation: &Simulation) -> Vec<f64> {
 }
 
 fn bits(simulation: &Simulation) -> Vec<u64> {
-    told(simulation).into_iter().map(f64::to_bits).collect()
+    totals_of(simulation)
+        .into_iter()
+        .map(f64::to_bits)
+        .collect()
 }
 
 /// Returns the largest relative difference of values of at least one packet.
 fn difference(a: &Simulation, b: &Simulation) -> f64 {
-    let pairs = told(a).into_iter().zip(told(b));
+    let pairs = totals_of(a).into_iter().zip(totals_of(b));
     let each = pairs.map(|(a, b)| (a - b).abs() / a.abs().max(b.abs()).max(1.0));
     each.fold(0.0, f64::max)
 }
 
 /// Returns a random path between the ends of a connection.
-fn some_path(network: &Network, id: ConnectionId, rng: &mut ChaCha8Rng) -> Vec<NodeId> {
+fn random_path(network: &Network, id: ConnectionId, rng: &mut ChaCha8Rng) -> Vec<NodeId> {
     let spec = network.connection_spec(id);
     for _ in 0..1000 {
         let mut path = vec![spec.from];
@@ -119,15 +124,15 @@ fn some_path(network: &Network, id: ConnectionId, rng: &mut ChaCha8Rng) -> Vec<N
 }
 
 /// Returns random paths for some connections.
-fn some_paths(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, Vec<NodeId>)> {
+fn random_paths(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, Vec<NodeId>)> {
     let mut ids: Vec<ConnectionId> = network.connections().collect();
     ids.retain(|_| rng.random_bool(0.5));
-    let path = |id| (id, some_path(network, id, rng));
+    let path = |id| (id, random_path(network, id, rng));
     ids.into_iter().map(path).collect()
 }
 
 /// Returns random rates for some of the sources that have one.
-fn some_rates(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, f64)> {
+fn random_rates(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, f64)> {
     let mut ids: Vec<ConnectionId> = network.connections().collect();
     ids.retain(|&id| network.own_rate_pps(id).is_ok());
     let rate = |id| (id, rng.random_range(1.0..300.0));
@@ -135,7 +140,7 @@ fn some_rates(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, f64
 }
 
 /// Returns a network built with these paths and rates.
-fn built_so(
+fn built_with_values(
     network: &Network,
     paths: &[(ConnectionId, Vec<NodeId>)],
     rates: &[(ConnectionId, f64)],
@@ -158,7 +163,7 @@ fn built_so(
 }
 
 /// Returns a simulation with these values set at the start.
-fn set_so(
+fn with_values_set_at_start(
     network: &Network,
     model: Model,
     paths: &[(ConnectionId, Vec<NodeId>)],
@@ -178,14 +183,14 @@ fn set_so(
 }
 
 /// Announces two paths and two rates for each connection that may have them.
-fn announced(network: &Network, rng: &mut ChaCha8Rng) -> Network {
+fn with_random_announcements(network: &Network, rng: &mut ChaCha8Rng) -> Network {
     let (mut paths, mut rates) = (Vec::new(), Vec::new());
     for _ in 0..2 {
-        paths.extend(some_paths(network, rng));
-        rates.extend(some_rates(network, rng));
+        paths.extend(random_paths(network, rng));
+        rates.extend(random_rates(network, rng));
     }
     rates.extend(
-        some_rates(network, rng)
+        random_rates(network, rng)
             .into_iter()
             .map(|(id, _)| (id, 0.0)),
     );
@@ -194,7 +199,7 @@ fn announced(network: &Network, rng: &mut ChaCha8Rng) -> Network {
 }
 
 /// Sets a random announced value.
-fn set_something(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
+fn set_random_value(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
     let network = simulation.network().clone();
     let ids: Vec<ConnectionId> = network.connections().collect();
     let id = ids[rng.random_range(0..ids.len())];
@@ -221,17 +226,17 @@ fn set_something(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
 }
 
 /// Sets random values at random times until `until_s`.
-fn drive(simulation: &mut Simulation, seed: u64, until_s: f64) {
+fn set_random_values_until(simulation: &mut Simulation, seed: u64, until_s: f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed ^ 0xd1ce));
     while simulation.engine().time_s() < until_s {
-        set_something(simulation, &mut rng);
+        set_random_value(simulation, &mut rng);
         let time_s = simulation.engine().time_s() + rng.random_range(1e-4..0.3);
-        go_on(simulation, time_s.min(until_s));
+        advance_to(simulation, time_s.min(until_s));
     }
 }
 
 /// Checks that packets are conserved: all data, and the data of each connection.
-fn conserves(simulation: &Simulation, slack_pkts: f64) {
+fn assert_conservation(simulation: &Simulation, slack_pkts: f64) {
     let Totals {
         before_pkts,
         offered_pkts,
@@ -257,7 +262,7 @@ fn conserves(simulation: &Simulation, slack_pkts: f64) {
 /// Solvers stop within their tolerance, and chosen steps follow. With unfiltered feedback, sources
 /// and queues can oscillate chaotically, so that the last bit grows (tenfold every 50 ms was
 /// observed). \[Prof\]'s equations truncate. These cases are only checked by [`are_alike`].
-fn bound(fluid: FluidOptions) -> f64 {
+fn fluid_tolerance(fluid: FluidOptions) -> f64 {
     let fixed = |step| matches!(step, Step::Fixed { .. });
     match fluid {
         _ if !fluid.learns() => f64::INFINITY,
@@ -293,28 +298,28 @@ fn with_users(seed: u64, model: Model) -> Network {
 }
 
 /// Returns two simulations: with values set at the start, and built with them.
-fn both(seed: u64, model: Model) -> [Simulation; 2] {
-    both_of(network(seed, model == Model::PACKETS, 3), seed, model)
+fn set_and_built(seed: u64, model: Model) -> [Simulation; 2] {
+    set_and_built_of(network(seed, model == Model::PACKETS, 3), seed, model)
 }
 
 /// Returns the same with users.
-fn both_with_users(seed: u64, model: Model) -> [Simulation; 2] {
-    both_of(with_users(seed, model), seed, model)
+fn set_and_built_with_users(seed: u64, model: Model) -> [Simulation; 2] {
+    set_and_built_of(with_users(seed, model), seed, model)
 }
 
-fn both_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
+fn set_and_built_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let (paths, rates) = (
-        some_paths(&network, &mut rng),
-        some_rates(&network, &mut rng),
+        random_paths(&network, &mut rng),
+        random_rates(&network, &mut rng),
     );
     let mut both = [
-        set_so(&network, model, &paths, &rates),
-        begin(&built_so(&network, &paths, &rates), model),
+        with_values_set_at_start(&network, model, &paths, &rates),
+        begin(&built_with_values(&network, &paths, &rates), model),
     ];
     for simulation in &mut both {
-        go_on(simulation, 1.0);
-        go_on(simulation, DURATION_S);
+        advance_to(simulation, 1.0);
+        advance_to(simulation, DURATION_S);
     }
     both
 }
@@ -326,24 +331,24 @@ fn with_and_without(seed: u64, model: Model) -> [Simulation; 2] {
     let network = network(seed, model == Model::PACKETS, 3);
     let mut both = [
         begin(&network, model),
-        begin(&announced(&network, &mut rng), model),
+        begin(&with_random_announcements(&network, &mut rng), model),
     ];
     for simulation in &mut both {
-        go_on(simulation, DURATION_S);
+        advance_to(simulation, DURATION_S);
     }
     both
 }
 
 /// Fluid runs of a population that sum in another order differ by at most [`bound`], and rarely by
 /// more than rounding.
-fn are_alike(both: fn(u64, Model) -> [Simulation; 2]) {
+fn assert_pairs_similar(both: fn(u64, Model) -> [Simulation; 2]) {
     let (mut equal, mut all) = (0, 0);
     for seed in 0..10 {
         for fluid in fluids() {
             let [a, b] = both(seed, fluid.into());
             let difference = difference(&a, &b);
             assert!(
-                difference <= bound(fluid),
+                difference <= fluid_tolerance(fluid),
                 "{seed} {fluid:?}: {difference:e}"
             );
             equal += u32::from(difference <= 1e-9);
@@ -354,17 +359,17 @@ fn are_alike(both: fn(u64, Model) -> [Simulation; 2]) {
 }
 
 #[test]
-fn of_fluids_what_is_set_at_the_start_is_as_if_it_was_built_so() {
-    are_alike(both);
+fn fluid_settings_at_start_equal_built_values() {
+    assert_pairs_similar(set_and_built);
 }
 
 /// The same for users, whose requests and replies are set separately: response times have the same
 /// bits.
 #[test]
-fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
+fn user_settings_at_start_equal_built_values() {
     let (mut moved, mut waits) = (0, 0);
     for seed in 0..12 {
-        let [set, built] = both_with_users(seed, Model::PACKETS);
+        let [set, built] = set_and_built_with_users(seed, Model::PACKETS);
         assert_eq!(bits(&set), bits(&built), "{seed}");
         let network = set.network();
         let users = network.connections().filter(|&id| {
@@ -394,9 +399,12 @@ fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
         unreachable!()
     };
     for seed in 0..3 {
-        let [set, built] = both_with_users(seed, Model::FLUID);
+        let [set, built] = set_and_built_with_users(seed, Model::FLUID);
         let difference = difference(&set, &built);
-        assert!(difference <= bound(fluid), "{seed}: {difference:e}");
+        assert!(
+            difference <= fluid_tolerance(fluid),
+            "{seed}: {difference:e}"
+        );
     }
 }
 
@@ -412,8 +420,8 @@ fn names(simulation: &Simulation, id: ConnectionId) -> Vec<String> {
 }
 
 #[test]
-fn of_fluids_what_is_announced_changes_nothing() {
-    are_alike(with_and_without);
+fn fluid_announcements_do_not_change_results() {
+    assert_pairs_similar(with_and_without);
 }
 
 proptest! {
@@ -421,28 +429,28 @@ proptest! {
 
     /// The same bits for all sources.
     #[test]
-    fn of_packets_what_is_set_at_the_start_is_as_if_it_was_built_so(seed in 0..10_000_u64) {
-        let [set, built] = both(seed, Model::PACKETS);
+    fn packet_settings_at_start_equal_built_values(seed in 0..10_000_u64) {
+        let [set, built] = set_and_built(seed, Model::PACKETS);
         prop_assert_eq!(bits(&set), bits(&built));
     }
 
     /// An announced value that is not set has no effect.
     #[test]
-    fn of_packets_what_is_announced_changes_nothing(seed in 0..10_000_u64) {
+    fn packet_announcements_do_not_change_results(seed in 0..10_000_u64) {
         let [plain, announced] = with_and_without(seed, Model::PACKETS);
         prop_assert_eq!(bits(&plain), bits(&announced));
     }
 
     /// Setting the current value again changes no bit, whatever was set before.
     #[test]
-    fn the_same_again_changes_nothing(
+    fn repeated_setting_does_not_change_results(
         seed in 0..10_000_u64,
         model in sample::select(all_models()),
     ) {
         let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-            let network = announced(&network(seed, model == Model::PACKETS, 0), &mut rng);
+            let network = with_random_announcements(&network(seed, model == Model::PACKETS, 0), &mut rng);
             let mut once = begin(&network, model);
-            drive(&mut once, seed, 1.0);
+            set_random_values_until(&mut once, seed, 1.0);
             let mut again = once.clone();
             for id in network.connections() {
                 if !network.paths(id).is_empty() {
@@ -450,58 +458,58 @@ proptest! {
                     again.set_route(id, Some(&path)).unwrap();
                 }
                 if network.own_rate_pps(id).is_ok() {
-                    let set_pps = again.engine().set_of(id).rate_pps;
+                    let set_pps = again.engine().control_state(id).rate_pps;
                     let rate_pps = set_pps.or(network.own_rate_pps(id).ok()).unwrap();
                     again.set_rate(id, rate_pps).unwrap();
                 }
             }
-            go_on(&mut once, DURATION_S);
-            go_on(&mut again, DURATION_S);
+            advance_to(&mut once, DURATION_S);
+            advance_to(&mut again, DURATION_S);
             prop_assert_eq!(bits(&once), bits(&again), "{:?}", model);
     }
 
     #[test]
-    fn packets_are_neither_made_nor_lost(seed in 0..10_000_u64, windows in any::<bool>()) {
+    fn packet_settings_conserve_packets(seed in 0..10_000_u64, windows in any::<bool>()) {
         let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-        let network = announced(&network(seed, windows, 6), &mut rng);
+        let network = with_random_announcements(&network(seed, windows, 6), &mut rng);
         let mut simulation = begin(&network, Model::PACKETS);
         for i in 1..=10 {
-            drive(&mut simulation, seed + i, DURATION_S * i as f64 / 10.0);
-            conserves(&simulation, 0.0);
+            set_random_values_until(&mut simulation, seed + i, DURATION_S * i as f64 / 10.0);
+            assert_conservation(&simulation, 0.0);
         }
     }
 
     /// The same for the fluid model up to rounding (except [Prof]'s equations, which do not
     /// conserve packets).
     #[test]
-    fn fluids_are_neither_made_nor_lost(
+    fn fluid_settings_conserve_packets(
         seed in 0..10_000_u64,
         // The first variant does not conserve packets.
         fluid in sample::select(fluids().split_off(1)),
     ) {
         let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-        let network = announced(&network(seed, false, 6), &mut rng);
+        let network = with_random_announcements(&network(seed, false, 6), &mut rng);
         let mut simulation = begin(&network, fluid.into());
         for i in 1..=5 {
-            drive(&mut simulation, seed + i, DURATION_S * i as f64 / 5.0);
-            conserves(&simulation, 1e-6 * simulation.totals().offered_pkts.max(1.0));
+            set_random_values_until(&mut simulation, seed + i, DURATION_S * i as f64 / 5.0);
+            assert_conservation(&simulation, 1e-6 * simulation.totals().offered_pkts.max(1.0));
         }
     }
 
     /// The same for any number of threads, from a clone, and from a saved state.
     #[test]
-    fn it_goes_the_same_way_again(
+    fn runs_with_settings_are_reproducible(
         seed in 0..10_000_u64,
         model in sample::select(all_models()),
     ) {
         let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-            let network = announced(&network(seed, model == Model::PACKETS, 3), &mut rng);
+            let network = with_random_announcements(&network(seed, model == Model::PACKETS, 3), &mut rng);
             let way = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     let mut simulation = begin(&network, model);
                     simulation.set_threads(threads);
-                    drive(&mut simulation, seed, 1.5);
+                    set_random_values_until(&mut simulation, seed, 1.5);
                     simulation
                 })
             };
@@ -513,12 +521,12 @@ proptest! {
                 Simulation::resume(network.clone(), options(model), state).unwrap()
             });
             for simulation in [&mut one, &mut two, &mut copy].into_iter() {
-                drive(simulation, seed + 1, DURATION_S);
+                set_random_values_until(simulation, seed + 1, DURATION_S);
             }
             prop_assert_eq!(bits(&one), bits(&two), "{:?}", model);
             prop_assert_eq!(bits(&one), bits(&copy), "{:?}", model);
             if let Some(mut resumed) = resumed {
-                drive(&mut resumed, seed + 1, DURATION_S);
+                set_random_values_until(&mut resumed, seed + 1, DURATION_S);
                 prop_assert_eq!(bits(&one), bits(&resumed), "{:?}", model);
             }
     }
@@ -547,17 +555,17 @@ fn all_models() -> Vec<Model> {
 }
 
 #[test]
-fn what_is_under_way_keeps_to_its_path() {
+fn packets_in_flight_keep_their_path() {
     let (mut builder, [a, b, c, d]) = square();
     let source = Source::Constant { rate_pps: 50.0 };
     let id = builder.connection(over(one_way("c", a, c, source), &[a, b, c]));
     let network = with_paths(&builder.build().unwrap(), &[(id, vec![a, d, c])]).unwrap();
     for model in all_models() {
         let mut simulation = begin(&network, model);
-        go_on(&mut simulation, 1.0);
+        advance_to(&mut simulation, 1.0);
         simulation.set_route(id, Some(&[a, d, c])).unwrap();
         let sent = simulation.totals().offered_pkts;
-        go_on(&mut simulation, 2.0);
+        advance_to(&mut simulation, 2.0);
         let over = |name| {
             let link = network.link_by_name(name).unwrap();
             simulation.link_totals(link).departed_pkts
@@ -581,7 +589,7 @@ fn what_is_under_way_keeps_to_its_path() {
 
 /// The order of settings before the first step does not matter.
 #[test]
-fn a_loss_that_is_set_before_a_path_stays() {
+fn loss_set_before_a_path_persists() {
     let (mut builder, [a, b, c, d]) = square();
     let source = Source::Constant { rate_pps: 50.0 };
     let id = builder.connection(over(one_way("c", a, c, source), &[a, b, c]));
@@ -601,7 +609,7 @@ fn a_loss_that_is_set_before_a_path_stays() {
             if !loss_first {
                 simulation.set_loss(lossy.unwrap(), &loss).unwrap();
             }
-            go_on(&mut simulation, DURATION_S);
+            advance_to(&mut simulation, DURATION_S);
             simulation
         });
         assert_eq!(bits(&first), bits(&last), "{model:?}");
@@ -612,7 +620,7 @@ fn a_loss_that_is_set_before_a_path_stays() {
 
 /// One of two identical connections is changed.
 #[test]
-fn twins_stay_apart() {
+fn identical_connections_are_set_independently() {
     for poisson in [false, true] {
         let (mut builder, [a, b, c, d]) = square();
         let source = |rate_pps| {
@@ -632,11 +640,11 @@ fn twins_stay_apart() {
         for model in all_models() {
             let mut simulation = begin(&network, model);
             let mut left_alone = simulation.clone();
-            go_on(&mut simulation, 1.0);
+            advance_to(&mut simulation, 1.0);
             simulation.set_route(ids[1], Some(&[a, d, c])).unwrap();
             simulation.set_rate(ids[1], 40.0).unwrap();
-            go_on(&mut simulation, DURATION_S);
-            go_on(&mut left_alone, DURATION_S);
+            advance_to(&mut simulation, DURATION_S);
+            advance_to(&mut left_alone, DURATION_S);
             let offered = |simulation: &Simulation| {
                 ids.map(|id| simulation.connection_totals(id).offered_pkts)
             };
@@ -673,7 +681,7 @@ fn a_source_sends_at_the_rate_that_is_set() {
         let mut wanted = 0.0;
         for (i, rate_pps) in [0.0, 25.0, 0.0, 100.0, 10.0, 0.0].into_iter().enumerate() {
             simulation.set_rate(id, rate_pps).unwrap();
-            go_on(&mut simulation, 0.5 * (i + 1) as f64);
+            advance_to(&mut simulation, 0.5 * (i + 1) as f64);
             assert_eq!(simulation.send_pps(id), 3.0 * rate_pps, "{model:?}");
             wanted += 1.5 * rate_pps;
             let offered = simulation.connection_totals(id).offered_pkts;
@@ -687,7 +695,7 @@ fn a_source_sends_at_the_rate_that_is_set() {
 
 /// Without a route, the packets that would have been sent are counted at the rates of their times.
 #[test]
-fn what_has_no_route_is_blocked_at_the_rate_that_is_set() {
+fn unrouted_traffic_is_blocked_at_set_rate() {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
     let only = builder.link(link(a, b, 1e6, 0.01, 20.0));
@@ -704,7 +712,7 @@ fn what_has_no_route_is_blocked_at_the_rate_that_is_set() {
         let mut simulation = begin(&network, model);
         for (until_s, rate_pps) in [(1.5, 20.0), (2.0, 50.0), (3.0, 10.0)] {
             simulation.set_rate(id, rate_pps).unwrap();
-            go_on(&mut simulation, until_s);
+            advance_to(&mut simulation, until_s);
         }
         let it = simulation.connection_totals(id);
         // 20 pkt/s for half a second, then 50, then 10.
@@ -753,7 +761,7 @@ fn a_path_that_is_set_stays_when_its_link_fails() {
     for model in all_models() {
         let mut simulation = begin(&network, model);
         simulation.set_route(id, Some(&other)).unwrap();
-        go_on(&mut simulation, 1.5);
+        advance_to(&mut simulation, 1.5);
         assert_eq!(simulation.path(id), other);
         let lost = simulation.connection_totals(id).lost_pkts;
         assert!(
@@ -767,13 +775,13 @@ fn a_path_that_is_set_stays_when_its_link_fails() {
         assert!(error.contains("which has failed"), "{error}");
         simulation.set_route(id, None).unwrap();
         assert_eq!(simulation.path(id), own);
-        go_on(&mut simulation, 2.0);
+        advance_to(&mut simulation, 2.0);
         simulation.set_route(id, Some(&other)).unwrap();
     }
 }
 
 #[test]
-fn what_was_not_announced_is_refused() {
+fn unannounced_settings_are_rejected() {
     let (mut builder, [a, b, c, d]) = square();
     let constant = |name| {
         over(
@@ -903,7 +911,7 @@ fn marker_models() -> Vec<Model> {
 }
 
 #[test]
-fn a_marker_that_is_set_at_the_start_is_as_if_it_was_built_so() {
+fn marker_set_at_start_equals_built_marker() {
     let (before, after) = (edges(4e5, 8e5), edges(1e6, 1.5e6));
     for (before, after) in before.into_iter().zip(after) {
         let rates = after.rates();
@@ -915,13 +923,13 @@ fn a_marker_that_is_set_at_the_start_is_as_if_it_was_built_so() {
                 set.marker_rates(id),
                 built.marker_rates(built.network().aggregates().next().unwrap())
             );
-            go_on(&mut set, DURATION_S);
-            go_on(&mut built, DURATION_S);
+            advance_to(&mut set, DURATION_S);
+            advance_to(&mut built, DURATION_S);
             match model {
                 Model::Packets(_) => assert_eq!(bits(&set), bits(&built), "{rates:?}"),
                 Model::Fluid(fluid) => {
                     let difference = difference(&set, &built);
-                    let bound = bound(fluid).min(1e-3);
+                    let bound = fluid_tolerance(fluid).min(1e-3);
                     assert!(difference <= bound, "{rates:?} {fluid:?} {difference:e}");
                 }
             }
@@ -932,12 +940,12 @@ fn a_marker_that_is_set_at_the_start_is_as_if_it_was_built_so() {
 /// Setting the same rates has no effect; higher ones mark more packets DP0 from then on. A clone
 /// and a saved state give the same results.
 #[test]
-fn a_marker_marks_by_the_rates_that_are_set() {
+fn marker_uses_the_set_rates() {
     for edge in edges(4e5, 8e5) {
         let (network, id) = marked(edge.clone());
         for model in marker_models() {
             let mut alone = begin(&network, model);
-            go_on(&mut alone, 1.0);
+            advance_to(&mut alone, 1.0);
             let mut same = alone.clone();
             same.set_marker(id, edge.rates()).unwrap();
             let mut more = alone.clone();
@@ -953,8 +961,8 @@ fn a_marker_marks_by_the_rates_that_are_set() {
             let mut all = vec![alone, same, more.clone(), more];
             all.extend(resumed);
             for simulation in &mut all {
-                go_on(simulation, DURATION_S);
-                conserves(simulation, 1e-6);
+                advance_to(simulation, DURATION_S);
+                assert_conservation(simulation, 1e-6);
             }
             assert_eq!(bits(&all[0]), bits(&all[1]), "{edge:?} {model:?}");
             for other in &all[3..] {
@@ -967,7 +975,7 @@ fn a_marker_marks_by_the_rates_that_are_set() {
 }
 
 #[test]
-fn rates_that_no_marker_has_are_refused() {
+fn invalid_marker_rates_are_rejected() {
     for edge in edges(4e5, 8e5) {
         let (network, id) = marked(edge.clone());
         for model in [Model::FLUID, Model::PACKETS] {
@@ -1012,10 +1020,10 @@ fn a_transfer_finishes_after_its_rate_is_set_to_0() {
         step: Step::auto(0.05),
     });
     let mut simulation = begin(&network, model);
-    go_on(&mut simulation, 1.0);
+    advance_to(&mut simulation, 1.0);
     assert_eq!(simulation.connection_totals(id).finished_s, None);
     simulation.set_rate(id, 0.0).unwrap();
-    go_on(&mut simulation, DURATION_S);
+    advance_to(&mut simulation, DURATION_S);
     // 19.5 packets are sent by 0.975 s, and each is in flight for 0.2 s and the transmission of 1 ms.
     let finished_s = simulation.connection_totals(id).finished_s.unwrap();
     assert!((1.15..1.25).contains(&finished_s), "{finished_s}");

@@ -95,7 +95,7 @@ fn small_networks_have_the_same_bits() {
 
 /// The single-threaded model on any pool.
 #[test]
-fn a_literal_run_has_the_same_bits() {
+fn literal_model_has_the_same_bits() {
     let network = random_network(RandomNetwork {
         nodes: 8,
         links: 10,

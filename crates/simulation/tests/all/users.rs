@@ -141,7 +141,7 @@ fn loss_free_files_take_whole_round_trips() {
 /// Three files of two packets: the first takes a round trip, which leaves a window of 4. The
 /// others, requested together, arrive after one more.
 #[test]
-fn the_window_stays_with_the_connection() {
+fn congestion_window_persists_within_a_connection() {
     let application = Application::Http(http(3.0, 2000.0));
     let simulation = run(
         network(FAST, vec![workload(application, 5.0)], &[]),
@@ -278,7 +278,7 @@ fn the_network_carries_what_users_send() {
 /// A full queue and a link that fails: losses are counted, all users receive all data in the end,
 /// and the results are the same for any recording interval.
 #[test]
-fn losses_delay_and_are_counted() {
+fn user_losses_delay_and_are_counted() {
     let busy = Between {
         bandwidth_bps: 1e6,
         buffer_pkts: 6.0,
@@ -319,7 +319,7 @@ fn losses_delay_and_are_counted() {
 /// The fluid models replay sessions over the paths of the run. Without loss and with an initial
 /// window of 10, files take whole round trips, and the network carries the mean of the sessions.
 #[test]
-fn fluids_carry_means_and_users_wait_as_tcp_does() {
+fn fluid_users_wait_like_tcp() {
     for (pkts, rounds) in [(1, 1.0), (10, 1.0), (11, 2.0), (30, 2.0), (31, 3.0)] {
         let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
         let network = network(FAST, vec![workload(application, 5.0)], &[]);
@@ -382,7 +382,7 @@ fn models_have_the_same_users() {
 /// Users of a stack wait as long in the packet model as in the simulation of single connections,
 /// which the fluid model uses. Hosts delay acknowledgements for up to 0.1 ms here.
 #[test]
-fn users_of_a_stack_wait_as_single_connections_do() {
+fn stack_users_wait_like_single_connections() {
     for (name, pkts) in [1, 10, 11, 29, 70].map(|pkts| ("linux-6", pkts)) {
         let waits = |model| {
             let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
@@ -421,7 +421,7 @@ fn users_of_a_stack_wait_as_single_connections_do() {
 
 /// Replayed sessions are the same for any number of threads.
 #[test]
-fn threads_do_not_change_what_users_wait() {
+fn thread_count_does_not_change_response_times() {
     let busy = Between {
         bandwidth_bps: 1e6,
         buffer_pkts: 6.0,
@@ -544,7 +544,7 @@ fn medians_are_whole_round_trips() {
 
 /// The sessions of users depend on their workload's content, not on its row.
 #[test]
-fn workloads_may_change_their_rows() {
+fn workload_order_does_not_change_sessions() {
     let slow = Between {
         bandwidth_bps: 5e6,
         buffer_pkts: 20.0,
@@ -575,7 +575,7 @@ fn workloads_may_change_their_rows() {
 
 /// A run resumed from a saved state includes the earlier experience of users.
 #[test]
-fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
+fn resumed_run_keeps_user_response_times() {
     let busy = Between {
         bandwidth_bps: 2e6,
         buffer_pkts: 20.0,

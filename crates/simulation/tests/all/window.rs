@@ -57,7 +57,7 @@ fn run(b: NetworkBuilder, duration_s: f64, seed: u64) -> (Simulation, Connection
     (sim, id)
 }
 
-fn near(value: f64, wanted: f64, relative: f64) {
+fn assert_near(value: f64, wanted: f64, relative: f64) {
     assert!(
         (value / wanted - 1.0).abs() <= relative,
         "{value}, not {wanted}"
@@ -66,24 +66,24 @@ fn near(value: f64, wanted: f64, relative: f64) {
 
 /// Poisson packets of one size: Pollaczek–Khinchine, rho + rho²/(2 (1 − rho)).
 #[test]
-fn a_queue_of_poisson_packets_is_that_of_an_md1_queue() {
+fn poisson_packet_queue_matches_md1() {
     let rate_pps = 800.0;
     let (b, narrow) = line(1000.0, 1e4, Source::Poisson { rate_pps }, |c| {
         c.acks = Acks::None
     });
     let (sim, id) = run(b, 2000.0, 1);
     let totals = sim.link_totals(narrow);
-    near(totals.mean_queue_pkts, 0.8 + 0.64 / 0.4, 0.02);
-    near(totals.utilization, 0.8, 2e-3);
-    near(sim.connection_totals(id).mean_goodput_pps, rate_pps, 2e-3);
+    assert_near(totals.mean_queue_pkts, 0.8 + 0.64 / 0.4, 0.02);
+    assert_near(totals.utilization, 0.8, 2e-3);
+    assert_near(sim.connection_totals(id).mean_goodput_pps, rate_pps, 2e-3);
     // Counts per interval of a Poisson stream: the c.o.v. is one over the square root of their
     // mean.
-    near(totals.arrival_cov.unwrap(), 80_f64.sqrt().recip(), 0.02);
+    assert_near(totals.arrival_cov.unwrap(), 80_f64.sqrt().recip(), 0.02);
 }
 
 /// Intervals much shorter than packet gaps: each contains one packet or none.
 #[test]
-fn arrivals_are_counted_in_intervals_as_short_as_one_likes() {
+fn short_intervals_count_single_arrivals() {
     let rate_pps = 800.0;
     let (b, narrow) = line(1000.0, 1e4, Source::Poisson { rate_pps }, |c| {
         c.acks = Acks::None
@@ -101,7 +101,7 @@ fn arrivals_are_counted_in_intervals_as_short_as_one_likes() {
         sim.step().unwrap();
     }
     let cov = sim.link_totals(narrow).arrival_cov.unwrap();
-    near(cov, (1e-7 * rate_pps).sqrt().recip(), 0.02);
+    assert_near(cov, (1e-7 * rate_pps).sqrt().recip(), 0.02);
 }
 
 /// A limiting window: it is sent once per round trip.
@@ -144,7 +144,7 @@ fn a_buffer_of_one_bandwidth_delay_product_keeps_reno_busy() {
 }
 
 #[test]
-fn an_application_that_comes_and_goes_has_its_mean_rate() {
+fn on_off_application_has_its_mean_rate() {
     let application = Application::OnOff {
         rate_pps: 200.0,
         on_s: 0.5,
@@ -158,11 +158,11 @@ fn an_application_that_comes_and_goes_has_its_mean_rate() {
         let (sim, id) = run(b, 4000.0, seed);
         sim.connection_totals(id).mean_goodput_pps
     });
-    near(goodput_pps.sum::<f64>() / 5.0, application.mean_pps(), 0.04);
+    assert_near(goodput_pps.sum::<f64>() / 5.0, application.mean_pps(), 0.04);
 }
 
 #[test]
-fn what_has_a_size_ends_with_it() {
+fn finite_transfer_ends_at_its_size() {
     for application in [Application::Bulk, Application::Poisson { rate_pps: 100.0 }] {
         let (b, _) = line(1000.0, 10.0, window(TcpVariant::NewReno), |c| {
             c.size_pkts = Some(500.0);
@@ -171,7 +171,7 @@ fn what_has_a_size_ends_with_it() {
         });
         let (sim, id) = run(b, 100.0, 1);
         let totals = sim.connection_totals(id);
-        near(totals.mean_goodput_pps * 100.0, 1500.0, 1e-12);
+        assert_near(totals.mean_goodput_pps * 100.0, 1500.0, 1e-12);
         let finished_s = totals.finished_s.unwrap();
         assert!((1.5..60.0).contains(&finished_s), "{totals:?}");
     }
@@ -189,14 +189,14 @@ fn half_the_bandwidth_carries_half() {
     });
     let (sim, _) = run(b, 100.0, 1);
     let totals = sim.link_totals(narrow);
-    near(totals.departed_pkts, 75_000.0, 1e-3);
-    near(totals.utilization, 1.0, 1e-2);
+    assert_near(totals.departed_pkts, 75_000.0, 1e-3);
+    assert_near(totals.utilization, 1.0, 1e-2);
     // The queue is full from 0.04 s after that.
-    near(totals.mean_queue_pkts, 0.5 * 20.0 + 0.5, 0.05);
+    assert_near(totals.mean_queue_pkts, 0.5 * 20.0 + 0.5, 0.05);
 }
 
 #[test]
-fn what_is_queued_at_a_failure_is_lost_and_traffic_takes_another_way() {
+fn failure_drops_queue_and_reroutes_traffic() {
     let source = Source::Constant { rate_pps: 1000.0 };
     let (mut b, narrow) = line(900.0, 1000.0, source, |c| c.acks = Acks::None);
     let [m, d, c] = ["b", "d", "c"].map(|name| b.node(name));
@@ -211,10 +211,10 @@ fn what_is_queued_at_a_failure_is_lost_and_traffic_takes_another_way() {
     b.event(fails(8.0, Change::Up));
     let (sim, id) = run(b, 10.0, 1);
     // 100 packets/s more than the capacity for almost 5 s, and the packets in flight to the link.
-    near(sim.link_totals(narrow).lost_pkts, 0.1 * 4970.0 + 30.0, 0.01);
-    near(sim.link_totals(beside).departed_pkts, 3000.0, 0.01);
+    assert_near(sim.link_totals(narrow).lost_pkts, 0.1 * 4970.0 + 30.0, 0.01);
+    assert_near(sim.link_totals(beside).departed_pkts, 3000.0, 0.01);
     let totals = sim.connection_totals(id);
-    near(totals.delivered_pkts + totals.lost_pkts, 10_000.0, 0.03);
+    assert_near(totals.delivered_pkts + totals.lost_pkts, 10_000.0, 0.03);
 }
 
 /// Without a path packets are lost; TCP recovers afterwards.
@@ -239,7 +239,7 @@ fn a_transfer_survives_a_failure() {
 
 /// At a link that it does not fill, a profiled source sends at the rate of its profile.
 #[test]
-fn a_profile_among_packets_sends_what_it_says() {
+fn profiled_source_sends_at_profile_rate() {
     let profile = builtin("ns-reno").unwrap();
     // Losses by a queue without buffer, shared with other traffic.
     let mut b = NetworkBuilder::new();
@@ -258,7 +258,7 @@ fn a_profile_among_packets_sends_what_it_says() {
     let loss = totals.loss_probability.unwrap();
     let wanted = profile.throughput(loss, totals.mean_rtt_s.unwrap());
     assert!((0.02..0.1).contains(&loss), "{totals:?}");
-    near(totals.mean_send_pps, wanted, 0.15);
+    assert_near(totals.mean_send_pps, wanted, 0.15);
 }
 
 /// Returns a quantile of the delay at a queue with constant transmission times and Poisson
@@ -288,7 +288,7 @@ fn md1_quantile_s(load: f64, service_s: f64, quantile: f64) -> f64 {
 /// Delays at one queue are those of M/D/1: waiting and the packet's own transmission, plus
 /// propagation.
 #[test]
-fn delays_are_those_of_an_md1_queue() {
+fn delays_match_md1() {
     for load in [0.3, 0.7] {
         let source = Source::Poisson {
             rate_pps: 1000.0 * load,
@@ -299,9 +299,9 @@ fn delays_are_those_of_an_md1_queue() {
         // 10 µs on the wide link before it, and two propagation delays.
         let beside_s = 1e-5 + 2.0 * DELAY_S;
         let queueing_s = 1e-3 * (1.0 + load / (2.0 * (1.0 - load)));
-        near(totals.mean_delay_s.unwrap() - beside_s, queueing_s, 0.03);
+        assert_near(totals.mean_delay_s.unwrap() - beside_s, queueing_s, 0.03);
         let link = sim.link_totals(narrow);
-        near(link.queueing_delay_s.unwrap(), queueing_s, 0.03);
+        assert_near(link.queueing_delay_s.unwrap(), queueing_s, 0.03);
         let of = totals.delay.unwrap();
         for (quantile, delay_s) in [
             (0.5, of.p50_s),
@@ -310,7 +310,7 @@ fn delays_are_those_of_an_md1_queue() {
             (0.999, of.p999_s),
         ] {
             let expected_s = beside_s + md1_quantile_s(load, 1e-3, quantile);
-            near(delay_s, expected_s, 0.01);
+            assert_near(delay_s, expected_s, 0.01);
         }
         assert_eq!((totals.mean_rtt_s, totals.rtt), (None, None));
     }
@@ -318,37 +318,37 @@ fn delays_are_those_of_an_md1_queue() {
 
 /// On an idle path every delay is the same, without jitter.
 #[test]
-fn an_empty_way_has_one_delay() {
+fn idle_path_has_constant_delay() {
     let source = Source::Constant { rate_pps: 10.0 };
     let (b, _) = line(1000.0, 100.0, source, |c| c.acks = Acks::None);
     let (sim, id) = run(b, 10.0, 1);
     let totals = sim.connection_totals(id);
     let delay_s = 2.0 * DELAY_S + 1.01e-3;
-    near(totals.mean_delay_s.unwrap(), delay_s, 1e-9);
+    assert_near(totals.mean_delay_s.unwrap(), delay_s, 1e-9);
     assert_eq!(totals.jitter_s, Some(0.0));
     let of = totals.delay.unwrap();
     for percentile_s in [of.p50_s, of.p95_s, of.p99_s, of.p999_s] {
-        near(percentile_s, delay_s, 0.01);
+        assert_near(percentile_s, delay_s, 0.01);
     }
 }
 
 /// Unmodelled acknowledgements use no capacity, and take as long as on an idle path.
 #[test]
-fn acknowledgements_that_are_no_traffic_still_come() {
+fn unmodelled_acks_still_arrive() {
     let (b, _) = line(1000.0, 100.0, window(TcpVariant::Reno), |c| {
         c.acks = Acks::None;
         c.max_window_pkts = Some(20.0);
     });
     let (sim, id) = run(b, 100.0, 1);
     let totals = sim.connection_totals(id);
-    near(totals.mean_rtt_s.unwrap(), 4.0 * DELAY_S + 0.00101, 2e-2);
+    assert_near(totals.mean_rtt_s.unwrap(), 4.0 * DELAY_S + 0.00101, 2e-2);
     assert_eq!(sim.ack_totals().offered_pkts, 0.0);
     assert!(totals.mean_goodput_pps > 155.0, "{totals:?}");
 }
 
 /// Only different seeds give different results.
 #[test]
-fn a_seed_makes_the_difference() {
+fn only_the_seed_changes_results() {
     let goodput = |seed| {
         let (b, _) = line(500.0, 20.0, window(TcpVariant::Reno), |c| c.count = 5);
         let (sim, id) = run(b, 20.0, seed);
@@ -360,7 +360,7 @@ fn a_seed_makes_the_difference() {
 
 /// A billion transfers are rejected before memory is allocated for them.
 #[test]
-fn more_transfers_than_memory_holds_are_refused() {
+fn too_many_transfers_are_rejected() {
     let (mut b, _) = line(1000.0, 10.0, window(TcpVariant::Vegas), |c| {
         c.count = 1_000_000_000;
     });

@@ -48,9 +48,9 @@ pub fn headroom<'a>(
         max_loss: given(bounds.loss),
         scaled: scaled.unwrap_or("all demands"),
         factor: found.factor,
-        rate_pps: found.at.totals.rate_pps,
-        goodput_bps: found.at.totals.goodput_bps,
-        loss_probability: found.at.totals.loss_probability,
+        rate_pps: found.steady.totals.rate_pps,
+        goodput_bps: found.steady.totals.goodput_bps,
+        loss_probability: found.steady.totals.loss_probability,
         binding: found.binding.map(|binding| binding.kind()),
         binding_at: found.binding.map(|binding| binding.name(network)),
     }

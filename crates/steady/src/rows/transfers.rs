@@ -35,7 +35,7 @@ pub fn transfers<'a>(
             Some(TransferRow {
                 demand,
                 mean_bytes: it.size().mean(),
-                alone_s: times.alone_s,
+                alone_s: times.unloaded_s,
                 mean_s: Some(times.mean_s).filter(|mean_s| mean_s.is_finite()),
             })
         });

@@ -12,7 +12,7 @@ use netflow_workload::{Distribution, Transfers};
 
 /// Returns a random network of any scale with permanently active connections, its transport model,
 /// and a duration that is long compared with its delays.
-pub fn endless(seed: u64) -> (Network, Transport, f64) {
+pub fn random_bulk_network(seed: u64) -> (Network, Transport, f64) {
     let mut wide = wide_network(seed);
     for (_, _, connection) in &mut wide.connections {
         connection.size_pkts = None;
@@ -23,7 +23,7 @@ pub fn endless(seed: u64) -> (Network, Transport, f64) {
 }
 
 /// Returns the network with alternating calibration factors of links and sources.
-pub fn as_if_calibrated(network: &Network) -> Network {
+pub fn with_calibration_factors(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut windows = vec![0.0; network.link_count()];
     for id in network.connections() {
@@ -55,7 +55,7 @@ pub fn as_if_calibrated(network: &Network) -> Network {
 }
 
 /// Returns the network with every other TCP replaced by Linux CUBIC, whose window oscillates less.
-pub fn as_two_tcps(network: &Network) -> Network {
+pub fn with_two_tcps(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut others = [false, true].into_iter().cycle();
     builder.each_connection(|spec| {
@@ -67,7 +67,7 @@ pub fn as_two_tcps(network: &Network) -> Network {
 }
 
 /// Returns the network with every other fixed-rate source replaced by the mean rate of transfers.
-pub fn as_transfers(network: &Network) -> Network {
+pub fn with_transfers(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut i = 0_u32;
     builder.each_connection(|spec| {
@@ -85,7 +85,7 @@ pub fn as_transfers(network: &Network) -> Network {
 }
 
 /// Returns the network with drop-tail buffers in bytes, 1000 for each packet.
-pub fn in_bytes(network: &Network) -> Network {
+pub fn with_buffers_in_bytes(network: &Network) -> Network {
     let mut builder = network.to_builder();
     builder.each_link(|link| {
         if let (Buffer::Packets(pkts), DropPolicy::DropTail) = (link.buffer, link.queue) {
@@ -96,8 +96,8 @@ pub fn in_bytes(network: &Network) -> Network {
 }
 
 /// Returns the network with each drop-tail buffer as its transmission time.
-pub fn in_time(network: &Network) -> Network {
-    let mut builder = in_bytes(network).to_builder();
+pub fn with_buffers_in_seconds(network: &Network) -> Network {
+    let mut builder = with_buffers_in_bytes(network).to_builder();
     builder.each_link(|link| {
         if let Buffer::Bytes(bytes) = link.buffer {
             link.buffer = Buffer::Time(BufferTime {

@@ -121,7 +121,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         problems::warn_of(&format!("{kind} {name} is down already, and left out"));
     }
     let seen = FailureReport::new(network, &found, at_s);
-    let hurt = rows::hurt(network, &found);
+    let hurt = rows::affected(network, &found);
     if let Some(path) = &arguments.output {
         let page = seen.page(&arguments.scenario.path, &scenario.notes);
         file::write(path, page.html(), Some(PAGE_MARK))?;
@@ -173,7 +173,7 @@ impl FailuresArguments {
             pairs: self.pairs,
             sample: self.sample.map(|n| n as usize),
             seed: self.seed.unwrap_or(seed),
-            who: self.who as usize,
+            max_affected: self.who as usize,
             ..FailureOptions::default()
         })
     }

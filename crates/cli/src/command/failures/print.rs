@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use netflow::failures::{FailureReport, lost};
 use netflow::number::{count, short};
-use netflow::steady::rows::HurtRow;
+use netflow::steady::rows::AffectedRow;
 
 use crate::output::table::{Table, format_or, print_cells};
 
 pub fn print(
     seen: &FailureReport<'_>,
-    hurt: &[HurtRow<'_>],
+    hurt: &[AffectedRow<'_>],
     top: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -31,8 +31,8 @@ pub fn print(
 }
 
 fn table_of_hurt<'a>(
-    rows: impl IntoIterator<Item = &'a HurtRow<'a>>,
-) -> Table<'a, &'a HurtRow<'a>> {
+    rows: impl IntoIterator<Item = &'a AffectedRow<'a>>,
+) -> Table<'a, &'a AffectedRow<'a>> {
     Table::of(rows)
         .text("failure", |it| it.failure.clone())
         .text("hurts", |it| it.connection)

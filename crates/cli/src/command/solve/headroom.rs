@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow::number::{percent, short};
 use netflow::simulation::Network;
 use netflow::steady::rows::{self, HeadroomRow};
-use netflow::steady::{Binding, Bounds, Headroom, Solver, SteadyOptions, Which};
+use netflow::steady::{Binding, Bounds, ConnectionSelection, Headroom, Solver, SteadyOptions};
 
 use super::{SolvedState, cannot};
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub(super) fn answer(
     solver: &mut Solver,
     bounds: &Bounds,
     scaled: Option<&str>,
-    scale: Which<'_>,
+    scale: ConnectionSelection<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let options = SteadyOptions::default();
@@ -69,8 +69,8 @@ fn print_text(
 
 /// Prints the losses at the answer, which bounds on load or delay permit.
 fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::Result<()> {
-    let loss = found.at.totals.loss_probability;
-    let links = network.links().zip(&found.at.links);
+    let loss = found.steady.totals.loss_probability;
+    let links = network.links().zip(&found.steady.links);
     let worst = links.max_by(|(_, a), (_, b)| a.loss_probability.total_cmp(&b.loss_probability));
     match worst {
         Some((id, link)) if loss >= LEAST_LOSS => writeln!(
@@ -90,17 +90,17 @@ fn held(network: &Network, binding: Binding, found: &Headroom) -> String {
         Binding::Utilization(id) => {
             format!(
                 "link {name} has a load of {}",
-                percent(found.at.link(id).load)
+                percent(found.steady.link(id).load)
             )
         }
         Binding::Delay(id) => {
-            let delay_s = found.at.connection(id).delay_s;
+            let delay_s = found.steady.connection(id).delay_s;
             format!("packets of {name} take {} ms", short(delay_s * 1e3))
         }
         Binding::Loss(id) => {
             format!(
                 "{name} loses {}",
-                percent(found.at.connection(id).loss_probability)
+                percent(found.steady.connection(id).loss_probability)
             )
         }
     }

@@ -12,7 +12,9 @@ use clap::{ArgGroup, Args};
 use netflow::evaluate::steady_notes;
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{ConnectionId, Network};
-use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which, rows};
+use netflow::steady::{
+    Bounds, ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions, rows,
+};
 
 use crate::failure::Failure;
 use crate::input::{ScenarioArguments, unknown};
@@ -40,7 +42,7 @@ pub struct SolveArguments {
     at: Option<f64>,
 
     /// Random starts besides the first, to see whether they lead to other steady states
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=i64::from(SteadyOptions::MOST_STARTS)))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=i64::from(SteadyOptions::MAX_STARTS)))]
     starts: u32,
 
     /// Run the fluid model until then, too, and say whether it comes to rest there
@@ -128,14 +130,18 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     }
     if arguments.ranks {
         let only = called(&scenario, arguments.of.as_deref())?;
-        let which = only.as_deref().map_or(Which::All, Which::Only);
+        let which = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         return sensitivity::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
     }
     if arguments.headroom {
         let bounds = arguments.bounds();
         let scaled = arguments.scale.as_deref();
         let only = called(&scenario, scaled)?;
-        let scale = only.as_deref().map_or(Which::All, Which::Only);
+        let scale = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
     if arguments.beside_run && scenario.links_fail_by(at_s) {
@@ -158,9 +164,9 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     let answer = object! {
         at_s: at_s,
         residual: steady.residual,
-        newton_steps: steady.rounds,
+        newton_steps: steady.newton_steps,
         starts: steady.starts,
-        starts_led_to_rest: steady.starts_led,
+        starts_led_to_rest: steady.converged_starts,
         equilibria: steady.equilibria,
         totals: steady.totals,
         beside_run: beside.as_ref().map(|run| settling_run::row(network, run)),
@@ -230,10 +236,10 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
     match error {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
-        | SteadyError::NothingFails
+        | SteadyError::NothingToFail
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales => Failure::usage(error.to_string()),
-        SteadyError::NothingSends { .. } => {
+        | SteadyError::NothingToScale => Failure::usage(error.to_string()),
+        SteadyError::NoTraffic { .. } => {
             Failure::usage(format!("{error}; `--at` looks at another time"))
         }
         error if error.needs_profile() => Failure::Evaluation(format!(

@@ -133,14 +133,14 @@ pub fn print_found(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()
         out,
         "at rest with what sends just before {} s: {}, and no link is further off than {} of its load",
         plain(seen.at_s),
-        count(steady.rounds, "Newton step"),
+        count(steady.newton_steps, "Newton step"),
         if steady.residual < 1e-12 {
             "1e-12".to_owned()
         } else {
             format!("{:.0e}", steady.residual)
         },
     )?;
-    let (starts, led) = (steady.starts as usize, steady.starts_led as usize);
+    let (starts, led) = (steady.starts as usize, steady.converged_starts as usize);
     if starts == 0 {
         return Ok(());
     }

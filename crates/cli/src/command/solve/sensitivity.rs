@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use netflow::number::{percent, short};
 use netflow::simulation::LinkId;
-use netflow::steady::rows::{self, DemandGainRow, GainRow, Gains};
-use netflow::steady::{Solver, Which};
+use netflow::steady::rows::{self, DemandSensitivityRow, MeasureSensitivities, SensitivityRow};
+use netflow::steady::{ConnectionSelection, Solver};
 
 use super::{SolvedState, cannot, print};
 use crate::failure::Failure;
@@ -17,13 +17,13 @@ use crate::output::table::Table;
 pub(super) fn answer(
     seen: &SolvedState<'_>,
     solver: &mut Solver,
-    which: Which<'_>,
+    which: ConnectionSelection<'_>,
     of: Option<&str>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let gains = Gains::at(solver, seen.steady, which).map_err(cannot)?;
-    let rows = rows::gains(seen.network, &gains);
-    let demands = rows::demand_gains(seen.network, seen.steady, &gains);
+    let gains = MeasureSensitivities::at(solver, seen.steady, which).map_err(cannot)?;
+    let rows = rows::link_sensitivities(seen.network, &gains);
+    let demands = rows::demand_sensitivities(seen.network, seen.steady, &gains);
     let bends = gains.one_sided_because_of(seen.network);
     let answer = object! {
         at_s: seen.at_s,
@@ -50,9 +50,9 @@ pub(super) fn answer(
 fn print_text(
     seen: &SolvedState<'_>,
     of: Option<&str>,
-    gains: &Gains,
-    rows: &[GainRow<'_>],
-    demands: &[DemandGainRow<'_>],
+    gains: &MeasureSensitivities,
+    rows: &[SensitivityRow<'_>],
+    demands: &[DemandSensitivityRow<'_>],
     bends: &[&str],
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -34,7 +34,7 @@ pub(super) fn answer(
         if interrupt::requested() {
             return Err(Failure::Interrupted("nothing is told".to_owned()));
         }
-        let found = solver.solve_with_more(link, more_bps, seen.steady, options);
+        let found = solver.solve_with_upgrade(link, more_bps, seen.steady, options);
         with.push((link, found.map_err(cannot)?));
     }
     let rows = rows::upgrades(seen.network, seen.steady, &with);

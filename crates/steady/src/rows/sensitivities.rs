@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use netflow_network::{LinkId, Network};
 use serde::Serialize;
 
-use crate::{Measure, Sensitivities, Solver, Steady, SteadyError, Which};
+use crate::{ConnectionSelection, Measure, Sensitivities, Solver, Steady, SteadyError};
 
 /// Row of the sensitivities to one link, per unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct GainRow<'a> {
+pub struct SensitivityRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
     /// Goodput in bit/s per bit/s of bandwidth.
@@ -38,14 +38,14 @@ pub struct GainRow<'a> {
     pub loss_per_pkt: f64,
 }
 
-impl GainRow<'_> {
+impl SensitivityRow<'_> {
     /// Returns a row with every optional column set.
-    pub fn with_all_columns() -> GainRow<'static> {
-        GainRow {
+    pub fn with_all_columns() -> SensitivityRow<'static> {
+        SensitivityRow {
             delay_s_per_bps: Some(0.0),
             delay_s_per_s: Some(0.0),
             delay_s_per_pkt: Some(0.0),
-            ..GainRow::default()
+            ..SensitivityRow::default()
         }
     }
 }
@@ -53,7 +53,7 @@ impl GainRow<'_> {
 /// Row of the sensitivities to one connection's demand: its rate if fixed, else the number of such
 /// connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct DemandGainRow<'a> {
+pub struct DemandSensitivityRow<'a> {
     /// Name of the connection.
     pub connection: &'a str,
     /// Goodput in bit/s per unit of the demand factor, which is 1.
@@ -66,19 +66,19 @@ pub struct DemandGainRow<'a> {
     pub loss_per_factor: f64,
 }
 
-impl DemandGainRow<'_> {
+impl DemandSensitivityRow<'_> {
     /// Returns a row with every optional column set.
-    pub fn with_all_columns() -> DemandGainRow<'static> {
-        DemandGainRow {
+    pub fn with_all_columns() -> DemandSensitivityRow<'static> {
+        DemandSensitivityRow {
             delay_s_per_factor: Some(0.0),
-            ..DemandGainRow::default()
+            ..DemandSensitivityRow::default()
         }
     }
 }
 
 /// Sensitivities of all measures, for all data or for selected connections.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gains {
+pub struct MeasureSensitivities {
     /// Sensitivities of [`Measure::Goodput`].
     pub goodput: Sensitivities,
     /// Sensitivities of [`Measure::Delay`]; `None` for a selection that sends bursts, because their
@@ -90,7 +90,7 @@ pub struct Gains {
     pub loss: Sensitivities,
 }
 
-impl Gains {
+impl MeasureSensitivities {
     /// Computes the sensitivities at a steady state.
     ///
     /// # Errors
@@ -99,12 +99,12 @@ impl Gains {
     pub fn at(
         solver: &mut Solver,
         steady: &Steady,
-        which: Which<'_>,
-    ) -> Result<Gains, SteadyError> {
-        some_send(solver.network(), steady, which)?;
-        let in_bursts = solver.any_comes_in_bursts(which);
+        which: ConnectionSelection<'_>,
+    ) -> Result<MeasureSensitivities, SteadyError> {
+        check_any_sends(solver.network(), steady, which)?;
+        let in_bursts = solver.any_bursty(which);
         let mut by = |measure| solver.sensitivities(steady, measure, which);
-        Ok(Gains {
+        Ok(MeasureSensitivities {
             goodput: by(Measure::Goodput)?,
             delay: if in_bursts {
                 None
@@ -119,20 +119,24 @@ impl Gains {
     /// Returns the names of the connections that make some derivatives one-sided.
     pub fn one_sided_because_of<'a>(&self, network: &'a Network) -> Vec<&'a str> {
         // Kinks of profiles and limits are common to all measures; only the percentile has more.
-        let bends = self.delay_p95.at_bends.iter();
+        let bends = self.delay_p95.at_kinks.iter();
         bends.map(|&id| network.connection_name(id)).collect()
     }
 }
 
 /// Returns an error if none of these connections is active, because all derivatives are then 0.
-fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(), SteadyError> {
+fn check_any_sends(
+    network: &Network,
+    steady: &Steady,
+    which: ConnectionSelection<'_>,
+) -> Result<(), SteadyError> {
     let blocked = &steady.without_route;
     let (any_sends, has_no_route, who) = match which {
-        Which::All => {
+        ConnectionSelection::All => {
             let any_sends = steady.connections.iter().any(|it| it.sending);
             (any_sends, !blocked.is_empty(), "the network".to_owned())
         }
-        Which::Only(ids) => {
+        ConnectionSelection::Only(ids) => {
             let names = ids.iter().map(|&id| network.connection_name(id));
             let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
             (
@@ -145,7 +149,7 @@ fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(),
     if any_sends {
         Ok(())
     } else {
-        Err(SteadyError::NothingSends {
+        Err(SteadyError::NoTraffic {
             who,
             because: if has_no_route {
                 "there is no route"
@@ -158,15 +162,24 @@ fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(),
 
 /// Returns the rows of all links, largest goodput gain first. Ties (to 10⁻⁹ bit/s per bit/s) are in
 /// order of the reduction of delay.
-pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
+pub fn link_sensitivities<'a>(
+    network: &'a Network,
+    gains: &MeasureSensitivities,
+) -> Vec<SensitivityRow<'a>> {
     let rows = network.links().map(|id| {
         let at = |all: &Sensitivities| {
             let l = id.index();
             [all.by_bandwidth[l], all.by_delay[l], all.by_buffer[l]]
         };
-        let (goodput, delay) = (at(&gains.goodput), gains.delay.as_ref().map(at));
-        let (delay_p95, loss) = (at(&gains.delay_p95), at(&gains.loss));
-        GainRow {
+        let (goodput, delay) = (
+            at(&gains.goodput),
+            gains.delay.as_ref().map(at),
+        );
+        let (delay_p95, loss) = (
+            at(&gains.delay_p95),
+            at(&gains.loss),
+        );
+        SensitivityRow {
             link: network.link_name(id),
             goodput_bps_per_bps: goodput[0],
             goodput_bps_per_s: goodput[1],
@@ -182,11 +195,12 @@ pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
             loss_per_pkt: loss[2],
         }
     });
-    let mut rows: Vec<GainRow<'_>> = rows.collect();
-    let steps = |row: &GainRow<'_>| steps(row.goodput_bps_per_bps, 1e-9);
+    let mut rows: Vec<SensitivityRow<'_>> = rows.collect();
+    let steps = |row: &SensitivityRow<'_>| quantize(row.goodput_bps_per_bps, 1e-9);
     rows.sort_by(|a, b| {
         let by_goodput = steps(b).cmp(&steps(a));
-        let delay = |row: &GainRow<'_>| row.delay_s_per_bps.unwrap_or(row.delay_p95_s_per_bps);
+        let delay =
+            |row: &SensitivityRow<'_>| row.delay_s_per_bps.unwrap_or(row.delay_p95_s_per_bps);
         by_goodput.then(delay(a).total_cmp(&delay(b)))
     });
     rows
@@ -194,17 +208,17 @@ pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
 
 /// Returns the rows of all active connections by their demand's sensitivities, largest increase of
 /// loss first. Ties (to 10⁻¹²) are in order of the increase of delay.
-pub fn demand_gains<'a>(
+pub fn demand_sensitivities<'a>(
     network: &'a Network,
     at: &Steady,
-    gains: &Gains,
-) -> Vec<DemandGainRow<'a>> {
+    gains: &MeasureSensitivities,
+) -> Vec<DemandSensitivityRow<'a>> {
     let sending = network
         .connections()
         .filter(|&id| at.connection(id).sending);
     let rows = sending.map(|id| {
         let of = |all: &Sensitivities| all.by_demand[id.index()];
-        DemandGainRow {
+        DemandSensitivityRow {
             connection: network.connection_name(id),
             goodput_bps_per_factor: of(&gains.goodput),
             delay_s_per_factor: gains.delay.as_ref().map(of),
@@ -212,10 +226,11 @@ pub fn demand_gains<'a>(
             loss_per_factor: of(&gains.loss),
         }
     });
-    let mut rows: Vec<DemandGainRow<'_>> = rows.collect();
-    let loss = |row: &DemandGainRow<'_>| steps(row.loss_per_factor, 1e-12);
-    let delay =
-        |row: &DemandGainRow<'_>| row.delay_s_per_factor.unwrap_or(row.delay_p95_s_per_factor);
+    let mut rows: Vec<DemandSensitivityRow<'_>> = rows.collect();
+    let loss = |row: &DemandSensitivityRow<'_>| quantize(row.loss_per_factor, 1e-12);
+    let delay = |row: &DemandSensitivityRow<'_>| {
+        row.delay_s_per_factor.unwrap_or(row.delay_p95_s_per_factor)
+    };
     rows.sort_by(|a, b| loss(b).cmp(&loss(a)).then(delay(b).total_cmp(&delay(a))));
     rows
 }
@@ -251,13 +266,13 @@ pub fn upgrades<'a>(
     });
     let mut rows: Vec<UpgradeRow<'_>> = rows.collect();
     let (goodput_bps, delay_s) = (without.totals.goodput_bps, without.totals.delay_s);
-    let gain = |row: &UpgradeRow<'_>| steps(row.goodput_bps, 1e-6 * goodput_bps.max(1.0));
-    let delay = |row: &UpgradeRow<'_>| steps(row.delay_s, 1e-6 * delay_s.max(1e-9));
+    let gain = |row: &UpgradeRow<'_>| quantize(row.goodput_bps, 1e-6 * goodput_bps.max(1.0));
+    let delay = |row: &UpgradeRow<'_>| quantize(row.delay_s, 1e-6 * delay_s.max(1e-9));
     rows.sort_by_key(|row| (Reverse(gain(row)), delay(row)));
     rows
 }
 
 /// Rounds a value to a number of steps.
-fn steps(value: f64, step: f64) -> i64 {
+fn quantize(value: f64, step: f64) -> i64 {
     (value / step).round() as i64
 }

@@ -1,10 +1,11 @@
 //! Adjoint derivatives, compared with finite differences.
 
 use netflow_network::{BufferLimit, ConnectionId, Network};
-use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which};
+use netflow_steady::{ConnectionSelection, Measure, Solver, Steady, SteadyOptions};
 
 use crate::networks::{
-    as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes, in_time, with_overhead,
+    random_bulk_network, with_buffers_in_bytes, with_buffers_in_seconds, with_calibration_factors,
+    with_overhead, with_transfers, with_two_tcps,
 };
 
 const EXACT: SteadyOptions = SteadyOptions {
@@ -20,7 +21,7 @@ struct Comparison<'a> {
     solver: Solver,
     base: &'a Steady,
     measure: Measure,
-    which: Which<'a>,
+    which: ConnectionSelection<'a>,
     compared: &'a mut Compared,
     seed: u64,
 }
@@ -80,7 +81,11 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
         return;
     };
     let first: Vec<ConnectionId> = network.connections().take(2).collect();
-    let (all, one, two) = (Which::All, Which::Only(&first[..1]), Which::Only(&first));
+    let (all, one, two) = (
+        ConnectionSelection::All,
+        ConnectionSelection::Only(&first[..1]),
+        ConnectionSelection::Only(&first),
+    );
     for (measure, which) in [
         (Measure::Goodput, all),
         (Measure::Delay, all),
@@ -113,7 +118,7 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
             it.one("delay", delay_s, delay_s, all.by_delay[l], |s, x| {
                 s.set_delay(id, x).unwrap()
             });
-            let (pkts, room) = (base.link(id).buffer_pkts, network.room(id));
+            let (pkts, room) = (base.link(id).buffer_pkts, network.buffer_limit(id));
             it.one("buffer", pkts, pkts, all.by_buffer[l], |s, x| {
                 let room = BufferLimit {
                     nominal_pkts: room.nominal_pkts * x / pkts,
@@ -133,7 +138,7 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
 fn all(seeds: std::ops::Range<u64>, change: fn(&Network) -> Network) {
     let mut compared = Vec::new();
     for seed in seeds {
-        compare(seed, &change(&endless(seed).0), &mut compared);
+        compare(seed, &change(&random_bulk_network(seed).0), &mut compared);
     }
     compared.sort_by(|a, b| a.0.total_cmp(&b.0));
     let n = compared.len();
@@ -150,92 +155,100 @@ fn all(seeds: std::ops::Range<u64>, change: fn(&Network) -> Network) {
 }
 
 #[test]
-fn derivatives_are_those_of_differences() {
+fn derivatives_match_finite_differences() {
     all(0..12, Network::clone);
 }
 
 #[test]
-fn derivatives_are_those_of_differences_where_packets_calibrated() {
-    all(0..12, as_if_calibrated);
+fn derivatives_match_with_packet_calibration() {
+    all(0..12, with_calibration_factors);
 }
 
 #[test]
-fn derivatives_are_those_of_differences_where_two_tcps_meet() {
+fn derivatives_match_with_two_tcps() {
     // In network 5 the 95th percentile of the delay is at a kink, and differences of both steps see
     // the same side.
-    all(6..18, as_two_tcps);
+    all(6..18, with_two_tcps);
 }
 
 /// The number of packets in a queue depends on their sizes, and these on all parameters.
 #[test]
-fn derivatives_are_those_of_differences_where_queues_hold_bytes() {
-    all(0..12, in_bytes);
-    all(0..12, |network| in_bytes(&as_transfers(network)));
+fn derivatives_match_with_buffers_in_bytes() {
+    all(0..12, with_buffers_in_bytes);
+    all(0..12, |network| {
+        with_buffers_in_bytes(&with_transfers(network))
+    });
 }
 
 /// Packet sizes differ from link to link of a path.
 #[test]
-fn derivatives_are_those_of_differences_where_links_have_overhead() {
-    all(0..12, |network| with_overhead(&in_bytes(network)));
-    all(0..12, |network| with_overhead(&as_transfers(network)));
+fn derivatives_match_with_link_overhead() {
+    all(0..12, |network| {
+        with_overhead(&with_buffers_in_bytes(network))
+    });
+    all(0..12, |network| with_overhead(&with_transfers(network)));
 }
 
 #[test]
-fn derivatives_are_those_of_differences_where_buffers_follow_the_bandwidth() {
-    all(0..12, in_time);
+fn derivatives_match_with_buffers_in_seconds() {
+    all(0..12, with_buffers_in_seconds);
 }
 
 #[test]
-fn derivatives_are_those_of_differences_of_transfers() {
-    all(0..16, as_transfers);
+fn derivatives_match_with_transfers() {
+    all(0..16, with_transfers);
     // The last network has a return path without traffic, whose delay changes bursts.
-    all(273..276, as_transfers);
+    all(273..276, with_transfers);
 }
 
 #[test]
 #[ignore = "half a minute in release: derivatives_are_those_of_differences on 300 networks"]
-fn derivatives_are_those_of_differences_on_300_networks() {
+fn derivatives_match_finite_differences_on_300_networks() {
     all(0..300, Network::clone);
 }
 
 #[test]
 #[ignore = "half a minute in release: the same where packets calibrated, on 300 networks"]
-fn derivatives_are_those_of_differences_on_300_networks_where_packets_calibrated() {
-    all(0..300, as_if_calibrated);
+fn derivatives_match_with_packet_calibration_on_300_networks() {
+    all(0..300, with_calibration_factors);
 }
 
 #[test]
 #[ignore = "half a minute in release: the same where queues hold bytes, on 300 networks"]
-fn derivatives_are_those_of_differences_on_300_networks_where_queues_hold_bytes() {
-    all(0..300, in_bytes);
+fn derivatives_match_with_byte_buffers_on_300_networks() {
+    all(0..300, with_buffers_in_bytes);
 }
 
 #[test]
 #[ignore = "half a minute in release: the same of transfers, on 300 networks"]
-fn derivatives_are_those_of_differences_on_300_networks_of_transfers() {
-    all(0..300, as_transfers);
+fn derivatives_match_with_transfers_on_300_networks() {
+    all(0..300, with_transfers);
 }
 
 /// The measure of one connection equals its value in the state, and the measure of all the total.
 #[test]
-fn measures_are_those_of_the_state() {
+fn measures_match_the_solved_state() {
     let near = |is: f64, should: f64| (is - should).abs() <= 1e-12 * should.abs().max(1e-3);
     let mut met = 0;
     for seed in 0..24 {
-        for network in [endless(seed).0, as_transfers(&endless(seed).0)] {
+        for network in [
+            random_bulk_network(seed).0,
+            with_transfers(&random_bulk_network(seed).0),
+        ] {
             let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
             let Ok(base) = solver.solve(&EXACT) else {
                 continue;
             };
             let totals = &base.totals;
-            let mut value = |measure| solver.value(&base, measure, Which::All);
+            let mut value = |measure| solver.value(&base, measure, ConnectionSelection::All);
             assert!(near(value(Measure::Rate), totals.rate_pps));
             assert!(near(value(Measure::Goodput), totals.goodput_bps));
             assert!(near(value(Measure::Delay), totals.delay_s));
             assert!(near(value(Measure::Loss), totals.loss_probability));
             for id in network.connections() {
                 let (spec, it, only) = (network.connection_spec(id), base.connection(id), [id]);
-                let mut value = |measure| solver.value(&base, measure, Which::Only(&only));
+                let mut value =
+                    |measure| solver.value(&base, measure, ConnectionSelection::Only(&only));
                 assert!(near(value(Measure::Rate), it.rate_pps));
                 let bps = 8.0 * spec.packet_size_bytes * it.goodput_pps;
                 assert!(near(value(Measure::Goodput), bps));

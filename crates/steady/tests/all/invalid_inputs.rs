@@ -5,22 +5,22 @@ use netflow_network::{
     MultiQueueLink, QueueClass, Scheduler, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
-use netflow_steady::{Bounds, Solver, SteadyError, SteadyOptions, Which, solve};
+use netflow_steady::{Bounds, ConnectionSelection, Solver, SteadyError, SteadyOptions, solve};
 
 use crate::networks::pair;
 
-fn said(network: &netflow_network::Network, at_s: f64) -> String {
+fn error_message(network: &netflow_network::Network, at_s: f64) -> String {
     let no = solve(network, at_s, &SteadyOptions::default()).unwrap_err();
     no.to_string()
 }
 
 #[test]
-fn a_congestion_window_is_refused() {
+fn congestion_window_source_is_rejected() {
     let mut pair = pair(10.0);
     let source = Source::Window(WindowSource::default());
     let spec = connection("c1", pair.from, pair.to, source);
     pair.builder.connection(spec);
-    let said = said(&pair.build(), f64::INFINITY);
+    let said = error_message(&pair.build(), f64::INFINITY);
     assert!(
         said.starts_with("connection `c1`: it has a congestion window"),
         "{said}"
@@ -29,19 +29,19 @@ fn a_congestion_window_is_refused() {
 
 /// Regression: its queue was underestimated by a factor of 60.
 #[test]
-fn viewers_of_video_are_refused() {
+fn video_viewers_are_rejected() {
     let mut pair = pair(10.0);
     let mut users = netflow_problems::constant_users(&mut pair.builder);
     (users.clients, users.servers) = (vec![pair.to], vec![pair.from]);
     (users.start_s, users.stop_s) = (0.0, None);
     users.application = netflow_workload::Application::Video(netflow_workload::Video::default());
     pair.builder.workload(users);
-    let said = said(&pair.build(), 10.0);
+    let said = error_message(&pair.build(), 10.0);
     assert!(said.contains("viewers load chunk after chunk"), "{said}");
 }
 
 #[test]
-fn a_transfer_that_ends_is_refused_while_it_sends() {
+fn finite_transfer_is_rejected_while_sending() {
     let mut pair = pair(10.0);
     let source = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
     let spec = connection("c1", pair.from, pair.to, source);
@@ -51,7 +51,7 @@ fn a_transfer_that_ends_is_refused_while_it_sends() {
         ..spec
     });
     let network = pair.build();
-    let no = said(&network, 6.0);
+    let no = error_message(&network, 6.0);
     assert!(
         no.starts_with("connection `c1`: it has only so much to send"),
         "{no}"
@@ -62,7 +62,7 @@ fn a_transfer_that_ends_is_refused_while_it_sends() {
 
 /// Regression: a connection with a `path` over a failed link had results as if the link worked.
 #[test]
-fn a_given_path_over_a_link_that_is_down_is_no_route() {
+fn explicit_path_over_failed_link_is_unrouted() {
     let mut builder = netflow_network::NetworkBuilder::new();
     let (from, to) = (builder.node("A"), builder.node("B"));
     let id = builder.link(link(from, to, 1e6, 0.01, 10.0));
@@ -87,7 +87,7 @@ fn a_given_path_over_a_link_that_is_down_is_no_route() {
 }
 
 #[test]
-fn a_managed_queue_is_refused() {
+fn aqm_queue_is_rejected() {
     let mut builder = netflow_network::NetworkBuilder::new();
     let (from, to) = (builder.node("A"), builder.node("B"));
     let mut spec = link(from, to, 1e6, 0.01, 10.0);
@@ -95,7 +95,7 @@ fn a_managed_queue_is_refused() {
         netflow_network::CoDel::default(),
     ));
     builder.link(spec);
-    let said = said(&builder.build().unwrap(), 1.0);
+    let said = error_message(&builder.build().unwrap(), 1.0);
     assert!(
         said.starts_with("link A->B: its queue decides for each packet"),
         "{said}"
@@ -103,7 +103,7 @@ fn a_managed_queue_is_refused() {
 }
 
 #[test]
-fn a_link_with_queues_for_classes_is_refused() {
+fn link_with_class_queues_is_rejected() {
     let mut pair = pair(10.0);
     let id = pair.poisson("c1", 100.0);
     let link = pair.there;
@@ -118,7 +118,7 @@ fn a_link_with_queues_for_classes_is_refused() {
         }],
     });
     pair.builder.classify(id, "first");
-    let said = said(&pair.build(), 1.0);
+    let said = error_message(&pair.build(), 1.0);
     assert!(
         said.starts_with("link A->B: how its queues share at rest is not solved for"),
         "{said}"
@@ -126,7 +126,7 @@ fn a_link_with_queues_for_classes_is_refused() {
 }
 
 #[test]
-fn options_out_of_range_are_refused() {
+fn options_out_of_range_are_rejected() {
     let mut pair = pair(10.0);
     let c = pair.poisson("c", 100.0);
     let there = pair.there;
@@ -167,7 +167,7 @@ fn options_out_of_range_are_refused() {
     };
     bad(solver.solve(&options).map(|_| ()));
     let options = SteadyOptions {
-        starts: SteadyOptions::MOST_STARTS + 1,
+        starts: SteadyOptions::MAX_STARTS + 1,
         ..SteadyOptions::default()
     };
     bad(solver.solve(&options).map(|_| ()));
@@ -176,19 +176,19 @@ fn options_out_of_range_are_refused() {
         ..Bounds::default()
     };
     bad(solver
-        .headroom(&bounds, Which::All, &SteadyOptions::default())
+        .headroom(&bounds, ConnectionSelection::All, &SteadyOptions::default())
         .map(|_| ()));
 }
 
 /// An interrupted search returns the same steady state, and the number of starting points tried.
 #[test]
-fn starts_end_when_somebody_says_so() {
+fn search_of_random_starts_can_be_stopped() {
     let mut pair = pair(50.0);
     pair.poisson("c", 100.0);
     let network = pair.build();
     let mut solver = Solver::new(&network, 1.0).unwrap();
     let options = SteadyOptions {
-        starts: SteadyOptions::MOST_STARTS,
+        starts: SteadyOptions::MAX_STARTS,
         ..SteadyOptions::default()
     };
     let asked = std::cell::Cell::new(0);
@@ -196,19 +196,22 @@ fn starts_end_when_somebody_says_so() {
         asked.set(asked.get() + 1);
         asked.get() > 5
     };
-    let stopped = solver.solve_unless(&options, &stop).unwrap();
+    let stopped = solver.solve_until_stopped(&options, &stop).unwrap();
     let five = SteadyOptions {
         starts: 5,
         ..options
     };
     let whole = solver.solve(&five).unwrap();
-    assert_eq!((stopped.starts, stopped.starts_led), (5, whole.starts_led));
+    assert_eq!(
+        (stopped.starts, stopped.converged_starts),
+        (5, whole.converged_starts)
+    );
     assert_eq!(stopped.totals.goodput_bps, whole.totals.goodput_bps);
 }
 
 /// A connection with a fixed-rate application sends that rate, and is not a transfer that ends.
 #[test]
-fn an_application_is_no_transfer() {
+fn application_source_is_not_a_transfer() {
     let mut pair = pair(50.0);
     let source = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
     let spec = connection("c1", pair.from, pair.to, source);

@@ -81,26 +81,26 @@ fn options(model: Model) -> Options {
     }
 }
 
-fn refused(result: Result<Simulation, RunError>) -> String {
+fn expect_rejection(result: Result<Simulation, RunError>) -> String {
     match result {
         Err(error) => error.to_string(),
         Ok(_) => panic!("not refused"),
     }
 }
 
-fn wrong(builder: NetworkBuilder) -> Vec<String> {
+fn build_errors(builder: NetworkBuilder) -> Vec<String> {
     let errors = builder.build().expect_err("a mistake");
     errors.iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn a_window_source_of_a_fluid_is_refused_and_does_not_stay_silent() {
+fn fluid_model_rejects_window_sources() {
     for transport in [Transport::Fifo, Transport::WellMixed] {
         let fluid = Options {
             model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
             ..options(Model::FLUID)
         };
-        let error = refused(Simulation::new(Lab::new().with(window()), fluid));
+        let error = expect_rejection(Simulation::new(Lab::new().with(window()), fluid));
         assert_eq!(
             error,
             "option model: connection `c1` has a congestion window, which only the window model \
@@ -119,16 +119,16 @@ fn saved(network: &Network, options: Options) -> State {
 }
 
 #[test]
-fn resuming_packets_from_a_state_is_refused_and_does_not_yield_a_run_without_traffic() {
+fn packet_model_rejects_resume_from_state() {
     let network = Lab::new().with(profile());
     let state = saved(&network, options(Model::FLUID));
-    let error = refused(Simulation::resume(network, options(Model::PACKETS), state));
+    let error = expect_rejection(Simulation::resume(network, options(Model::PACKETS), state));
     assert!(error.contains("clone the simulation"), "{error}");
 }
 
 /// States of the same shape that differ in their content only.
 #[test]
-fn a_state_of_another_network_or_of_other_options_is_refused() {
+fn state_of_other_network_or_options_is_rejected() {
     let network = Lab::new().with(profile());
     let state = saved(&network, options(Model::FLUID));
     let mut other = Lab::new();
@@ -141,7 +141,7 @@ fn a_state_of_another_network_or_of_other_options_is_refused() {
     let told = "option state: it belongs to another network, or to other options";
     let fluid = options(Model::FLUID);
     assert_eq!(
-        refused(Simulation::resume(other, fluid, state.clone())),
+        expect_rejection(Simulation::resume(other, fluid, state.clone())),
         told
     );
     let others = Options {
@@ -152,7 +152,7 @@ fn a_state_of_another_network_or_of_other_options_is_refused() {
         ..fluid
     };
     let resume = |options| Simulation::resume(network.clone(), options, state.clone());
-    assert_eq!(refused(resume(others)), told);
+    assert_eq!(expect_rejection(resume(others)), told);
     let longer = Options {
         duration_s: 50.0,
         ..fluid
@@ -161,7 +161,7 @@ fn a_state_of_another_network_or_of_other_options_is_refused() {
 }
 
 #[test]
-fn ids_of_another_builder_are_told_for_what_they_were_given() {
+fn foreign_ids_are_reported_with_their_use() {
     let mut other = Lab::new();
     let (node, link) = (other.from, other.link);
     let spec = other.spec(profile());
@@ -172,7 +172,7 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
     it.builder
         .link(netflow_problems::link(node, it.to, 1e6, 0.0, 5.0));
     assert_eq!(
-        wrong(it.builder),
+        build_errors(it.builder),
         ["link 2: `from` is an id of another network"]
     );
 
@@ -183,7 +183,7 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
     };
     it.builder.connection(spec);
     let told = ["connection c1: `return_path` is an id of another network"];
-    assert_eq!(wrong(it.builder), told);
+    assert_eq!(build_errors(it.builder), told);
 
     let mut it = lab();
     it.builder.event(EventSpec {
@@ -192,7 +192,7 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
         change: Change::Down,
     });
     let told = ["event at 2 s: `link` is an id of another network"];
-    assert_eq!(wrong(it.builder), told);
+    assert_eq!(build_errors(it.builder), told);
 
     let mut it = lab();
     it.builder.schedule(MultiQueueLink {
@@ -205,34 +205,34 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
         "classes of a link: `link` is an id of another network",
         "class AF1: `connection` is an id of another network",
     ];
-    assert_eq!(wrong(it.builder), told);
+    assert_eq!(build_errors(it.builder), told);
 
     let mut it = lab();
     let spec = it.workload(vec![node], 1.0);
     assert!(it.builder.workload(spec).is_empty());
     let told = ["workload web: `clients` is an id of another network"];
-    assert_eq!(wrong(it.builder), told);
+    assert_eq!(build_errors(it.builder), told);
 }
 
 #[test]
 #[should_panic(expected = "LinkId(0) is a link of another network")]
-fn a_look_up_with_an_id_of_another_network_does_not_answer_for_the_wrong_link() {
+fn foreign_id_lookup_panics() {
     let network = Lab::new().with(profile());
     let simulation = Simulation::new(network, options(Model::FLUID)).unwrap();
     simulation.link_totals(Lab::new().link);
 }
 
 #[test]
-fn a_workload_that_cannot_be_invents_no_load() {
+fn impossible_workload_has_no_load() {
     let mut it = Lab::new();
     let spec = it.workload(vec![it.from], f64::NAN);
     assert!(it.builder.workload(spec).is_empty());
     let told = ["workload `web`: users_per_s is NaN, but must be above 0 and at most 1e6"];
-    assert_eq!(wrong(it.builder), told);
+    assert_eq!(build_errors(it.builder), told);
 }
 
 #[test]
-fn users_on_a_connection_of_no_workload_are_refused() {
+fn users_without_a_workload_are_rejected() {
     let mut it = Lab::new();
     let spec = Arc::new(it.workload(vec![it.from], 1.0));
     let (_, name) = it.builder.workload((*spec).clone()).remove(0);
@@ -243,7 +243,7 @@ fn users_on_a_connection_of_no_workload_are_refused() {
     let mut other = Lab::new();
     let spec = other.spec(source);
     other.builder.connection(spec);
-    let told = wrong(other.builder);
+    let told = build_errors(other.builder);
     assert_eq!(told.len(), 1);
     assert!(
         told[0].contains("connection `c1` is to carry its users"),
@@ -252,7 +252,7 @@ fn users_on_a_connection_of_no_workload_are_refused() {
 }
 
 #[test]
-fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
+fn misspelt_class_is_rejected() {
     let mut it = Lab::new();
     it.builder.schedule(MultiQueueLink {
         link: it.link,
@@ -268,12 +268,12 @@ fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
     let connection = it.builder.connection(spec);
     it.builder.classify(connection, "AF2");
     let told = ["connection c1: its class is `AF2`, but links have only AF1"];
-    assert_eq!(wrong(it.builder), told);
+    assert_eq!(build_errors(it.builder), told);
 }
 
 /// Regression: times had 6·10¹⁰ ns, and rates near zero overflowed sums.
 #[test]
-fn what_no_network_has_is_refused() {
+fn impossible_networks_are_rejected() {
     let poisson = || Lab::new().with(Source::Poisson { rate_pps: 10.0 });
     for model in [Model::FLUID, Model::PACKETS] {
         let options = Options {
@@ -298,7 +298,7 @@ fn what_no_network_has_is_refused() {
 
 /// Regression: the packet model checked for a stop between intervals only.
 #[test]
-fn a_run_stops_within_an_interval() {
+fn run_can_be_stopped_within_an_interval() {
     for model in [Model::FLUID, Model::PACKETS] {
         let options = Options {
             duration_s: 1e5,

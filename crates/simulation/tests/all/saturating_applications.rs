@@ -10,11 +10,11 @@ use netflow_tcpmodel::Stack;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::alike::Nobody;
+use crate::comparison::NullRecorder;
 
 /// Link shared by several transfers.
 #[derive(Debug)]
-struct Shared {
+struct SharedBottleneck {
     bandwidth_bps: f64,
     delay_s: f64,
     buffer_pkts: f64,
@@ -23,11 +23,11 @@ struct Shared {
     made: f64,
 }
 
-fn some(rng: &mut ChaCha8Rng) -> Shared {
+fn random_bottleneck(rng: &mut ChaCha8Rng) -> SharedBottleneck {
     let bandwidth_bps = 1e6 * rng.random_range(5.0..30.0_f64);
     let delay_s = rng.random_range(0.005..0.04_f64);
     let product_pkts = bandwidth_bps * 2.0 * delay_s / 12000.0;
-    Shared {
+    SharedBottleneck {
         bandwidth_bps,
         delay_s,
         buffer_pkts: (product_pkts * rng.random_range(0.5..2.0))
@@ -39,7 +39,7 @@ fn some(rng: &mut ChaCha8Rng) -> Shared {
 }
 
 /// Returns the mean queue, with these applications or with bulk transfers.
-fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> f64 {
+fn queue_pkts(shared: &SharedBottleneck, source: &Source, model: Model, is_bulk: bool) -> f64 {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
     let link = |from, to| LinkSpec {
@@ -69,7 +69,9 @@ fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> 
     };
     let mut simulation = Simulation::new(b.build().unwrap(), options).unwrap();
     for time_s in [10.0, 40.0] {
-        simulation.run_until(time_s, &mut Nobody, || false).unwrap();
+        simulation
+            .run_until(time_s, &mut NullRecorder, || false)
+            .unwrap();
         if time_s < 40.0 {
             simulation.begin_period();
         }
@@ -81,13 +83,13 @@ fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> 
 /// long while they followed from the load, and 20 % shorter while CUBIC's windows oscillated as
 /// Reno's.)
 #[test]
-fn what_wants_more_than_it_gets_fills_queues() {
+fn applications_above_capacity_fill_queues_like_bulk_tcp() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
     let profile = Source::Profile(builtin("linux-cubic").unwrap());
     let stack = Source::Stack(Stack::builtin("linux-6").unwrap().into());
     let (mut of_packets, mut between) = (Vec::new(), Vec::new());
     for _ in 0..16 {
-        let shared = some(&mut rng);
+        let shared = random_bottleneck(&mut rng);
         let [fluid, fluid_bulk] =
             [false, true].map(|bulk| queue_pkts(&shared, &profile, Model::FLUID, bulk));
         let [packets, packets_bulk] =

@@ -6,12 +6,16 @@ use netflow_network::{
 };
 use netflow_problems::{link, one_way};
 use netflow_simulation::Simulation;
-use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which, beside_run, solve};
+use netflow_steady::{
+    ConnectionSelection, Measure, Solver, Steady, SteadyOptions, compare_with_run, solve,
+};
 use netflow_units::quantile;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::networks::{as_transfers, endless, in_bytes, pair, with_overhead};
+use crate::networks::{
+    pair, random_bulk_network, with_buffers_in_bytes, with_overhead, with_transfers,
+};
 
 /// Queue in packets that is added in ratios, so that differences of nearly empty queues do not
 /// count.
@@ -30,7 +34,7 @@ pub struct Settling {
 }
 
 /// Returns how long a run must last because TCP estimates a loss p from at least 1/p packets.
-pub fn learning_s(network: &Network, steady: &Steady) -> f64 {
+pub fn loss_estimation_time_s(network: &Network, steady: &Steady) -> f64 {
     let times = network.connections().map(|id| {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));
         let losses_ps = it.loss_probability * it.rate_pps / f64::from(spec.count);
@@ -99,7 +103,11 @@ fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
 /// settled run. The run uses M/M/1/K queues with the same mean; the steady state uses Little's law
 /// with the throughput. They differ because a queue under oscillating windows is empty more often,
 /// and arrivals find more packets in it.
-fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec<(f64, String)> {
+fn delay_differences(
+    network: &Network,
+    run: &mut Simulation,
+    steady: &Steady,
+) -> Vec<(f64, String)> {
     let period = run.begin_period();
     for _ in 0..64 {
         run.step().unwrap();
@@ -126,7 +134,7 @@ fn compare(
     let (mut settled, mut unsettled, mut several) = (Vec::new(), Vec::new(), 0);
     let (mut bad, mut delays) = (Vec::new(), Vec::new());
     for seed in seeds {
-        let (network, transport, duration_s) = endless(seed);
+        let (network, transport, duration_s) = random_bulk_network(seed);
         let network = change(&network);
         let options = SteadyOptions {
             starts: 5,
@@ -142,7 +150,7 @@ fn compare(
             }
         };
         several += usize::from(steady.equilibria > 1);
-        let first_s = duration_s.max(learning_s(&network, &steady).min(1e6));
+        let first_s = duration_s.max(loss_estimation_time_s(&network, &steady).min(1e6));
         let mut run = settle(&network, transport, first_s, most_steps);
         let error = errors(&network, &run.simulation, &steady);
         if run.moved >= SETTLED {
@@ -153,7 +161,7 @@ fn compare(
             bad.push(format!("seed {seed}: {error:.2} of what is allowed"));
         }
         settled.push(error);
-        let apart = delays_apart(&network, &mut run.simulation, &steady);
+        let apart = delay_differences(&network, &mut run.simulation, &steady);
         delays.extend(
             apart
                 .into_iter()
@@ -194,26 +202,26 @@ fn compare(
 }
 
 #[test]
-fn runs_that_settle_end_there() {
+fn settled_runs_match_the_steady_state() {
     compare(8..18, Network::clone, 30_000, 5, &[]);
 }
 
 #[test]
-fn runs_of_transfers_that_settle_end_there() {
+fn settled_runs_match_with_transfers() {
     // The same five as without transfers.
-    compare(18..26, as_transfers, 30_000, 5, &[]);
+    compare(18..26, with_transfers, 30_000, 5, &[]);
 }
 
 #[test]
-fn runs_of_queues_of_bytes_that_settle_end_there() {
-    compare(8..18, in_bytes, 30_000, 5, &[]);
+fn settled_runs_match_with_buffers_in_bytes() {
+    compare(8..18, with_buffers_in_bytes, 30_000, 5, &[]);
 }
 
 #[test]
-fn runs_over_links_with_overhead_that_settle_end_there() {
+fn settled_runs_match_with_link_overhead() {
     compare(
         8..18,
-        |network| with_overhead(&in_bytes(network)),
+        |network| with_overhead(&with_buffers_in_bytes(network)),
         30_000,
         5,
         &[],
@@ -222,45 +230,45 @@ fn runs_over_links_with_overhead_that_settle_end_there() {
 
 #[test]
 #[ignore = "two minutes in release: runs_of_queues_of_bytes_that_settle_end_there on 300 networks"]
-fn runs_of_queues_of_bytes_that_settle_end_there_on_300_networks() {
+fn settled_runs_match_with_byte_buffers_300_networks() {
     // The mean size determines the buffer in packets, and depends on its losses: on two networks no
     // start converges.
-    compare(0..300, in_bytes, 150_000, 101, &[182, 222]);
+    compare(0..300, with_buffers_in_bytes, 150_000, 101, &[182, 222]);
 }
 
 #[test]
 #[ignore = "two minutes in release: runs_that_settle_end_there on 300 networks"]
-fn runs_that_settle_end_there_on_300_networks() {
+fn settled_runs_match_on_300_networks() {
     compare(0..300, Network::clone, 150_000, 101, &[161]);
 }
 
 #[test]
 #[ignore = "two minutes in release: runs_of_transfers_that_settle_end_there on 300 networks"]
-fn runs_of_transfers_that_settle_end_there_on_300_networks() {
-    compare(0..300, as_transfers, 150_000, 101, &[121]);
+fn settled_runs_match_with_transfers_on_300_networks() {
+    compare(0..300, with_transfers, 150_000, 101, &[121]);
 }
 
 /// A run that oscillates is reported as such; a run that settles is at the steady state.
 #[test]
-fn a_run_that_swings_is_told_from_one_that_rests() {
+fn oscillating_runs_are_distinguished_from_settled_runs() {
     let beside = |network: &Network, duration_s: f64| {
         let steady = solve(network, f64::INFINITY, &SteadyOptions::default()).unwrap();
         let options = FluidOptions::Fifo {
             step: Step::default(),
         };
-        beside_run(network, &steady, duration_s, options, &|| false)
+        compare_with_run(network, &steady, duration_s, options, &|| false)
             .unwrap()
             .unwrap()
     };
     // A queue of about forty packets with windows of thousands.
-    let (swings, _, _) = endless(59);
+    let (swings, _, _) = random_bulk_network(59);
     let run = beside(&swings, 20.0);
-    assert!(!run.rests(), "{run:?}");
+    assert!(!run.has_settled(), "{run:?}");
     let mut pair = pair(50.0);
     pair.poisson("c", 900.0);
     let run = beside(&pair.build(), 60.0);
     assert!(
-        run.rests() && run.queues_away < 1e-3 && run.rates_away < 1e-9,
+        run.has_settled() && run.max_queue_difference < 1e-3 && run.max_rate_difference < 1e-9,
         "{run:?}"
     );
 }
@@ -269,7 +277,7 @@ fn a_run_that_swings_is_told_from_one_that_rests() {
 /// transmission time. Means and 95th percentiles are compared. Regression: a run once reported the
 /// common mean for all, 8 ms for packets that take 17 ms without other traffic.
 #[test]
-fn delays_of_packets_of_any_size_are_those_of_runs() {
+fn delays_match_runs_for_any_packet_size() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(5));
     let (mut worst, mut spread) = (0.0_f64, 0.0_f64);
     for case in 0..40 {
@@ -320,7 +328,8 @@ fn delays_of_packets_of_any_size_are_those_of_runs() {
                 .connections()
                 .map(|id| {
                     let totals = run.connection_totals(id);
-                    let p95_s = solver.value(&steady, Measure::DelayP95, Which::Only(&[id]));
+                    let p95_s =
+                        solver.value(&steady, Measure::DelayP95, ConnectionSelection::Only(&[id]));
                     let mean_s = totals.mean_delay_s.unwrap();
                     for (is_s, should_s) in [
                         (mean_s, steady.connection(id).delay_s),

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use netflow_simulation::{Interval, Model, Recorder, Run, Simulation};
 
 /// Recorder that ignores all intervals.
-pub struct Nobody;
+pub struct NullRecorder;
 
-impl Recorder for Nobody {
+impl Recorder for NullRecorder {
     type Error = Infallible;
 
     fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
@@ -50,7 +50,7 @@ pub fn compare(one: &Simulation, two: &Simulation, few_pkts: f64) -> (Vec<String
 }
 
 /// Returns the totals of links and connections.
-pub fn told(simulation: &Simulation) -> Vec<f64> {
+pub fn totals_of(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
     let mut all = Vec::new();
     for id in network.links() {
