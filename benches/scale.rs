@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use netflow::scenario::generate::{Kind, SizeRequest};
+use netflow::scenario::generate::{SizeRequest, TopologyKind};
 use netflow::simulation::{
     Acks, Coupling, FluidOptions, Model, Network, NetworkBuilder, Options, Simulation, Source,
     Step, Transport, WindowSource,
@@ -463,7 +463,7 @@ fn written(nodes: usize, connections: usize) -> Network {
         connections: Some(connections),
         ..SizeRequest::default()
     };
-    let text = Kind::Random.write(&wishes).expect("such a network");
+    let text = TopologyKind::Random.write(&wishes).expect("such a network");
     let scenario =
         netflow::scenario::from_str("random", &text, Path::new("."), &[]).expect("a scenario");
     scenario.network

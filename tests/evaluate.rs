@@ -93,7 +93,7 @@ fn a_part_that_there_is_not_is_refused() {
             ..Settings::default()
         };
         match evaluate(&scenario, &settings) {
-            Err(Error::Scope(error)) => error,
+            Err(Error::Period(error)) => error,
             other => panic!("{other:?}"),
         }
     };

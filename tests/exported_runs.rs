@@ -132,7 +132,7 @@ fn traced_burstiness(script: &Path, seed: u64, place: &Path) -> f64 {
     let mut reader = from_reader("ns", ns.stdout.take().unwrap()).unwrap();
     let mut burstiness = Burstiness::new(0.1, 0.0, Some(200.0));
     while let Some(event) = reader.next().unwrap() {
-        burstiness.on(event);
+        burstiness.on_event(event);
     }
     assert!(ns.wait().unwrap().success());
     let [gateway] = burstiness.finish().try_into().unwrap();

@@ -84,7 +84,7 @@ fn losses_are_told_from_needless_resends() {
     let mut senders = Senders::new(Options::default());
     let mut dropped = 0.0;
     while let Some(event) = reader.next().unwrap() {
-        senders.on(event, |_, _| ());
+        senders.on_event(event, |_, _| ());
         dropped += f64::from(u8::from(event.kind == EventKind::Dropped));
     }
     let (_, tracker) = senders.flows().next().unwrap();
@@ -174,7 +174,7 @@ fn run(script: &Path, loss: f64, rtt_ms: f64, packets: u32, seed: usize) -> (Chi
 fn samples(mut reader: Reader, trace: &str, k: u32) -> Vec<FlowSamples> {
     let mut samplers = Samplers::new(Options::default(), k);
     while let Some(event) = reader.next().unwrap() {
-        samplers.on(event);
+        samplers.on_event(event);
     }
     samplers.finish(trace)
 }

@@ -41,7 +41,7 @@ fn solver(prepared: &CompiledScenario) -> Solver {
 
 /// Returns the headroom factor of the named demand or connection.
 fn factor(prepared: &CompiledScenario, name: &str, bounds: &Bounds) -> f64 {
-    let only = prepared.connections_called(name);
+    let only = prepared.connections_by_name(name);
     let only = only.unwrap_or_else(|| panic!("no {name}"));
     let found = solver(prepared).headroom(bounds, ConnectionSelection::Only(&only), &options());
     found.expect("headroom").factor.expect("some")
@@ -119,7 +119,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
     let names: Vec<&str> = prepared.connection_names().collect();
     assert_eq!(names, ["c/1", "c/2", "bulk/1", "bulk/2", "c", "bulk"]);
-    let called = |name: &str| prepared.connections_called(name);
+    let called = |name: &str| prepared.connections_by_name(name);
     let [one, two] = ["c/1", "c/2"].map(|name| called(name).expect("a part")[0]);
     assert_eq!(called("c"), Some(vec![one, two]));
     assert_eq!(called("c/1"), Some(vec![one]));

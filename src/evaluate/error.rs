@@ -12,7 +12,7 @@ use crate::number::short;
 pub enum Error {
     /// The period to be summarized is not part of the run.
     #[error(transparent)]
-    Scope(#[from] PeriodError),
+    Period(#[from] PeriodError),
     /// The engine does not support the network, or failed.
     #[error(transparent)]
     Run(#[from] RunError),

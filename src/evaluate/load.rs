@@ -28,7 +28,7 @@ pub fn load(
 pub fn warning_texts(scenario: &CompiledScenario) -> Vec<String> {
     let warnings = scenario.warnings.iter();
     warnings
-        .map(|warning| warning.at() + &warning.message)
+        .map(|warning| warning.location() + &warning.message)
         .collect()
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use netflow_files::{Kind, make_inside, read_text, write_own};
-use netflow_results::{self as results, is_results, write_whole};
+use netflow_results::{self as results, is_results, write_atomically};
 use netflow_scenario::{CompiledScenario, digest};
 
 /// Directory of the copies within the results.
@@ -19,13 +19,13 @@ pub struct ScenarioCopies {
     /// True if copies of an earlier run exist.
     replaces: bool,
     /// Files and directories created for the copies.
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
 }
 
 impl ScenarioCopies {
     /// Removes the copies after results could not be written.
     pub fn undo(self) {
-        for path in self.made.iter().rev() {
+        for path in self.created.iter().rev() {
             // An error here is ignored, because the original error is reported.
             let _ = if path.is_dir() {
                 fs::remove_dir(path)
@@ -39,13 +39,13 @@ impl ScenarioCopies {
         let folders = inner.parent().unwrap_or(Path::new(""));
         let made = make_inside(directory, folders);
         let made = made.map_err(|(path, source)| results::Error::MakeDirectory { path, source })?;
-        self.made.extend(made);
+        self.created.extend(made);
         let copy = &directory.join(inner);
         if !copy.exists() {
-            self.made.push(copy.to_owned());
+            self.created.push(copy.to_owned());
         }
         if self.replaces {
-            return write_whole(copy, text.as_bytes());
+            return write_atomically(copy, text.as_bytes());
         }
         write_own(copy, text.as_bytes(), None).map_err(|source| results::Error::Write {
             path: copy.to_owned(),
@@ -67,7 +67,7 @@ pub fn copy_scenario(
         replaces: is_results(directory),
         ..ScenarioCopies::default()
     };
-    let Some(places) = places(scenario) else {
+    let Some(places) = absolute_paths(scenario) else {
         return Ok(kept);
     };
     let read = |path: &PathBuf| read_text(path, Kind::Table).ok();
@@ -97,7 +97,7 @@ pub fn copy_scenario(
 }
 
 /// Returns the absolute paths of the files without root and `..`.
-fn places(scenario: &CompiledScenario) -> Option<Vec<PathBuf>> {
+fn absolute_paths(scenario: &CompiledScenario) -> Option<Vec<PathBuf>> {
     let place = |path: &Path| {
         let mut place = PathBuf::new();
         for component in std::path::absolute(path).ok()?.components() {

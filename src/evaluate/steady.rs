@@ -45,7 +45,7 @@ pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> 
 
 /// Returns whether a steady-state queue is an estimate because of packet arrival patterns or packet
 /// sizes.
-fn is_of_packets(why: Estimate) -> bool {
+fn is_packet_estimate(why: Estimate) -> bool {
     match why {
         Estimate::Acks
         | Estimate::Constant
@@ -82,8 +82,10 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
             AccuracyBounds::of_fluid_model(network.is_calibrated()).queues_in_words()
         ));
     }
-    if let Some(queues) = queues(&is_of_packets) {
-        let whys = Estimate::ALL.into_iter().filter(|&why| is_of_packets(why));
+    if let Some(queues) = queues(&is_packet_estimate) {
+        let whys = Estimate::ALL
+            .into_iter()
+            .filter(|&why| is_packet_estimate(why));
         let whys = whys.filter(|&why| all.iter().any(|it| it.1 == why));
         let whys: Vec<&str> = whys.map(estimate_reason).collect();
         notes.push(format!(

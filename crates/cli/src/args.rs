@@ -24,15 +24,15 @@ Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is 
 
 impl Arguments {
     /// Parses a command line, whose first argument is the name of the program.
-    pub fn of(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-        let matches = complete().try_get_matches_from(line)?;
+    pub fn parse_line(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+        let matches = complete_command().try_get_matches_from(line)?;
         Arguments::from_arg_matches(&matches)
     }
 }
 
 /// Returns the command with the complete help.
-pub fn complete() -> clap::Command {
-    help_examples::add_to(grouped(Arguments::command()))
+pub fn complete_command() -> clap::Command {
+    help_examples::add_to(with_command_groups(Arguments::command()))
 }
 
 /// Groups of subcommands by purpose, in the order of the help.
@@ -49,7 +49,7 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Returns the command with its subcommands grouped by purpose.
-fn grouped(command: clap::Command) -> clap::Command {
+fn with_command_groups(command: clap::Command) -> clap::Command {
     let mut groups = String::new();
     for (title, names) in GROUPS {
         // clap does not wrap custom text.

@@ -323,18 +323,18 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_understood() {
+    fn all_examples_parse() {
         for (path, lines) in EXAMPLES {
             for (line, _) in *lines {
                 assert!(line.starts_with(&format!("netflow {path}")), "{line}");
-                if let Err(error) = Arguments::of(words(line)) {
+                if let Err(error) = Arguments::parse_line(words(line)) {
                     panic!("{line}: {error}");
                 }
             }
         }
     }
 
-    fn without(command: &Command, path: &str, found: &mut Vec<String>) {
+    fn commands_without_examples(command: &Command, path: &str, found: &mut Vec<String>) {
         let subcommands = command
             .get_subcommands()
             .filter(|it| it.get_name() != "help");
@@ -342,7 +342,7 @@ mod tests {
         for it in subcommands {
             last = false;
             let path = format!("{path} {}", it.get_name());
-            without(it, path.trim_start(), found);
+            commands_without_examples(it, path.trim_start(), found);
         }
         if last && !EXAMPLES.iter().any(|(known, _)| *known == path) {
             found.push(path.to_owned());
@@ -350,9 +350,9 @@ mod tests {
     }
 
     #[test]
-    fn every_subcommand_has_one() {
+    fn all_subcommands_have_examples() {
         let mut found = Vec::new();
-        without(&Arguments::command(), "", &mut found);
+        commands_without_examples(&Arguments::command(), "", &mut found);
         assert!(found.is_empty(), "{found:?}");
     }
 }

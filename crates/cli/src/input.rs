@@ -35,7 +35,7 @@ pub struct ScenarioArguments {
 impl ScenarioArguments {
     /// Reads and validates the scenario. The failure contains every problem.
     pub fn load(&self) -> Result<CompiledScenario, Failure> {
-        netflow::evaluate::load(&self.path, &self.overrides, self.reach())
+        netflow::evaluate::load(&self.path, &self.overrides, self.file_access())
             .map_err(|problems| Failure::Input(problems.into()))
     }
 
@@ -54,12 +54,12 @@ impl ScenarioArguments {
         let scenario = self.load_calibrated()?;
         Ok(for_steady_state(scenario, |more| {
             let all = [&*self.overrides, more].concat();
-            netflow::evaluate::load(&self.path, &all, self.reach())
+            netflow::evaluate::load(&self.path, &all, self.file_access())
         }))
     }
 
     /// Returns the set of files that the scenario may refer to.
-    pub fn reach(&self) -> FileAccess {
+    pub fn file_access(&self) -> FileAccess {
         if self.allow_outside {
             FileAccess::Unrestricted
         } else {
@@ -78,14 +78,14 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
 }
 
 /// Maximum number of names that are listed.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED_NAMES: usize = 20;
 
 /// Lists the known names.
-fn listed(known: Vec<&str>) -> Option<String> {
-    let rest = known.len().saturating_sub(MOST_LISTED);
+fn list_names(known: Vec<&str>) -> Option<String> {
+    let rest = known.len().saturating_sub(MAX_LISTED_NAMES);
     let names = known
         .into_iter()
-        .take(MOST_LISTED)
+        .take(MAX_LISTED_NAMES)
         .collect::<Vec<_>>()
         .join(", ");
     match (names.is_empty(), rest) {
@@ -96,7 +96,7 @@ fn listed(known: Vec<&str>) -> Option<String> {
 }
 
 /// Returns the failure of an unknown name. `more` replaces the list of known names in the help.
-pub fn unknown<'a>(
+pub fn unknown_name<'a>(
     message: String,
     name: &str,
     known: impl Iterator<Item = &'a str>,
@@ -105,7 +105,7 @@ pub fn unknown<'a>(
     let known: Vec<&str> = known.collect();
     let nearest = nearest_name(name, known.iter().copied(), &[]);
     let nearest = nearest.map(|nearest| format!("the nearest name is `{nearest}`"));
-    let more = more.or_else(|| listed(known));
+    let more = more.or_else(|| list_names(known));
     let help: Vec<String> = nearest.into_iter().chain(more).collect();
     Failure::Usage {
         message,

@@ -31,7 +31,7 @@ use output::escape_control_characters::EscapingWriter;
 ///
 /// It handles interrupts, and may end the process because of one.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::of(arguments) {
+    let arguments = match Arguments::parse_line(arguments) {
         Ok(arguments) => arguments,
         Err(said) => return print_clap_result(&said),
     };
@@ -62,7 +62,7 @@ fn makes_namespaces(command: &Command) -> bool {
     match command {
         #[cfg(target_os = "linux")]
         Command::Link(_) | Command::Testbed(_) => true,
-        Command::Profile(arguments) => arguments.measures(),
+        Command::Profile(arguments) => arguments.runs_measurement(),
         Command::Compare(arguments) => arguments.makes_namespaces(),
         _ => false,
     }
@@ -118,12 +118,12 @@ fn improved_message(said: &clap::Error) -> Option<Failure> {
             let message = format!("there is no option `{option}` here");
             (
                 message,
-                seeds(option, said)
+                seed_option_help(option, said)
                     .or_else(|| similar_option(said))
                     .or_else(|| option_of_other_command(option, said))?,
             )
         }
-        ErrorKind::ValueValidation if is_no_integer(said) => {
+        ErrorKind::ValueValidation if is_integer_error(said) => {
             let (value, option) = (of(ContextKind::InvalidValue)?, of(ContextKind::InvalidArg)?);
             (
                 format!("`{value}` is no whole number"),
@@ -139,7 +139,7 @@ fn improved_message(said: &clap::Error) -> Option<Failure> {
 }
 
 /// Returns whether a value contains other characters than the digits of a number.
-fn is_no_integer(said: &clap::Error) -> bool {
+fn is_integer_error(said: &clap::Error) -> bool {
     use std::error::Error;
     use std::num::{IntErrorKind, ParseIntError};
     let source = said.source();
@@ -148,7 +148,7 @@ fn is_no_integer(said: &clap::Error) -> bool {
 }
 
 /// Returns help for `--seed` and `--seeds` if the command only has the other one.
-fn seeds(option: &str, said: &clap::Error) -> Option<String> {
+fn seed_option_help(option: &str, said: &clap::Error) -> Option<String> {
     let help = match option {
         "--seed" => {
             "the seed itself is a setting, `--set simulation.seed=N`; `--seeds N` is how many runs there are"
@@ -173,7 +173,7 @@ fn similar_option(said: &clap::Error) -> Option<String> {
 }
 
 /// Maximum number of commands that are named for an option. If more have it, naming them does not help.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED_COMMANDS: usize = 3;
 
 /// Returns help for an option that is a setting of scenarios, or that other commands have.
 fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
@@ -199,7 +199,7 @@ fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
         .map(|command| format!("`netflow {} {option}`", command.get_name()))
         .collect();
     match others.len() {
-        1..=MOST_NAMED => Some(format!("there is {}", others.join(" and "))),
+        1..=MAX_NAMED_COMMANDS => Some(format!("there is {}", others.join(" and "))),
         _ => None,
     }
 }
@@ -230,7 +230,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Completions(arguments) => {
             command::completions::completions(arguments, Arguments::command(), out)
         }
-        Command::Man(arguments) => command::man::man(arguments, args::complete(), out),
+        Command::Man(arguments) => command::man::man(arguments, args::complete_command(), out),
         Command::Schema => command::schema::schema(out),
     }
 }

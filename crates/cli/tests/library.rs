@@ -12,7 +12,7 @@ use netflow::results::{Format, Manifest};
 use netflow::scenario::FileAccess;
 
 #[test]
-fn a_directory_of_the_library_is_that_of_the_command() {
+fn library_and_command_write_equal_results() {
     let place = Workplace::new();
     let setting = "connection.*.source={window='reno'}".to_owned();
     for (seeds, format) in [(1, Format::Csv), (3, Format::Jsonl)] {

@@ -17,7 +17,7 @@ fn solved(options: &str) -> Value {
 
 /// The predicted gain of a larger bandwidth equals that of a scenario with this bandwidth.
 #[test]
-fn so_much_more_is_that_setting() {
+fn more_equals_setting_the_bandwidth() {
     let number = |value: &Value| value.as_f64().unwrap();
     let (before, more) = (solved(""), solved("--where --more '1 Mbit/s'"));
     // The first setting applies to both directions.
@@ -36,7 +36,7 @@ fn so_much_more_is_that_setting() {
 /// A connection that does not send has no derivatives, which is an error instead of zeros. Names are kept
 /// complete.
 #[test]
-fn derivatives_of_what_sends_nothing_are_refused() {
+fn sensitivity_of_idle_connection_is_rejected() {
     let scenario = r#"
         link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "1 ms" }]
         event = [{ at = "3 s", link = "B->A", down = true }]

@@ -27,7 +27,8 @@ pub fn from_traces(
     let all = netflow_run.run.times_s.len();
     let covered = runs.iter().map(|run| run.times_s.len()).min();
     let covered = covered.unwrap_or(all);
-    runs.iter_mut().for_each(|run| run.keep_first(covered));
+    runs.iter_mut()
+        .for_each(|run| run.truncate_intervals(covered));
     let netflow_run = if covered < all {
         netflow_run.truncated(covered)
     } else {
@@ -54,19 +55,19 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     let mut reader = open(trace)?;
     let mut last_ns = 0;
     while let Some(event) = reader.next()? {
-        links.on(event);
-        connections.on(event);
+        links.on_event(event);
+        connections.on_event(event);
         last_ns = last_ns.max(event.time_ns);
     }
     let mismatch = |what: String, help: &str| Error::Mismatch {
         what: format!("{} {what}", trace.display()),
         help: help.to_owned(),
     };
-    if links.left_out() > 0 || connections.left_out() > 0 {
+    if links.omitted_events() > 0 || connections.omitted_events() > 0 {
         let what = "lasts far longer than the results".to_owned();
         return Err(mismatch(what, "a time in it may be wrong"));
     }
-    if connections.flows_left_out() > 0 {
+    if connections.events_of_omitted_flows() > 0 {
         let what = format!("has more than {MAX_FLOWS} flows");
         return Err(mismatch(what, "they are not those of the results"));
     }
@@ -127,9 +128,9 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
             "give the whole trace, or run with a shorter --every",
         ));
     }
-    run.keep_first(covered);
+    run.truncate_intervals(covered);
     if covered < netflow_run.run.times_s.len() {
-        coverage.ends = Some((last_s, end_s, run.times_s[covered - 1]));
+        coverage.end_times_s = Some((last_s, end_s, run.times_s[covered - 1]));
     }
     run.untold = coverage.messages(trace);
     Ok(run)
@@ -177,7 +178,7 @@ fn set_bandwidths(links: &mut Links, names: &NodeNames, netflow_run: &NetflowRun
         let Some(of) = all.into_iter().find(|it| it.link == name) else {
             continue;
         };
-        links.bandwidth(link, of.bandwidth_bps);
+        links.set_bandwidth(link, of.bandwidth_bps);
         for event in netflow_run
             .summary
             .events
@@ -185,7 +186,7 @@ fn set_bandwidths(links: &mut Links, names: &NodeNames, netflow_run: &NetflowRun
             .filter(|it| it.link == name)
         {
             if let Some(bps) = event.bandwidth_bps {
-                links.bandwidth_from(link, event.at_s, bps);
+                links.set_bandwidth_from(link, event.at_s, bps);
             }
         }
     }
@@ -218,7 +219,7 @@ fn check_endpoints(
     Ok(())
 }
 
-fn of_link(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
+fn link_intervals(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
     let known = series.totals.bandwidth_bps.is_some();
     let interval = |i: usize| match series.bins.get(i) {
         Some(bin) => {
@@ -242,7 +243,7 @@ fn of_link(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
     (0..intervals).map(interval).collect()
 }
 
-fn of_connection(series: &[&ConnectionSeries], intervals: usize) -> Vec<ConnectionInterval> {
+fn connection_intervals(series: &[&ConnectionSeries], intervals: usize) -> Vec<ConnectionInterval> {
     let interval = |i: usize| {
         let mut sum = ConnectionInterval::default();
         for bin in series.iter().filter_map(|it| it.bins.get(i)) {
@@ -280,7 +281,7 @@ struct TraceCoverage<'a> {
     missing_connections: Vec<&'a str>,
     other_flow: Option<u32>,
     /// End of the trace, end of the results and end of the comparison, in seconds.
-    ends: Option<(f64, f64, f64)>,
+    end_times_s: Option<(f64, f64, f64)>,
 }
 
 impl<'a> TraceCoverage<'a> {
@@ -304,7 +305,7 @@ impl<'a> TraceCoverage<'a> {
         if series.totals.bandwidth_bps.is_none() {
             self.no_bandwidth.push(name);
         }
-        Some(of_link(series, intervals))
+        Some(link_intervals(series, intervals))
     }
 
     /// Returns the intervals of one connection, or `None` if the trace lacks its send or delivery events. A
@@ -319,7 +320,7 @@ impl<'a> TraceCoverage<'a> {
         let sent = series.iter().any(|it| it.totals.sent_pkts > 0);
         let arrived = |it: &&ConnectionSeries| it.whole_network || it.totals.delivered_pkts > 0;
         if (sent && series.iter().any(arrived)) || idle() {
-            return Some(of_connection(series, intervals));
+            return Some(connection_intervals(series, intervals));
         }
         self.missing_connections.push(name);
         None
@@ -328,7 +329,7 @@ impl<'a> TraceCoverage<'a> {
     fn messages(&self, trace: &Path) -> Vec<String> {
         let trace = trace.display();
         let mut words = Vec::new();
-        if let Some((last_s, end_s, until_s)) = self.ends {
+        if let Some((last_s, end_s, until_s)) = self.end_times_s {
             words.push(format!(
                 "{trace} ends at {last_s} s, the results at {end_s} s: compared until {until_s} s"
             ));
@@ -338,12 +339,12 @@ impl<'a> TraceCoverage<'a> {
             (&self.missing_connections, "connection"),
         ] {
             if !names.is_empty() {
-                let named = named(names, what);
+                let named = format_names(names, what);
                 words.push(format!("{trace} does not tell of {named}: not compared"));
             }
         }
         if !self.no_bandwidth.is_empty() {
-            let named = named(&self.no_bandwidth, "link");
+            let named = format_names(&self.no_bandwidth, "link");
             words.push(format!(
                 "neither {trace} nor the results tell the bandwidth of {named}: queue and utilization are not compared"
             ));
@@ -358,10 +359,10 @@ impl<'a> TraceCoverage<'a> {
 }
 
 /// Returns the number of names with the first few of them.
-fn named(names: &[&str], what: &str) -> String {
-    const SHOWN: usize = 3;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
+fn format_names(names: &[&str], what: &str) -> String {
+    const MAX_NAMES: usize = 3;
+    let shown = names[..names.len().min(MAX_NAMES)].join(", ");
     let plural = if names.len() == 1 { "" } else { "s" };
-    let rest = if names.len() > SHOWN { " …" } else { "" };
+    let rest = if names.len() > MAX_NAMES { " …" } else { "" };
     format!("{} {what}{plural} ({shown}{rest})", names.len())
 }

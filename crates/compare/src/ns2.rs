@@ -79,7 +79,7 @@ impl Ns2 {
 }
 
 impl Runner for Ns2 {
-    fn referee(&self) -> ReferenceSystem {
+    fn reference_system(&self) -> ReferenceSystem {
         ReferenceSystem::Ns2
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{
     NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Options, ns3,
-    ns3_together,
+    ns3_batch,
 };
 use tempfile::TempDir;
 
@@ -75,7 +75,7 @@ impl Ns3 {
     ) -> Result<(), Error> {
         let texts = scenarios.iter().map(|it| program(it, settings));
         let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
-        let together = ns3_together(scenarios, &options(settings))?;
+        let together = ns3_batch(scenarios, &options(settings))?;
         *lock(&self.compiled) = Some(compile(&change(together), texts, stop)?);
         Ok(())
     }
@@ -138,7 +138,7 @@ fn program(scenario: &CompiledScenario, settings: &Settings) -> Result<String, E
 }
 
 impl Runner for Ns3 {
-    fn referee(&self) -> ReferenceSystem {
+    fn reference_system(&self) -> ReferenceSystem {
         ReferenceSystem::Ns3
     }
 

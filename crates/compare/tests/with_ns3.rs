@@ -271,7 +271,7 @@ fn unsupported_scenarios_are_rejected_without_ns3() {
 
 /// Overhead that ns-3 cannot imitate is rejected with the reason.
 #[test]
-fn overhead_of_cells_and_of_queues_that_count_bytes_is_rejected_for_ns3() {
+fn unsupported_overhead_is_rejected_for_ns3() {
     for (link, wanted) in [
         (
             "overhead = { bytes = \"10 B\", cells = \"atm\" }",

@@ -1,6 +1,6 @@
 //! Tagged unions: values with exactly one of several variants.
 
-use crate::{Findings, Key, Kind, ProblemKind, Section, Value};
+use crate::{Findings, Key, ProblemKind, Section, Value, ValueKind};
 
 /// The declaration of a tagged union.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +24,12 @@ pub fn one_of<T>(
     read: impl FnOnce(&mut Section<'_, '_>) -> Vec<T>,
 ) -> Option<T> {
     let what = kinds.what;
-    if !matches!(value.kind, Kind::Table(_)) {
+    if !matches!(value.kind, ValueKind::Table(_)) {
         let message = format!("`{key}` must be a table, not {}", value.type_name());
         let help = (kinds.instead)(key, value);
         let finding = findings.error(ProblemKind::WrongType, value.place, message);
         if !help.is_empty() {
-            finding.help(help);
+            finding.set_help(help);
         }
         return None;
     }
@@ -47,6 +47,6 @@ pub fn one_of<T>(
     };
     findings
         .error(ProblemKind::Conflict, value.place, wrong)
-        .help(format!("give one of: {}", kinds.names.join(", ")));
+        .set_help(format!("give one of: {}", kinds.names.join(", ")));
     None
 }

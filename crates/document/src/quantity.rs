@@ -9,7 +9,7 @@ use netflow_units::{Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size,
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::{Findings, Kind, ProblemKind, Read, Value};
+use crate::{Findings, ProblemKind, Read, Value, ValueKind};
 
 /// A quantity in the notation of scenarios: a string with a number and a unit, such as `"20 ms"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,15 +179,15 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         let (text, bare) = match &value.kind {
-            Kind::String(text) | Kind::Cell(text) => (*text, text.trim()),
-            Kind::Integer(number) if number.radix() == 10 => ("", number.as_str()),
-            Kind::Float(number) => ("", number.as_str()),
+            ValueKind::String(text) | ValueKind::Cell(text) => (*text, text.trim()),
+            ValueKind::Integer(number) if number.radix() == 10 => ("", number.as_str()),
+            ValueKind::Float(number) => ("", number.as_str()),
             _ => {
                 let wanted = format!(
                     "a string with a number and a unit, such as \"{}\"",
                     with_unit("50", T::likely_units(key, 50.0)[0])
                 );
-                value.wrong_type(key, &wanted, findings);
+                value.report_wrong_type(key, &wanted, findings);
                 return None;
             }
         };
@@ -212,7 +212,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
                     None => String::new(),
                 };
                 match value.kind {
-                    Kind::Cell(_) => format!("`{text}`{meant}"),
+                    ValueKind::Cell(_) => format!("`{text}`{meant}"),
                     _ => format!("`{key} = \"{text}\"`{meant}"),
                 }
             };
@@ -224,15 +224,15 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
                 .unwrap_or_default();
             let message = format!("`{key}` has no unit: {number}");
             let finding = findings.error(ProblemKind::BadValue, value.place, message);
-            finding.help(format!("write {}{units}", lines.join(" or ")));
+            finding.set_help(format!("write {}{units}", lines.join(" or ")));
             return None;
         }
-        if text.is_empty() && !matches!(value.kind, Kind::String(_) | Kind::Cell(_)) {
+        if text.is_empty() && !matches!(value.kind, ValueKind::String(_) | ValueKind::Cell(_)) {
             let message = format!("`{key}` is no finite number: {bare}");
             findings.error(ProblemKind::BadValue, value.place, message);
             return None;
         }
-        value.bad_unit(text, key, &error, findings);
+        value.report_invalid_quantity(text, key, &error, findings);
         None
     }
 }

@@ -43,11 +43,11 @@ pub struct Word<T> {
 
 /// Reads a keyword.
 pub fn word<T: Words>(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<T> {
-    word_of(value, key, T::names(), T::named, findings)
+    read_keyword(value, key, T::names(), T::named, findings)
 }
 
 /// Reads one of these words, which `named` maps to values.
-pub fn word_of<T>(
+pub fn read_keyword<T>(
     value: &Value<'_>,
     key: &str,
     names: impl Iterator<Item = &'static str> + Clone,
@@ -59,10 +59,10 @@ pub fn word_of<T>(
     let found = named(text);
     if found.is_none() {
         let message = format!("unknown {key} `{text}`");
-        let help = findings.allowed(text, "allowed", names);
+        let help = findings.allowed_names_help(text, "allowed", names);
         findings
             .error(ProblemKind::BadValue, value.place, message)
-            .help(help);
+            .set_help(help);
     }
     found
 }

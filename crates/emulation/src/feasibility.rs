@@ -2,7 +2,7 @@
 
 use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Overhead, Source};
 use netflow_scenario::CompiledScenario;
-use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, linux_tcp};
+use netflow_scenario::export::{LINUX_TCP_HEADERS_BYTES, linux_tcp};
 use netflow_testbed::network::TcpRoute;
 
 /// Reason for not emulating a scenario.
@@ -175,7 +175,7 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
 /// Returns the bytes of data in a packet of a connection.
 pub fn payload_bytes(spec: &ConnectionSpec) -> f64 {
     if spec.source.is_answered() {
-        spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES
+        spec.packet_size_bytes - LINUX_TCP_HEADERS_BYTES
     } else {
         spec.packet_size_bytes
     }
@@ -192,7 +192,7 @@ pub(crate) fn tcp_route(network: &Network, id: ConnectionId) -> Result<TcpRoute,
         congestion: tcp.map(|tcp| tcp.congestion.linux().to_owned()),
         initial_window: tcp.and_then(|tcp| tcp.initial_window),
         receive_window_bytes: tcp
-            .and_then(|tcp| tcp.largest_window)
+            .and_then(|tcp| tcp.max_window)
             .map(|pkts| (f64::from(pkts) * payload_bytes(spec)).round() as u32),
         ecn: tcp.is_some_and(|tcp| tcp.ecn),
         mtu: spec.packet_size_bytes.round().clamp(68.0, 65_535.0) as u16,

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_begins_with_tells_its_format() {
+    fn format_is_detected_by_content() {
         let of = |name: &str, text: &str| Format::of(Path::new(name), text);
         let graphml = "\u{feff}<?xml version=\"1.0\"?>\n<!-- <network> -->\n<graphml xmlns=\"\">";
         assert_eq!(of("a.xml", graphml), Some(Format::GraphMl));

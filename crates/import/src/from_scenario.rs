@@ -18,7 +18,7 @@ struct DirectedLink {
     buffer: Option<Room>,
     srlg: Vec<String>,
     /// Index of the opposite direction of the same link.
-    other: Option<usize>,
+    opposite: Option<usize>,
 }
 
 impl Topology {
@@ -35,7 +35,7 @@ impl Topology {
                 population: None,
             })
             .collect();
-        for note in &scenario.notes {
+        for note in &scenario.node_annotations {
             let Some(node) = nodes.get_mut(note.node.index()) else {
                 continue;
             };
@@ -57,9 +57,9 @@ impl Topology {
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_s: spec.delay_s,
                 metric: spec.metric,
-                buffer: room(spec.buffer),
+                buffer: fixed_buffer(spec.buffer),
                 srlg: groups.remove(&id).unwrap_or_default(),
-                other: network.opposite_direction(id).map(|other| other.index()),
+                opposite: network.opposite_direction(id).map(|other| other.index()),
             }
         });
         let ways: Vec<DirectedLink> = ways.collect();
@@ -68,7 +68,7 @@ impl Topology {
             name: None,
             origin: Vec::new(),
             nodes,
-            links: paired(&ways),
+            links: merge_directions(&ways),
             demands: Vec::new(),
             zero_demands: 0,
             assumptions: Vec::new(),
@@ -77,7 +77,7 @@ impl Topology {
 }
 
 /// Returns a fixed buffer size, if the buffer has one.
-fn room(buffer: Buffer) -> Option<Room> {
+fn fixed_buffer(buffer: Buffer) -> Option<Room> {
     match buffer {
         Buffer::Packets(packets) => Some(Room::Size(Size::Packets(Packets(packets)))),
         Buffer::Bytes(bytes) => Some(Room::Size(Size::Bytes(Bytes(bytes)))),
@@ -88,12 +88,12 @@ fn room(buffer: Buffer) -> Option<Room> {
 
 /// Merges both directions of a link into one link. Two links that differ only in their direction are also
 /// merged.
-fn paired(ways: &[DirectedLink]) -> Vec<Link> {
+fn merge_directions(ways: &[DirectedLink]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for (place, way) in ways.iter().enumerate() {
-        let back = way.other.and_then(|other| ways.get(other));
-        if way.other.is_some_and(|other| other < place) {
+        let back = way.opposite.and_then(|other| ways.get(other));
+        if way.opposite.is_some_and(|other| other < place) {
             continue;
         }
         let others = waiting.entry((way.to, way.from)).or_default();

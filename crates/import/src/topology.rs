@@ -149,7 +149,7 @@ impl Topology {
     }
 
     /// Returns the ends of each direction of each link.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn directions(&self) -> impl Iterator<Item = (usize, usize)> {
         self.links.iter().flat_map(|link| {
             let back = (!link.directed).then_some((link.to, link.from));
             std::iter::once((link.from, link.to)).chain(back)
@@ -157,7 +157,7 @@ impl Topology {
     }
 
     /// Returns, for every link, the number of earlier links with the same ends in either order.
-    pub fn parallel(&self) -> Vec<usize> {
+    pub fn parallel_link_numbers(&self) -> Vec<usize> {
         let mut seen = std::collections::HashMap::new();
         let ends = self.links.iter().map(|link| {
             let ends = (link.from.min(link.to), link.from.max(link.to));

@@ -13,7 +13,7 @@ fn named(name: &str, text: &str) -> Topology {
 }
 
 /// Reads two files, given as names and texts, as one network.
-fn together(files: [(&str, &str); 2]) -> Result<Topology, Problems> {
+fn import_two(files: [(&str, &str); 2]) -> Result<Topology, Problems> {
     let folder = tempfile::tempdir().unwrap();
     let files = files.map(|(name, text)| {
         let path = folder.path().join(name);
@@ -30,7 +30,7 @@ fn refused(text: &str) -> Problem {
 
 fn assumed(topology: &Topology) -> Vec<String> {
     let list = topology.assumptions.iter();
-    list.map(|it| it.short(topology)).collect()
+    list.map(|it| it.summary(topology)).collect()
 }
 
 /// Returns the number of `[[link]]` tables of the scenario, and the number of unidirectional ones.
@@ -42,7 +42,7 @@ fn links(topology: &Topology) -> (usize, usize) {
 
 /// Regression: each row became two links, with twice the capacity.
 #[test]
-fn a_table_of_both_directions_has_each_link_once() {
+fn opposite_rows_are_one_link() {
     let both = "from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,A,10,1\nB,C,1,2\nC,B,1,2\n";
     let topology = import(both);
     assert_eq!(links(&topology), (2, 0));
@@ -79,7 +79,7 @@ fn parallel_links_are_circuits() {
         let assumed: Vec<String> = written
             .assumptions
             .iter()
-            .map(|it| it.whole(&written.topology))
+            .map(|it| it.full_text(&written.topology))
             .collect();
         (
             names,
@@ -127,7 +127,7 @@ fn partly_bidirectional_links_are_reported() {
 }
 
 #[test]
-fn formats_without_directions_are_read_alike() {
+fn undirected_formats_are_read_equally() {
     let json = |directed: &str| {
         let edges = r#"[{"source": "A", "target": "B"}, {"source": "B", "target": "A"}]"#;
         let nodes = r#"[{"id": "A"}, {"id": "B"}]"#;
@@ -159,7 +159,7 @@ fn formats_without_directions_are_read_alike() {
 }
 
 #[test]
-fn a_rate_means_in_columns_what_it_means_in_scenarios() {
+fn column_rates_match_scenario_rates() {
     let of = |text: &str| {
         let column = import(&format!("from,to,bandwidth\nA,B,{text}\n"));
         let label = import(&format!("from,to,label\nA,B,{text}\n"));
@@ -203,7 +203,7 @@ fn a_rate_means_in_columns_what_it_means_in_scenarios() {
 }
 
 #[test]
-fn a_length_is_a_delay() {
+fn length_determines_delay() {
     for head in ["km", "length", "distance_km", "dist"] {
         let read = import(&format!("from,to,{head}\nA,B,1000\nB,C,1000 km\n"));
         assert_eq!(read.links[0].length_km, Some(1000.0), "{head}");
@@ -242,7 +242,7 @@ fn decimal_comma_in_csv_is_reported() {
 #[test]
 fn matrix_oddities_are_reported() {
     let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
-    let read = |matrix| together([("links.csv", links), ("matrix.csv", matrix)]);
+    let read = |matrix| import_two([("links.csv", links), ("matrix.csv", matrix)]);
     let rows = "from,to,rate\nA,B,1 Mbit/s\nB,A,1 Mbit/s\nA,B,1 Mbit/s\n";
     let topology = read(rows).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert_eq!(topology.demands.len(), 3);
@@ -251,8 +251,8 @@ fn matrix_oddities_are_reported() {
 }
 
 #[test]
-fn a_table_of_nodes_gives_links_their_delay() {
-    let read = |nodes, links| together([("nodes.csv", nodes), ("links.csv", links)]);
+fn node_table_determines_link_delays() {
+    let read = |nodes, links| import_two([("nodes.csv", nodes), ("links.csv", links)]);
     let links_csv = "from,to,capacity_gbps\nber,muc,10\nmuc,vie,10\n";
     let nodes = "id,name,lat,lon,population,owner\nber,Berlin,52.52,13.40,3700000,x\nmuc,München,48.14,11.58,1500000,y\n";
     let topology = read(nodes, links_csv).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -291,7 +291,7 @@ fn a_table_of_nodes_gives_links_their_delay() {
 
 /// Regression: demands in bit/s were read as Mbit/s if links were in bit/s.
 #[test]
-fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
+fn large_unitless_rates_are_bits_per_second() {
     for (bandwidth, rate, bps) in [
         (1e9, 5e6, [1e9, 5e6]),
         (1000.0, 5.0, [1e9, 5e6]),
@@ -302,7 +302,7 @@ fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
     ] {
         let links = format!("from,to,bandwidth\nA,B,{bandwidth}\n");
         let demands = format!("from,to,rate\nA,B,{rate}\n");
-        let found = together([("links.csv", &links), ("demands.csv", &demands)]).unwrap();
+        let found = import_two([("links.csv", &links), ("demands.csv", &demands)]).unwrap();
         let bandwidth_bps = found.links[0].bandwidth_bps.unwrap();
         let is = [bandwidth_bps, found.demands[0].rate_bps];
         assert_eq!(is, bps, "{bandwidth} {rate}");
@@ -312,11 +312,11 @@ fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
 /// The unit in the name of a demand column is applied or the table is rejected. Regression: `rate_tbps`
 /// was read as Mbit/s.
 #[test]
-fn units_of_columns_of_demands_are_known_or_refused() {
+fn demand_column_units_are_known_or_rejected() {
     let links = "from,to,capacity_gbps\nA,B,10\n";
     let read = |column: &str, cell: &str| {
         let demands = format!("from,to,{column}\nA,B,{cell}\n");
-        together([("links.csv", links), ("demands.csv", &demands)])
+        import_two([("links.csv", links), ("demands.csv", &demands)])
     };
     for (column, cell, bps) in [
         ("rate_tbps", "0.002", 2e9),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use netflow::evaluate::Error;
 use netflow::report::PAGE_ENDINGS;
-use netflow::resolve_name::FindError;
+use netflow::resolve_name::ResolveError;
 use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;
@@ -59,7 +59,7 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     const SHOWN: usize = 10;
     let first = problems.iter().next();
     let is_of_the_file = first.is_some_and(|it| it.line.is_none());
-    if problems.unreadable() && is_of_the_file && problems.iter().count() == 1 {
+    if problems.is_unreadable() && is_of_the_file && problems.iter().count() == 1 {
         return PyOSError::new_err(problems.to_string());
     }
     let errors = problems
@@ -123,7 +123,7 @@ pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
 /// Returns the exception for an evaluation error.
 pub fn evaluation(error: &Error) -> PyErr {
     match error {
-        Error::Scope(_) => value(error.to_string()),
+        Error::Period(_) => value(error.to_string()),
         Error::TooManyRows { enough_s, .. } => value(format!("{error}; every={enough_s} would do")),
         Error::Results(_) => PyOSError::new_err(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
@@ -159,9 +159,9 @@ pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a st
 }
 
 /// Returns an error about an unknown or invalid profile or stack.
-pub fn find(py: Python<'_>, what: &str, name: &str, error: &FindError) -> PyErr {
+pub fn find(py: Python<'_>, what: &str, name: &str, error: &ResolveError) -> PyErr {
     match error {
-        FindError::Unknown(names) => unknown(what, name, names.iter().copied()),
-        FindError::Wrong(problems) => scenario(py, problems),
+        ResolveError::Unknown(names) => unknown(what, name, names.iter().copied()),
+        ResolveError::Invalid(problems) => scenario(py, problems),
     }
 }

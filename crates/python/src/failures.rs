@@ -106,7 +106,9 @@ impl Failures {
         errors::check_page(&path)?;
         let worked = work(py, Some(1), None, |_| {
             let seen = FailureReport::new(&self.prepared.network, &self.found, self.at_s);
-            let page = seen.page(&self.path, &self.prepared.notes).html();
+            let page = seen
+                .page(&self.path, &self.prepared.node_annotations)
+                .html();
             write_own(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;

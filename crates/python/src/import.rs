@@ -92,7 +92,9 @@ pub fn import_topology(
     };
     let written = write(&topology, &choices, &origin);
     let assumptions = written.assumptions.iter();
-    let assumptions = assumptions.map(|it| it.whole(&written.topology)).collect();
+    let assumptions = assumptions
+        .map(|it| it.full_text(&written.topology))
+        .collect();
     let nodes = written.topology.nodes.into_iter();
     let nodes = nodes.map(|node| node.name).collect();
     let name = files.first().map_or_else(|| "topology".to_owned(), called);

@@ -1,7 +1,7 @@
 //! Latency of short transfers.
 
 use netflow::document::Words;
-use netflow::latency::{LatencyInput, LatencyResult, Method, Model, latency_unless as answer};
+use netflow::latency::{LatencyInput, LatencyResult, Method, Model, latency_with_stop as answer};
 use netflow::resolve_name;
 use netflow::tcpmodel::CongestionControl;
 use netflow::units::{Bytes, Size};
@@ -69,7 +69,7 @@ pub fn latency(
         bandwidth_bps,
         samples,
     };
-    if let Some(message) = method.refused_stack() {
+    if let Some(message) = method.unsupported_stack_reason() {
         return Err(errors::value(message));
     }
     if let Some(setting) = method.unused() {

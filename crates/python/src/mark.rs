@@ -68,7 +68,9 @@ pub fn mark(
             let setting = setting.replace('-', "_");
             errors::value(format!("conditioner `{conditioner}` needs `{setting}`"))
         }
-        MarkError::Wrong(error) => errors::value_with(&error.to_string(), error.help().as_deref()),
+        MarkError::Invalid(error) => {
+            errors::value_with(&error.to_string(), error.help().as_deref())
+        }
     })?;
     let packets = times_s.len();
     let lengths = [

@@ -39,7 +39,7 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
 pub fn connections_called(scenario: &CompiledScenario, name: &str) -> PyResult<Vec<ConnectionId>> {
     let known = || scenario.connection_names();
     scenario
-        .connections_called(name)
+        .connections_by_name(name)
         .ok_or_else(|| errors::unknown("connection", name, known()))
 }
 

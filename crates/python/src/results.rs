@@ -238,7 +238,7 @@ impl Results {
 
     #[getter]
     fn waits(&self) -> PyResult<Table> {
-        let rows = wait_rows(&self.evaluation.waits);
+        let rows = wait_rows(&self.evaluation.response_times);
         let workloads = self.prepared.network.workloads();
         let names = workloads.map(|it| it.name.clone()).collect();
         let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned()).to_vec();

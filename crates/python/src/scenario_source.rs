@@ -185,7 +185,7 @@ impl State {
     pub fn is_unchanged(&self) -> Result<(), ReloadError> {
         match self.spec.load(&[]) {
             Ok(again) if again.digest == self.prepared.digest => Ok(()),
-            Err(problems) if problems.unreadable() => Err(ReloadError::Unreadable(problems)),
+            Err(problems) if problems.is_unreadable() => Err(ReloadError::Unreadable(problems)),
             _ => Err(ReloadError::Changed(self.spec.path().to_owned())),
         }
     }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use netflow::sweep::{
-    Axis, Error, Model, Prechecked, Request, Shard, Sweep as Library, WriteOptions, WriteSummary,
+    Axis, Error, Model, Prechecked, Shard, Sweep as Library, SweepRequest, WriteOptions,
+    WriteSummary,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -55,8 +56,8 @@ impl Sweep {
                 return Err(errors::value(message));
             }
         };
-        let defaults = Request::default();
-        let request = Request {
+        let defaults = SweepRequest::default();
+        let request = SweepRequest {
             axes,
             settings: state.spec.settings.clone(),
             each_link_fails,
@@ -163,7 +164,7 @@ impl Sweep {
         let dict = PyDict::new(py);
         dict.set_item("cases", written.cases)?;
         dict.set_item("reused", written.reused)?;
-        dict.set_item("without_answer", written.without_answer)?;
+        dict.set_item("without_answer", written.without_result)?;
         dict.set_item("rows", written.rows)?;
         Ok(dict)
     }
@@ -219,7 +220,7 @@ fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
             for value in values.try_iter()? {
                 all.push(setting(key, &value?)?);
             }
-            Axis::of(key, all)
+            Axis::from_values(key, all)
         }
     };
     axis.map_err(|error| {

@@ -10,7 +10,7 @@ use netflow::results::{CONNECTIONS, LINKS, Row};
 use netflow::trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
 use netflow::trace::sender::{Options, SampleRow, Samplers};
 use netflow::trace::{Error, Reader, open};
-use netflow::traces::{self, fitted_to};
+use netflow::traces::{self, fit_description};
 use pyo3::exceptions::{PyOSError, PyUserWarning};
 use pyo3::prelude::*;
 
@@ -100,20 +100,22 @@ fn gather(
     let mut reader = open(path)?;
     let mut events = 0_u32;
     while let Some(event) = reader.next()? {
-        links.on(event);
-        connections.on(event);
-        samplers.on(event);
+        links.on_event(event);
+        connections.on_event(event);
+        samplers.on_event(event);
         events = events.wrapping_add(1);
         if events.is_multiple_of(1 << 16) && wish.stop() {
             break;
         }
     }
-    let left_out = links.left_out() + connections.left_out() + connections.flows_left_out();
-    if left_out > 0 || samplers.senders().flows_left_out() > 0 {
+    let left_out = links.omitted_events()
+        + connections.omitted_events()
+        + connections.events_of_omitted_flows();
+    if left_out > 0 || samplers.senders().events_of_omitted_flows() > 0 {
         return Ok(None);
     }
-    let faults = traces::faults(path, &reader);
-    let vantage = traces::vantage(path, samplers.senders());
+    let faults = traces::malformed_trace_warning(path, &reader);
+    let vantage = traces::vantage_warning(path, samplers.senders());
     Ok(Some(Gathered {
         warnings: faults.into_iter().chain(vantage).collect(),
         format: reader.format().to_string(),
@@ -219,7 +221,7 @@ pub fn fit_profile(
     }
     let names = Names {
         name,
-        description: &fitted_to(&flows, method),
+        description: &fit_description(&flows, method),
     };
     let fitted = fit(&flows, method, &names).map_err(|error| errors::value(error.to_string()))?;
     let text = fitted.profile().and_then(netflow::profile::to_toml);

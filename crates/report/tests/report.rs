@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{HOSTILE, run, run_text, scenario};
-use netflow_report::{BUSIEST, Error, MAX_ALL_CURVES, Report};
+use netflow_report::{Error, MAX_ALL_CURVES, MAX_BUSIEST_CURVES, Report};
 use netflow_results::Results;
 use serde_json::Value;
 
@@ -211,9 +211,12 @@ fn only_busiest_of_very_many_links_have_curves() {
     let links = run["links"].as_array().unwrap();
     assert_eq!(links.len(), MAX_ALL_CURVES + 2);
     let with = links.iter().filter(|link| link.get("curves").is_some());
-    assert_eq!(with.count(), BUSIEST);
+    assert_eq!(with.count(), MAX_BUSIEST_CURVES);
     assert!(links[0].get("curves").is_some());
-    assert_eq!(data["map"]["left_out"], MAX_ALL_CURVES + 2 - BUSIEST);
+    assert_eq!(
+        data["map"]["left_out"],
+        MAX_ALL_CURVES + 2 - MAX_BUSIEST_CURVES
+    );
     let highest = numbers(&run["whole"]["highest"]["y"]);
     assert!(highest[1] > 0.4 && highest[1] < 0.6, "{highest:?}");
 }

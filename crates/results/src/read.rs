@@ -111,7 +111,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn classes(&self) -> Result<Option<Vec<ClassRow>>, Error> {
-        optional(self.series(CLASSES))
+        none_if_missing(self.series(CLASSES))
     }
 
     /// Returns half the widths of the 95 % confidence intervals of the means of links; `None` for one
@@ -120,7 +120,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn links_ci95(&self) -> Result<Option<Vec<LinkRow>>, Error> {
-        optional(self.series(LINKS_CI95))
+        none_if_missing(self.series(LINKS_CI95))
     }
 
     /// Returns half the widths of the 95 % confidence intervals of the means of connections; `None` for
@@ -129,15 +129,15 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn connections_ci95(&self) -> Result<Option<Vec<ConnectionRow>>, Error> {
-        optional(self.series(CONNECTIONS_CI95))
+        none_if_missing(self.series(CONNECTIONS_CI95))
     }
 
     /// Returns the totals of the network over the seeds; `None` for one seed.
     ///
     /// # Errors
     /// If its file cannot be read or is invalid.
-    pub fn whole_network(&self) -> Result<Option<Vec<NetworkTotalsRow>>, Error> {
-        optional(self.series(NETWORK_TOTALS))
+    pub fn network_totals(&self) -> Result<Option<Vec<NetworkTotalsRow>>, Error> {
+        none_if_missing(self.series(NETWORK_TOTALS))
     }
 
     /// Returns the content of `network.json`; `None` if old versions of netflow, which lack the file,
@@ -159,7 +159,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn waits(&self) -> Result<Option<Vec<WaitRow>>, Error> {
-        optional(self.series(WAITS))
+        none_if_missing(self.series(WAITS))
     }
 
     fn series<R: Row>(&self, table: Table) -> Result<Vec<R>, Error> {
@@ -184,7 +184,7 @@ impl Results {
 }
 
 /// Maps a missing series to `None`.
-fn optional<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
+fn none_if_missing<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
     match series {
         Ok(rows) => Ok(Some(rows)),
         Err(Error::NoSeries { .. }) => Ok(None),
@@ -248,7 +248,7 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let columns = R::TABLE.values.iter();
     let columns: Vec<(&str, bool)> = columns.map(|it| (it.name, it.later)).collect();
     let mut rows = Vec::new();
-    each_csv_row(path, R::TABLE.keys, &columns, |time_s, keys, values| {
+    for_each_csv_row(path, R::TABLE.keys, &columns, |time_s, keys, values| {
         rows.push(R::from_columns(time_s, keys, values));
     })?;
     Ok(rows)
@@ -274,7 +274,7 @@ impl<'t> CsvTable<'t> {
     }
 
     /// Returns the index of a column.
-    pub(crate) fn place(&self, column: &str) -> Result<usize, Error> {
+    pub(crate) fn column_index(&self, column: &str) -> Result<usize, Error> {
         let place = self.header.iter().position(|name| name == column);
         place.ok_or_else(|| malformed(self.path, Some(1), format!("no column `{column}`")))
     }
@@ -286,7 +286,7 @@ impl<'t> CsvTable<'t> {
     }
 
     /// Returns the error of an invalid cell.
-    pub(crate) fn wrong(&self, row: &csv::StringRecord, column: usize, what: &str) -> Error {
+    pub(crate) fn field_error(&self, row: &csv::StringRecord, column: usize, what: &str) -> Error {
         let line = row.position().map(csv::Position::line);
         let reason = format!("`{}` in {} {what}", &row[column], &self.header[column]);
         malformed(self.path, line, reason)
@@ -304,7 +304,7 @@ fn csv_error(path: &Path, error: csv::Error) -> Error {
 ///
 /// # Errors
 /// If the file cannot be read, a column is missing, or a cell is not a number.
-pub fn each_csv_row(
+pub fn for_each_csv_row(
     path: &Path,
     keys: &[&str],
     values: &[(&str, bool)],
@@ -312,12 +312,12 @@ pub fn each_csv_row(
 ) -> Result<(), Error> {
     let text = read_text(path, Kind::Series)?;
     let mut table = CsvTable::new(path, &text)?;
-    let time = table.place("time_s")?;
-    let key_columns = keys.iter().map(|key| table.place(key));
+    let time = table.column_index("time_s")?;
+    let key_columns = keys.iter().map(|key| table.column_index(key));
     let key_columns = key_columns.collect::<Result<Vec<_>, _>>()?;
     let value_columns = values
         .iter()
-        .map(|(column, later)| match table.place(column) {
+        .map(|(column, later)| match table.column_index(column) {
             Err(_) if *later => Ok(None),
             place => place.map(Some),
         });
@@ -330,7 +330,9 @@ pub fn each_csv_row(
         let number = |column: usize| match &row[column] {
             // Values that are not finite were written as empty cells.
             "" => Ok(f64::NAN),
-            text => (text.parse::<f64>()).map_err(|_| table.wrong(&row, column, "is no number")),
+            text => {
+                (text.parse::<f64>()).map_err(|_| table.field_error(&row, column, "is no number"))
+            }
         };
         keys.clear();
         keys.extend(key_columns.iter().map(|&it| names.intern(&row[it])));

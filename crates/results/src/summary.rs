@@ -22,14 +22,14 @@ pub type Spread = BTreeMap<String, SpreadValue>;
 pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
     spread
         .get(&format!("{name}_std"))
-        .and_then(SpreadValue::one)
+        .and_then(SpreadValue::scalar)
 }
 
 /// Returns the number of seeds that have the number of this name, if not all have it.
 pub fn seeds_of(spread: &Spread, name: &str) -> Option<f64> {
     spread
         .get(&format!("{name}_seeds"))
-        .and_then(SpreadValue::one)
+        .and_then(SpreadValue::scalar)
 }
 
 /// Returns half the width of the 95 % confidence interval of the mean over `seeds` seeds, by Student's t,
@@ -52,7 +52,7 @@ pub enum SpreadValue {
 
 impl SpreadValue {
     /// Returns the statistic of a number, if it is known.
-    pub fn one(&self) -> Option<f64> {
+    pub fn scalar(&self) -> Option<f64> {
         match self {
             SpreadValue::One(value) => *value,
             SpreadValue::List(_) => None,
@@ -60,7 +60,7 @@ impl SpreadValue {
     }
 
     /// Returns the statistic of the number at this index of a list, if it is known.
-    pub fn at(&self, place: usize) -> Option<f64> {
+    pub fn list_element(&self, place: usize) -> Option<f64> {
         match self {
             SpreadValue::One(_) => None,
             SpreadValue::List(values) => values.get(place).copied()?,
@@ -550,8 +550,8 @@ fn bits_of<'a>(
     network: &Network,
     connections: impl Iterator<Item = (ConnectionId, &'a ConnectionSummary)>,
     [from_s, to_s]: [f64; 2],
-) -> Vec<Bits> {
-    let mut bits = vec![Bits::default(); network.link_count()];
+) -> Vec<CarriedBits> {
+    let mut bits = vec![CarriedBits::default(); network.link_count()];
     for (id, it) in connections {
         let spec = network.connection_spec(id);
         let mut add = |path_at: &dyn Fn(f64) -> Vec<LinkId>, bytes: f64, pkts: f64| {
@@ -576,13 +576,13 @@ fn bits_of<'a>(
 
 /// Bits that cross a link.
 #[derive(Clone, Copy, Default)]
-struct Bits {
+struct CarriedBits {
     ip: f64,
     wire: f64,
 }
 
 /// The IP bits of this number of bits on the wire of a link in this number of packets, of which `mix` crosses it.
-fn ip_bits(overhead: Overhead, wire_bits: f64, pkts: f64, mix: Bits) -> f64 {
+fn ip_bits(overhead: Overhead, wire_bits: f64, pkts: f64, mix: CarriedBits) -> f64 {
     if overhead == Overhead::of(overhead.bytes) {
         (wire_bits - 8.0 * overhead.bytes * pkts).max(0.0)
     } else if mix.wire > 0.0 {
@@ -715,7 +715,7 @@ impl Summary {
             let crossing = bits_of(network, all(), [from_s, to_s]);
             for (id, link) in network.links().zip(&mut links) {
                 let over = |of: &dyn Fn(LinkId) -> f64| network.sum_over_queues(id, of);
-                let mix = Bits {
+                let mix = CarriedBits {
                     ip: over(&|queue| crossing[queue.index()].ip),
                     wire: over(&|queue| crossing[queue.index()].wire),
                 };
@@ -858,10 +858,10 @@ pub fn rounded_time(time_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Column, Data, DataFrame};
+    use crate::columns::{Column, ColumnData, DataFrame};
 
     #[test]
-    fn times_are_rounded_to_a_digit() {
+    fn times_are_rounded_to_one_digit() {
         let cases = [
             (2e-5, "1 ms"),
             (0.0206, "20 ms"),
@@ -879,7 +879,7 @@ mod tests {
 
     /// Spread columns exist if any row has them. Other rows have an empty cell there.
     #[test]
-    fn what_seeds_add_has_columns() {
+    fn statistics_over_seeds_have_columns() {
         let row = |beside: &[&str]| LinkSummary {
             spread: beside
                 .iter()
@@ -895,7 +895,7 @@ mod tests {
         let of = |name: &str| {
             let place = frame.columns.iter().position(|it| it.name == name);
             match &frame.data[place.unwrap()] {
-                Data::Numbers(numbers) => numbers.clone(),
+                ColumnData::Numbers(numbers) => numbers.clone(),
                 other => panic!("{other:?} of {name}"),
             }
         };

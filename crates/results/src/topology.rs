@@ -63,7 +63,7 @@ pub struct TopologyLink {
 
 impl TopologyLink {
     /// Returns the capacity of its queue in packets, if it does not depend on packet sizes.
-    pub fn most_pkts(&self) -> Option<f64> {
+    pub fn max_queue_pkts(&self) -> Option<f64> {
         self.buffer_bytes.is_none().then_some(self.buffer_pkts)
     }
 }
@@ -170,9 +170,9 @@ impl Topology {
                 },
                 count: spec.count,
                 packet_size_bytes: spec.packet_size_bytes,
-                path: places(network.path(id)),
-                return_path: places(network.return_path(id)),
-                ways: ways(network, id),
+                path: link_indices(network.path(id)),
+                return_path: link_indices(network.return_path(id)),
+                ways: paths_over_time(network, id),
                 start_s,
                 stop_s: stop_s.is_finite().then_some(stop_s),
                 alone_pps: network.uncontended_pps(id),
@@ -186,7 +186,12 @@ impl Topology {
     }
 
     /// Sets the label and the position of a node. A node of another network is ignored.
-    pub fn note(&mut self, node: NodeId, label: Option<String>, position: Option<(f64, f64)>) {
+    pub fn set_node_details(
+        &mut self,
+        node: NodeId,
+        label: Option<String>,
+        position: Option<(f64, f64)>,
+    ) {
         if let Some(node) = self.nodes.get_mut(node.index()) {
             node.label = label;
             node.position = position;
@@ -200,7 +205,7 @@ impl Topology {
 }
 
 /// Returns the paths of a connection over time, without repetitions.
-fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
+fn paths_over_time(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
     let at = |at_s| (network.path_at(id, at_s), network.return_path_at(id, at_s));
     let mut before = (network.path(id), network.return_path(id));
     let mut times_s: Vec<f64> = network.events().map(|event| event.at_s).collect();
@@ -212,14 +217,14 @@ fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
             before = now.clone();
             ways.push(TopologyPath {
                 from_s,
-                path: places(now.0),
-                return_path: places(now.1),
+                path: link_indices(now.0),
+                return_path: link_indices(now.1),
             });
         }
     }
     ways
 }
 
-fn places(path: Vec<LinkId>) -> Vec<usize> {
+fn link_indices(path: Vec<LinkId>) -> Vec<usize> {
     path.into_iter().map(LinkId::index).collect()
 }

@@ -122,7 +122,7 @@ mod tests {
 
     /// Users of two seeds have different RTTs, yet one RTT remains one step.
     #[test]
-    fn seeds_are_put_together_and_steps_are_round_trips() {
+    fn seeds_are_pooled_and_waits_clustered_by_rtt() {
         let wait = |user, rtt_s, wait_s| ResponseTime {
             user,
             arrival_s: 1.0,

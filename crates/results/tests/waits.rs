@@ -42,7 +42,7 @@ fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<UserStats>) {
 }
 
 #[test]
-fn every_wait_of_every_seed_has_a_row() {
+fn waits_of_all_seeds_have_rows() {
     let network = network();
     let (simulation, first) = experiences(&network, 1);
     let seeds = [first, experiences(&network, 2).1];
@@ -115,7 +115,7 @@ fn every_wait_of_every_seed_has_a_row() {
 
 /// Without users, the file does not exist.
 #[test]
-fn networks_without_users_have_no_waits() {
+fn network_without_users_has_no_waits() {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
     builder.link(netflow_problems::link(a, b, 1e7, 0.01, 50.0));

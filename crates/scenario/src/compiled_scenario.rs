@@ -28,11 +28,11 @@ pub struct CompiledScenario {
     /// Settings that replaced those of the file, as `KEY=VALUE`.
     pub overrides: Vec<String>,
     /// Directories from which it could read files.
-    pub reach: FileAccess,
+    pub file_access: FileAccess,
     /// SHA-256 of those files, concatenated, in hex (`cat FILES | sha256sum`).
     pub digest: String,
     /// Labels and positions of nodes, where given.
-    pub notes: Vec<NodeAnnotation>,
+    pub node_annotations: Vec<NodeAnnotation>,
     /// Demands of finite transfers that the fluid model represents by their mean.
     pub demands: Vec<TransferDemand>,
     /// Demands and connections that the network represents as several connections.
@@ -52,7 +52,7 @@ const UNSPLIT_REROUTE_WARNING: &str = ": of several of equal cost (`ecmp`) that 
 
 impl CompiledScenario {
     /// Returns the connections with a name: the connection itself, or the parts of a split one.
-    pub fn connections_called(&self, name: &str) -> Option<Vec<ConnectionId>> {
+    pub fn connections_by_name(&self, name: &str) -> Option<Vec<ConnectionId>> {
         let one = self.network.connection_by_name(name).map(|id| vec![id]);
         one.or_else(|| {
             let divided = self.split.iter().find(|it| it.name == name)?;
@@ -99,7 +99,7 @@ impl CompiledScenario {
                 )
             })
         });
-        let failures = if self.links_fail_by(at_s) {
+        let failures = if self.has_link_failure_before(at_s) {
             self.failure_warnings(is_solved)
         } else {
             Vec::new()
@@ -118,7 +118,7 @@ impl CompiledScenario {
     }
 
     /// Returns whether its events take links down before this time.
-    pub fn links_fail_by(&self, at_s: f64) -> bool {
+    pub fn has_link_failure_before(&self, at_s: f64) -> bool {
         let mut events = self.network.events();
         events.any(|it| it.change == Change::Down && it.at_s < at_s)
     }

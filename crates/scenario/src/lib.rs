@@ -49,7 +49,7 @@ pub use compiled_scenario::{
 };
 pub use load::{FileAccess, FileWorkload, from_str, load, load_within, parse, workloads};
 pub use netflow_document::{
-    FileId, Place, Problem, ProblemKind, Problems, Quantity, Severity, Sources, Spanned,
+    FileId, Problem, ProblemKind, Problems, Quantity, Severity, SourceSpan, Sources, Spanned,
 };
 pub use reference_page::reference;
 pub use schema::schema;

@@ -11,7 +11,7 @@ use netflow_profile::DELAY_BASED;
 /// Smallest buffers of the fluid model's test networks: as a fraction of the bandwidth-delay
 /// product, and in packets (studies/fluid-population).
 const MIN_BUFFER_BDP: f64 = 0.25;
-const LEAST_PKTS: f64 = 5.0;
+const MIN_BUFFER_PKTS: f64 = 5.0;
 /// Ratio of bandwidth to the slowest link of a path above which traffic on that path hardly fills a
 /// link.
 const MAX_BANDWIDTH_RATIO: f64 = 2.0;
@@ -39,7 +39,7 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
             back: network.return_path_at(id, spec.start_s),
         })
     });
-    let in_bursts = lossy_in_bursts(network);
+    let in_bursts = links_with_bursty_loss(network);
     let (mut bursts, mut short) = (BTreeSet::new(), BTreeSet::new());
     let (mut gives_way, mut takes, mut waits) = (false, false, false);
     for it in tcp {
@@ -106,13 +106,13 @@ fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
         let room_pkts = network.buffer_pkts(*link);
         bps(link) <= MAX_BANDWIDTH_RATIO * narrowest_bps
             && is_tail
-            && room_pkts < least_pkts.max(LEAST_PKTS)
+            && room_pkts < least_pkts.max(MIN_BUFFER_PKTS)
     };
     it.data.iter().copied().filter(is_short).collect()
 }
 
 /// Returns the links with bursts of losses, from the start or after an event.
-fn lossy_in_bursts(network: &Network) -> BTreeSet<LinkId> {
+fn links_with_bursty_loss(network: &Network) -> BTreeSet<LinkId> {
     let from_start = |link: &LinkId| network.link_spec(*link).loss.gilbert.is_some();
     let later = network.events().filter_map(|event| match event.change {
         Change::Loss(loss) if loss.gilbert.is_some() => Some(event.link),

@@ -93,7 +93,7 @@ fn table_of(
         let doc = key.doc.replace('|', "\\|").replace("\n\n", " ");
         let _ = writeln!(page, "| {name} | {} | {doc} |", value(key));
         if !key.tables.is_empty() {
-            match inner.iter_mut().find(|(_, other)| same(other, key)) {
+            match inner.iter_mut().find(|(_, other)| is_same_key(other, key)) {
                 Some((names, _)) if names.contains(&key.name) => {}
                 Some((names, _)) => names.push(key.name),
                 None => inner.push((vec![key.name], key)),
@@ -103,7 +103,7 @@ fn table_of(
 }
 
 /// Returns whether two keys have the same tables.
-fn same(a: &Key, b: &Key) -> bool {
+fn is_same_key(a: &Key, b: &Key) -> bool {
     let told = |key: &Key| -> Vec<(&str, &str)> {
         let keys = key.tables.iter().copied().flatten();
         keys.map(|key| (key.name, key.kind)).collect()

@@ -11,7 +11,7 @@ use netflow_scenario::{Severity, load};
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/invalid");
 
 #[test]
-fn every_broken_scenario_is_refused_with_its_message() {
+fn invalid_scenarios_are_rejected_with_expected_message() {
     // Messages name files as they were given.
     std::env::set_current_dir(FOLDER).expect("the folder of broken scenarios");
     let mut names: Vec<String> = std::fs::read_dir(".")

@@ -60,7 +60,7 @@ fn results(links: &[String], source: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_duplex_link_is_two_links_to_the_bit() {
+fn duplex_link_equals_two_simplex_links() {
     for source in [
         "source = { profile = \"ns-reno\" }",
         "source = { window = \"reno\" }",

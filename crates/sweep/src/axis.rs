@@ -66,7 +66,7 @@ impl Axis {
         }
         let values = match range_ends(text) {
             Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, &help))?,
-            None => with_the_last_unit(list(text).map_err(|message| wrong(message, EXAMPLE))?),
+            None => apply_last_unit(list(text).map_err(|message| wrong(message, EXAMPLE))?),
         };
         Axis::distinct(key, values).map_err(|message| wrong(message, "give every value once"))
     }
@@ -75,7 +75,7 @@ impl Axis {
     ///
     /// # Errors
     /// The list is empty or too long, or a value is duplicated.
-    pub fn of(key: &str, values: Vec<String>) -> Result<Axis, AxisError> {
+    pub fn from_values(key: &str, values: Vec<String>) -> Result<Axis, AxisError> {
         let wrong = |message: String| AxisError {
             option: key.to_owned(),
             message,
@@ -105,7 +105,7 @@ impl Axis {
     }
 
     /// Returns true if the values are non-negative integers without a unit, as required for counts.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         // An `f64` represents all integers up to 2⁵³.
         const MAX_EXACT_INTEGER: f64 = (1_u64 << 53) as f64;
         let whole =
@@ -237,7 +237,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Adds the unit of the last value if the others have none: `5,10,20 Mbit/s`.
-fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
+fn apply_last_unit(mut values: Vec<String>) -> Vec<String> {
     if let Some((last, others)) = values.split_last_mut()
         && let Some((_, unit)) = split_unit(last)
         && !unit.is_empty()
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_both_ends() {
+    fn range_includes_both_ends() {
         assert_eq!(
             values("k=1..2 Mbit/s/3"),
             ["1 Mbit/s", "1.5 Mbit/s", "2 Mbit/s"]
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_whole_numbers() {
+    fn counts_are_integers() {
         for (text, whole) in [
             ("k=1,2", true),
             ("k=0,2e3", true),
@@ -335,12 +335,12 @@ mod tests {
             ("k=1 ms,2 ms", false),
             ("k=1,1e17", false),
         ] {
-            assert_eq!(Axis::parse(text).unwrap().is_whole(), whole, "{text}");
+            assert_eq!(Axis::parse(text).unwrap().is_integer(), whole, "{text}");
         }
     }
 
     #[test]
-    fn numbers_of_one_unit_are_numbers() {
+    fn values_of_one_unit_are_numeric() {
         let axis = Axis::parse("k=10ms,50 ms").unwrap();
         assert_eq!(
             (axis.unit.as_deref(), axis.numbers),
@@ -364,7 +364,7 @@ mod tests {
     proptest! {
         /// Any text gives an error or values.
         #[test]
-        fn nothing_panics(option in ".{0,40}", ends in "[-0-9.e]{0,8}\\.\\.[-0-9.eE msx/]{0,12}") {
+        fn parsing_never_panics(option in ".{0,40}", ends in "[-0-9.e]{0,8}\\.\\.[-0-9.eE msx/]{0,12}") {
             let _ = Axis::parse(&option);
             let _ = Axis::parse(&format!("k={ends}"));
         }

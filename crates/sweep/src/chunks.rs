@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_case_is_in_one_chunk_and_every_chunk_in_one_shard(cases in 1..3_000_000_u64, of in 1..9_u32) {
+        fn chunks_and_shards_partition_cases(cases in 1..3_000_000_u64, of in 1..9_u32) {
             let chunks = Chunks::of(cases);
             let mut next = 0;
             for chunk in 0..chunks.count() {

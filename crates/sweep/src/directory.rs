@@ -126,13 +126,13 @@ impl SweepDirectory {
             let path = path.to_owned();
             return Err(Error::ContainsResults { path });
         }
-        directory.make()?;
-        let _claim = directory.claim()?;
+        directory.create()?;
+        let _claim = directory.lock()?;
         let file = path.join(SWEEP_FILE);
         if force {
             directory.clear()?;
         } else if file.exists() {
-            same_sweep(path, &file, &description)?;
+            check_same_sweep(path, &file, &description)?;
             return Ok(directory);
         }
         let text = serde_json::to_string_pretty(&description).unwrap_or_default() + "\n";
@@ -140,21 +140,21 @@ impl SweepDirectory {
         Ok(directory)
     }
 
-    fn parts() -> impl Iterator<Item = &'static str> {
+    fn subdirectories() -> impl Iterator<Item = &'static str> {
         SweepTable::ALL
             .map(SweepTable::name)
             .into_iter()
             .chain([SWEEP_RECEIPTS])
     }
 
-    fn make(&self) -> Result<(), Error> {
+    fn create(&self) -> Result<(), Error> {
         if self.path.is_file() {
             return Err(Error::write(&self.path)(
                 io::ErrorKind::NotADirectory.into(),
             ));
         }
         fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
-        for part in SweepDirectory::parts() {
+        for part in SweepDirectory::subdirectories() {
             make_inside(&self.path, Path::new(part))
                 .map_err(|(path, source)| Error::Write { path, source })?;
         }
@@ -162,7 +162,7 @@ impl SweepDirectory {
     }
 
     /// Waits for a lock on the directory. Other processes hold it only briefly.
-    fn claim(&self) -> Result<Claim, Error> {
+    fn lock(&self) -> Result<Claim, Error> {
         const LOCK_ATTEMPTS: u32 = 500;
         let mut tries = 0;
         loop {
@@ -185,7 +185,7 @@ impl SweepDirectory {
 
     /// Removes the files of any sweep. Receipts are first, because no chunk is complete without one.
     fn clear(&self) -> Result<(), Error> {
-        let parts: Vec<&str> = SweepDirectory::parts().collect();
+        let parts: Vec<&str> = SweepDirectory::subdirectories().collect();
         for part in parts.into_iter().rev() {
             for (name, path) in files(&self.path.join(part))? {
                 if chunk_of(&name).is_some() {
@@ -244,7 +244,7 @@ impl SweepDirectory {
 
     /// Removes the incomplete files that killed processes have left for these chunks.
     pub(crate) fn clear_partial(&self, is_own: impl Fn(u64) -> bool) -> Result<(), Error> {
-        for part in SweepDirectory::parts() {
+        for part in SweepDirectory::subdirectories() {
             for (name, path) in files(&self.path.join(part))? {
                 let Some(begun) = name.strip_prefix('.').filter(|_| name.ends_with(PARTIAL)) else {
                     continue;
@@ -259,7 +259,10 @@ impl SweepDirectory {
     }
 
     /// Creates the table files of a chunk.
-    pub(crate) fn begin(&self, chunk: u64) -> Result<[ChecksumWriter<PartialFile>; 3], Error> {
+    pub(crate) fn begin_chunk(
+        &self,
+        chunk: u64,
+    ) -> Result<[ChecksumWriter<PartialFile>; 3], Error> {
         let begin = |table: SweepTable| {
             let name = self.name(chunk, self.format.name());
             PartialFile::create(&self.path.join(table.name()), &name)
@@ -271,7 +274,7 @@ impl SweepDirectory {
     }
 
     /// Renames the table files of a chunk to their final names, then the receipt.
-    pub(crate) fn end(
+    pub(crate) fn finish_chunk(
         &self,
         chunk: u64,
         tables: [PartialFile; 3],
@@ -322,7 +325,7 @@ fn chunk_of(name: &str) -> Option<u64> {
 }
 
 /// Checks that the description in the directory is of the same sweep.
-fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
+fn check_same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
     let not_one = |reason: String| Error::InvalidDescription {
         path: file.to_owned(),
         reason,

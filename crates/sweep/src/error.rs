@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// A scenario that the model does not support.
     #[error("{0}")]
-    Refused(String),
+    Unsupported(String),
     /// Several seeds of a deterministic model.
     #[error("`--seeds` has no meaning here: {0}")]
     NotRandom(&'static str),

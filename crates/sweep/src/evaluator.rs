@@ -147,10 +147,12 @@ impl<'a> CaseEvaluator<'a> {
         };
         let mut watched = WithSummary {
             recorder: NullRecorder,
-            watch: SummaryRecorder::new(scope, network, self.stop),
+            summary_recorder: SummaryRecorder::new(scope, network, self.stop),
         };
         simulation.run(every_s, &mut watched, self.stop)?;
-        let (mut summary, users) = watched.watch.finish(&mut simulation, Vec::new())?;
+        let (mut summary, users) = watched
+            .summary_recorder
+            .finish(&mut simulation, Vec::new())?;
         UserExperiences::add_to(&mut summary, network, &[users]);
         Ok(summary)
     }

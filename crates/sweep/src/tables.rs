@@ -51,7 +51,7 @@ pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
     case_columns.extend(axes.iter().map(|axis| Column {
         name: axis.key.clone(),
         kind: match axis.numbers {
-            Some(_) if axis.is_whole() => ColumnType::Whole,
+            Some(_) if axis.is_integer() => ColumnType::Whole,
             Some(_) => ColumnType::Number,
             None => ColumnType::Text,
         },

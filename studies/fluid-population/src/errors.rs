@@ -1,6 +1,6 @@
 //! Errors of one result relative to another.
 
-use netflow_compare::BUSIEST;
+use netflow_compare::MAX_BUSIEST_LINKS;
 
 use crate::seen::Seen;
 
@@ -43,7 +43,7 @@ impl Errors {
     pub fn of(is: &Seen, truth: &Seen) -> Errors {
         let mut links: Vec<_> = truth.links.iter().zip(&is.links).collect();
         links.sort_by(|a, b| b.0.queue_pkts.total_cmp(&a.0.queue_pkts));
-        let longest = links.iter().take(BUSIEST);
+        let longest = links.iter().take(MAX_BUSIEST_LINKS);
         let (mut off, mut sum) = (0.0, 0.0);
         for (truth, is) in longest {
             off += (is.queue_pkts - truth.queue_pkts).abs();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use netflow::compare::{BUSIEST, ComparedValue, Comparison, LinkComparison};
+use netflow::compare::{ComparedValue, Comparison, LinkComparison, MAX_BUSIEST_LINKS};
 
 use crate::Found;
 
@@ -78,7 +78,7 @@ fn queues(comparison: &Comparison) -> String {
     let mut out = String::from(
         "| link | queue: ns-2 | netflow | error over time | in standard deviations | utilization: ns-2 | netflow | lost: ns-2 | netflow |\n|---|---|---|---|---|---|---|---|---|\n",
     );
-    for link in comparison.busiest(BUSIEST) {
+    for link in comparison.busiest(MAX_BUSIEST_LINKS) {
         if link.queue_pkts.referee.mean < 0.005 {
             continue;
         }
@@ -108,7 +108,7 @@ fn goodputs(comparison: &Comparison) -> String {
             .total_cmp(&a.goodput_pps.referee.mean)
     });
     let mut out = String::from("| connection | ns-2 | netflow | error |\n|---|---|---|---|\n");
-    for connection in order.iter().take(BUSIEST) {
+    for connection in order.iter().take(MAX_BUSIEST_LINKS) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",

@@ -1,6 +1,6 @@
 //! Errors of some runs of a network relative to others.
 
-use netflow_compare::{BUSIEST, LinkInterval, Run};
+use netflow_compare::{LinkInterval, MAX_BUSIEST_LINKS, Run};
 use netflow_units::quantile;
 
 /// Means over runs of a network.
@@ -86,7 +86,7 @@ impl Errors {
     pub fn of(said: &Said, truth: &Said) -> Errors {
         let mut longest: Vec<usize> = (0..truth.links.len()).collect();
         longest.sort_by(|&a, &b| truth.links[b].0.total_cmp(&truth.links[a].0));
-        longest.truncate(BUSIEST);
+        longest.truncate(MAX_BUSIEST_LINKS);
         let (mut off, mut sum) = (0.0, 0.0);
         for link in longest {
             off += (said.links[link].0 - truth.links[link].0).abs();

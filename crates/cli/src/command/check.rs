@@ -13,7 +13,7 @@ use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Severity};
 use netflow::simulation::uncalibrated;
 use serde::Serialize;
 
-use super::run::tables::{no_route, range};
+use super::run::tables::{format_outage, format_range_ms};
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::csv;
@@ -36,16 +36,20 @@ pub struct CheckArguments {
 
 pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.format;
-    let answer = |size: Option<Size>, problems: &[Problem], out: &mut dyn Write| {
+    let answer = |size: Option<ScenarioSize>, problems: &[Problem], out: &mut dyn Write| {
         let answer = object! { ok: size.is_some(), size: size, problems: problems };
-        format.answer(out, &answer, |out| csv(problems, out), |_| Ok(()))
+        format.print(out, &answer, |out| csv(problems, out), |_| Ok(()))
     };
     match arguments.scenario.load() {
         Ok(mut scenario) => {
             scenario.warnings.extend(overloaded(&scenario));
             match format {
                 Format::Text => Ok(print_text(&scenario, out)?),
-                _ => Ok(answer(Some(Size::of(&scenario)), &scenario.warnings, out)?),
+                _ => Ok(answer(
+                    Some(ScenarioSize::of(&scenario)),
+                    &scenario.warnings,
+                    out,
+                )?),
             }
         }
         Err(failure) => {
@@ -97,12 +101,12 @@ fn csv(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
         help: it.help.as_deref(),
     });
     let rows: Vec<Row<'_>> = rows.collect();
-    csv::write_any(&rows, out)
+    csv::write_with_header(&rows, out)
 }
 
 fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()> {
     problems::warn(scenario);
-    let size = Size::of(scenario);
+    let size = ScenarioSize::of(scenario);
     write!(
         out,
         "ok: {}, {}, {}, {}",
@@ -124,7 +128,7 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
             uncalibrated(network).and_then(|network| Simulation::new(network, scenario.options))
         && let Some(steps_s) = simulation.step_range_s()
     {
-        writeln!(out, " steps of {}", range(steps_s))?;
+        writeln!(out, " steps of {}", format_range_ms(steps_s))?;
     }
     if let Some(at_most_s) = max_packet_model_s(scenario)
         && at_most_s < RECOMMENDED_RUNTIME_S
@@ -132,7 +136,7 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
         writeln!(
             out,
             " packets take about {} at most, and are nearer to real queues: write `model = \"packets\"`, and a `stack` where TCP has a `profile`",
-            rounded_time(at_most_s.max(LEAST_S))
+            rounded_time(at_most_s.max(MIN_SHOWN_RUNTIME_S))
         )?;
     }
     let chosen = (scenario.packet_model_reason.as_ref()).map(|setting| {
@@ -154,29 +158,29 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
     for id in network.connections() {
         for outage in network.unrouted_intervals(id, 0.0, scenario.options.duration_s) {
             let name = network.connection_name(id);
-            writeln!(out, " {name} has {}", no_route(&outage))?;
+            writeln!(out, " {name} has {}", format_outage(&outage))?;
         }
     }
     Ok(())
 }
 
-/// Runtimes in seconds. The packet model is recommended up to `RECOMMENDED_RUNTIME_S`; shorter estimates than `LEAST_S`
-/// are shown as `LEAST_S`.
+/// Runtimes in seconds. The packet model is recommended up to `RECOMMENDED_RUNTIME_S`; shorter estimates than `MIN_SHOWN_RUNTIME_S`
+/// are shown as `MIN_SHOWN_RUNTIME_S`.
 const RECOMMENDED_RUNTIME_S: f64 = 2.0;
-const LEAST_S: f64 = 0.1;
+const MIN_SHOWN_RUNTIME_S: f64 = 0.1;
 
 /// Maximum number of links whose buffers are listed one by one.
 const MAX_LISTED_LINKS: usize = 6;
 
 /// Describes the buffers of links without a stated size; `None` if all links state it.
 fn default_buffers(network: &Network) -> Option<String> {
-    let list = buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
+    let list = list_buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
     Some(format!("buffers by default: {list}"))
 }
 
 /// Describes, in packets, the buffers that are stated in bytes or as a time; `None` without such buffers.
 fn converted_buffers(network: &Network) -> Option<String> {
-    let list = buffers(network, |buffer| {
+    let list = list_buffers(network, |buffer| {
         matches!(buffer, Buffer::Bytes(_) | Buffer::Time(_))
     })?;
     Some(format!(
@@ -185,7 +189,7 @@ fn converted_buffers(network: &Network) -> Option<String> {
 }
 
 /// Lists the buffers of links that satisfy a condition, in packets.
-fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
+fn list_buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
     let such = |id: &LinkId| are(network.link_spec(*id).buffer);
     let ids: Vec<LinkId> = network.links().filter(such).collect();
     let pkts = |id: &LinkId| network.buffer_pkts(*id);
@@ -200,7 +204,7 @@ fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct Size {
+struct ScenarioSize {
     nodes: usize,
     links: usize,
     /// Number of connections. A demand divided into several parts counts once.
@@ -211,10 +215,10 @@ struct Size {
     workloads: usize,
 }
 
-impl Size {
-    fn of(scenario: &CompiledScenario) -> Size {
+impl ScenarioSize {
+    fn of(scenario: &CompiledScenario) -> ScenarioSize {
         let network = &scenario.network;
-        Size {
+        ScenarioSize {
             nodes: network.node_count(),
             links: network.link_count(),
             connections: scenario.unsplit_count(),

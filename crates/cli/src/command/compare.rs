@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 #[cfg(target_os = "linux")]
 use netflow::compare::Linux;
 use netflow::compare::{
-    BUSIEST, ComparedValue, Comparison, Costs, Ensemble, Error, NetflowRun, Ns2, Ns3,
+    ComparedValue, Comparison, Costs, Ensemble, Error, MAX_BUSIEST_LINKS, NetflowRun, Ns2, Ns3,
     ReferenceSystem, Runner, Settings, from_traces, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
@@ -44,7 +44,7 @@ pub struct CompareArguments {
 
     /// What to run the scenario with
     #[arg(long, value_enum, default_value_t)]
-    with: With,
+    with: ReferenceArgument,
 
     /// Its runs, with as many seeds (default: 10, of Linux 3)
     #[arg(long, value_name = "N", value_parser = from_1::<NonZeroU32>)]
@@ -83,7 +83,7 @@ pub struct CompareArguments {
     output: Option<PathBuf>,
 
     /// How many links and connections to show
-    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = BUSIEST)]
+    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = MAX_BUSIEST_LINKS)]
     top: usize,
 
     /// Say nothing but the answer
@@ -95,7 +95,7 @@ pub struct CompareArguments {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum With {
+enum ReferenceArgument {
     /// A real ns-2.
     #[default]
     Ns2,
@@ -106,13 +106,13 @@ enum With {
     Linux,
 }
 
-impl With {
+impl ReferenceArgument {
     fn runner(self) -> Result<Box<dyn Runner>, Error> {
         Ok(match self {
-            With::Ns2 => Box::new(Ns2::find()?),
-            With::Ns3 => Box::new(Ns3::find()?),
+            ReferenceArgument::Ns2 => Box::new(Ns2::find()?),
+            ReferenceArgument::Ns3 => Box::new(Ns3::find()?),
             #[cfg(target_os = "linux")]
-            With::Linux => Box::new(Linux),
+            ReferenceArgument::Linux => Box::new(Linux),
         })
     }
 
@@ -120,16 +120,16 @@ impl With {
     fn runs(self) -> (u32, usize) {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self {
-            With::Ns2 | With::Ns3 => (10, cores()),
+            ReferenceArgument::Ns2 | ReferenceArgument::Ns3 => (10, cores()),
             #[cfg(target_os = "linux")]
-            With::Linux => (3, 1),
+            ReferenceArgument::Linux => (3, 1),
         }
     }
 }
 
 /// Durations of the runs.
 #[derive(Serialize)]
-struct Times {
+struct RunTimes {
     /// Evaluation by netflow, in seconds of wall-clock time.
     netflow_s: f64,
     /// CPU seconds of ns-2, or wall-clock seconds of Linux.
@@ -140,20 +140,20 @@ struct Times {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct JsonComparison<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
-    times: Option<&'a Times>,
+    times: Option<&'a RunTimes>,
 }
 
 impl CompareArguments {
     /// Returns whether the command creates namespaces.
     pub fn makes_namespaces(&self) -> bool {
-        !matches!(self.with, With::Ns2 | With::Ns3)
+        !matches!(self.with, ReferenceArgument::Ns2 | ReferenceArgument::Ns3)
     }
 
     /// Returns an option that was given and only applies to ns-2.
-    fn for_ns2(&self) -> Option<&'static str> {
+    fn ns2_only_option(&self) -> Option<&'static str> {
         let overhead = self.overhead.map(|_| "--overhead");
         let tcp = self.tcp.map(|_| "--tcp");
         overhead
@@ -180,9 +180,9 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         comparison
             .untold
             .iter()
-            .for_each(|it| problems::warn_of(it));
+            .for_each(|it| problems::warn_message(it));
     }
-    let answer = Answer {
+    let answer = JsonComparison {
         comparison: &comparison,
         times: times.as_ref(),
     };
@@ -190,7 +190,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         write_ensemble(&ensemble, directory)?;
         file::json(&directory.join(COMPARISON), &answer, MARK)?;
     }
-    Ok(arguments.format.answer(
+    Ok(arguments.format.print(
         out,
         &answer,
         |out| {
@@ -204,7 +204,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
 
 fn run_both(
     arguments: &CompareArguments,
-) -> Result<(NetflowRun, Ensemble, Option<Times>), Failure> {
+) -> Result<(NetflowRun, Ensemble, Option<RunTimes>), Failure> {
     if arguments.what.is_dir() {
         return Err(Failure::Usage {
             message: format!("{} is a results directory", arguments.what.display()),
@@ -219,16 +219,16 @@ fn run_both(
     .map_err(|problems| Failure::Input(problems.into()))?;
     if !arguments.quiet {
         for warning in warning_texts(&scenario) {
-            problems::warn_of(&warning);
+            problems::warn_message(&warning);
         }
         if scenario.warmup_s > 0.0 {
-            problems::warn_of(
+            problems::warn_message(
                 "`warmup` is not left out: both sides are compared over the whole run",
             );
         }
     }
-    if arguments.with != With::Ns2
-        && let Some(option) = arguments.for_ns2()
+    if arguments.with != ReferenceArgument::Ns2
+        && let Some(option) = arguments.ns2_only_option()
     {
         return Err(Failure::Usage {
             message: format!("{option} is for ns-2"),
@@ -247,16 +247,16 @@ fn run_both(
     };
     let runner = match arguments.with {
         // Export errors are reported even if ns-2 is not installed.
-        With::Ns2 => {
+        ReferenceArgument::Ns2 => {
             Ns2::check_export(&scenario, &settings)?;
             arguments.with.runner()?
         }
-        With::Ns3 => {
+        ReferenceArgument::Ns3 => {
             Ns3::check_export(&scenario, &settings)?;
             arguments.with.runner()?
         }
         #[cfg(target_os = "linux")]
-        With::Linux => {
+        ReferenceArgument::Linux => {
             let runner = arguments.with.runner()?;
             runner.check(&scenario, &settings)?;
             // This must happen before a second thread starts.
@@ -269,11 +269,11 @@ fn run_both(
     let traced = !arguments.no_trace_run && runner.has_traces();
     // A traced run takes about as long as six others.
     let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
-    let progress = Progress::of("the network time", !arguments.quiet);
+    let progress = Progress::new("the network time", !arguments.quiet);
     let progress = std::sync::Mutex::new(progress);
     let at = |done: f64| {
         if let Ok(mut progress) = progress.lock() {
-            progress.at(done / work);
+            progress.set(done / work);
         }
     };
     at(0.0);
@@ -294,7 +294,7 @@ fn run_both(
     let plain: Vec<f64> = runs.iter().filter_map(|run| run.cost_s).collect();
     let plain_s = plain.iter().sum::<f64>() / plain.len().max(1) as f64;
     let netflow_s = side.took_s.unwrap_or(f64::NAN);
-    let times = Times {
+    let times = RunTimes {
         netflow_s,
         referee: Costs {
             plain_s,
@@ -303,40 +303,48 @@ fn run_both(
         ratio: plain_s / netflow_s,
         ratio_with_trace: with_trace_s.map(|traced_s| traced_s / netflow_s),
     };
-    Ok((side, Ensemble::of(runner.referee(), &runs), Some(times)))
+    Ok((
+        side,
+        Ensemble::of(runner.reference_system(), &runs),
+        Some(times),
+    ))
 }
 
 fn read_both(
     results: &Path,
     traces: &[PathBuf],
-) -> Result<(NetflowRun, Ensemble, Option<Times>), Failure> {
+) -> Result<(NetflowRun, Ensemble, Option<RunTimes>), Failure> {
     if results.is_file() {
         return Err(Failure::Usage {
             message: format!("{} is no results directory", results.display()),
             help: Some("traces are compared with what `netflow run -o DIR` wrote".to_owned()),
         });
     }
-    let (side, runs) = from_traces(traces, NetflowRun::of_results(results)?)?;
+    let (side, runs) = from_traces(traces, NetflowRun::from_results(results)?)?;
     Ok((side, Ensemble::of(ReferenceSystem::Ns2, &runs), None))
 }
 
 fn print(
     top: usize,
     comparison: &Comparison,
-    times: Option<&Times>,
+    times: Option<&RunTimes>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let name = comparison.referee.name();
     Table::of(comparison.busiest(comparison.links.len()))
         .text("link", |it| it.link.clone())
-        .number(format!("queue: {name} pkt"), |it| spread(&it.queue_pkts))
+        .number(format!("queue: {name} pkt"), |it| {
+            format_with_std(&it.queue_pkts)
+        })
         .number("netflow", |it| short(it.queue_pkts.netflow))
-        .number("error", |it| relative(&it.queue_pkts))
+        .number("error", |it| format_relative_error(&it.queue_pkts))
         .number("over time", |it| {
             format_or(it.trajectory_error, percent, "")
         })
         .number("in std", |it| format_or(it.trajectory_sigmas, short, ""))
-        .number(format!("lost: {name} pkt"), |it| spread(&it.lost_pkts))
+        .number(format!("lost: {name} pkt"), |it| {
+            format_with_std(&it.lost_pkts)
+        })
         .number("netflow", |it| short(it.lost_pkts.netflow))
         .number(format!("utilization: {name}"), |it| {
             format_or(finite(it.utilization.referee.mean), percent, "?")
@@ -354,23 +362,23 @@ fn print(
     let table = Table::of(order)
         .text("connection", |it| it.connection.clone())
         .number(format!("goodput: {name} pkt/s"), |it| {
-            spread(&it.goodput_pps)
+            format_with_std(&it.goodput_pps)
         })
         .number("netflow", |it| short(it.goodput_pps.netflow))
-        .number("error", |it| relative(&it.goodput_pps));
+        .number("error", |it| format_relative_error(&it.goodput_pps));
     let table = match comparison.totals.median_delay_p95_error {
         None => table,
         Some(_) => {
             const MS: f64 = 1e3;
             table
                 .number(format!("delay p95: {name} ms"), |it| {
-                    format_or(it.delay_p95_s, |it| spread(&it.times(MS)), "")
+                    format_or(it.delay_p95_s, |it| format_with_std(&it.scaled(MS)), "")
                 })
                 .number("netflow", |it| {
-                    format_or(it.delay_p95_s, |it| short(it.times(MS).netflow), "")
+                    format_or(it.delay_p95_s, |it| short(it.scaled(MS).netflow), "")
                 })
                 .number("error", |it| {
-                    format_or(it.delay_p95_s, |it| relative(&it), "")
+                    format_or(it.delay_p95_s, |it| format_relative_error(&it), "")
                 })
         }
     };
@@ -389,7 +397,7 @@ fn print(
     let error = |error| format_or(finite(error), percent, "?");
     writeln!(
         out,
-        "queues, Σ|error|/Σ: {} of the {BUSIEST} longest{}, {} of all",
+        "queues, Σ|error|/Σ: {} of the {MAX_BUSIEST_LINKS} longest{}, {} of all",
         error(totals.busiest_queue_error),
         own(totals.referee_busiest_queue_error),
         error(totals.queue_error),
@@ -446,7 +454,7 @@ fn print(
     Ok(())
 }
 
-fn spread(estimate: &ComparedValue) -> String {
+fn format_with_std(estimate: &ComparedValue) -> String {
     match (finite(estimate.referee.mean), estimate.referee.std) {
         (None, _) => "?".to_owned(),
         (Some(mean), Some(std)) => format!("{} ± {}", short(mean), short(std)),
@@ -459,7 +467,7 @@ fn finite(number: f64) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-fn relative(estimate: &ComparedValue) -> String {
+fn format_relative_error(estimate: &ComparedValue) -> String {
     let text = |error| format!("{:+.1} %", 100.0 * error);
     format_or(estimate.relative_error(), text, "")
 }

@@ -33,7 +33,7 @@ pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failur
     )?;
     let line = ["netflow".into(), "run".into(), path.into()];
     // The line is valid: it is the command that a user would type.
-    let run = Arguments::of(line).map_err(|said| Failure::usage(said.to_string()))?;
+    let run = Arguments::parse_line(line).map_err(|said| Failure::usage(said.to_string()))?;
     if let Command::Run(arguments) = &run.command {
         run::run(arguments, out)?;
     }

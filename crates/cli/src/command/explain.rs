@@ -14,7 +14,7 @@ use netflow::tcpmodel::tcp::TcpState;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::{ScenarioArguments, unknown};
+use crate::input::{ScenarioArguments, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
@@ -50,7 +50,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         let name = &arguments.connection;
         let message = format!("the scenario has no connection `{name}`");
         let known = network.connections().map(|id| network.connection_name(id));
-        return Err(unknown(message, name, known, None));
+        return Err(unknown_name(message, name, known, None));
     };
     let duration_s = scenario.options.duration_s;
     let at_s = arguments.at.unwrap_or(duration_s);
@@ -85,10 +85,10 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         limit: it.limit,
         rate_pps: it.rate_pps,
     };
-    Ok(arguments.format.answer(
+    Ok(arguments.format.print(
         out,
         &answer,
-        |out| csv::write_any(&hops, out),
+        |out| csv::write_with_header(&hops, out),
         |out| print_text(&scenario, id, it, &hops, out),
     )?)
 }
@@ -120,7 +120,7 @@ fn print_text(
     if !hops.is_empty() {
         print_hops(hops, out)?;
         if let Model::Packets(_) = scenario.options.model {
-            print_waits(network, it, out)?;
+            print_delays(network, it, out)?;
         }
         writeln!(out)?;
         print_loss(it, out)?;
@@ -201,7 +201,7 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Explains `waiting` in the packet model, if it is not only the queue in front of a packet.
-fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
     if any(&|link| network.is_class_queue(link) || network.queues_of(link).len() > 1) {
         let what = "waiting at links with classes is by what is there: what comes to the other queues meanwhile adds to it";

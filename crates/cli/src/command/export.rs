@@ -76,7 +76,7 @@ impl Target {
         match self {
             Target::Ns2 => export::NS2_HEADER,
             Target::Ns3 => export::NS3_HEADER,
-            Target::GraphMl => graphml::MARK,
+            Target::GraphMl => graphml::GRAPHML_HEADER,
         }
     }
 }
@@ -88,14 +88,14 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
         start_jitter_s: arguments.start_jitter,
         max_send_jitter_s: arguments.overhead,
         every_s: arguments.every.unwrap_or(0.5),
-        trace: traced(&scenario, arguments.trace.as_ref()),
+        trace: ns2_trace(&scenario, arguments.trace.as_ref()),
     };
     let script = match arguments.to {
         Target::Ns2 => {
             export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }
         Target::Ns3 => {
-            arguments.refuse(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
             let options = Ns3Options {
                 start_jitter_s: arguments.start_jitter,
                 every_s: arguments.every.unwrap_or(0.5),
@@ -104,8 +104,8 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
             export::ns3(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }
         Target::GraphMl => {
-            arguments.refuse(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
-            arguments.refuse(&["--start-jitter", "--every"], "--to ns2 and --to ns3")?;
+            arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            arguments.reject_options(&["--start-jitter", "--every"], "--to ns2 and --to ns3")?;
             graphml::write(&Topology::of(&scenario))
         }
     };
@@ -117,7 +117,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
 
 impl ExportArguments {
     /// Rejects options that do not apply to the target.
-    fn refuse(&self, options: &[&str], targets: &str) -> Result<(), Failure> {
+    fn reject_options(&self, options: &[&str], targets: &str) -> Result<(), Failure> {
         let given = [
             ("--tcp", self.tcp.is_some()),
             ("--start-jitter", self.start_jitter > 0.0),
@@ -137,7 +137,7 @@ impl ExportArguments {
 
 /// Parses the names of traced links. The whole text is tried as a name first, because names may contain
 /// commas.
-fn traced(scenario: &CompiledScenario, trace: Option<&Option<String>>) -> Ns2Trace {
+fn ns2_trace(scenario: &CompiledScenario, trace: Option<&Option<String>>) -> Ns2Trace {
     match trace {
         None => Ns2Trace::None,
         Some(None) => Ns2Trace::All,

@@ -91,12 +91,12 @@ pub struct ImportArguments {
 
     /// What coordinates are that nobody tells [default: degrees, if they can be]
     #[arg(long, value_enum)]
-    coordinates: Option<Places>,
+    coordinates: Option<CoordinateKind>,
 }
 
 /// What pairs of coordinates are.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Places {
+enum CoordinateKind {
     /// Longitude and latitude
     Degrees,
     /// Places on a picture, from which no delay follows
@@ -109,8 +109,8 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
         rate_unit_bps: arguments.unit,
         time_unit_s: arguments.time_unit,
         coordinates: arguments.coordinates.map(|it| match it {
-            Places::Degrees => Coordinates::Degrees,
-            Places::Plane => Coordinates::Plane,
+            CoordinateKind::Degrees => Coordinates::Degrees,
+            CoordinateKind::Plane => Coordinates::Plane,
         }),
     };
     let paths: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
@@ -125,16 +125,16 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
         ecmp: arguments.ecmp,
     };
     let origin = Origin {
-        files: paths.iter().map(|path| called(path)).collect(),
+        files: paths.iter().map(|path| file_name(path)).collect(),
         command: arguments.command(),
-        demands: table.as_ref().map(|table| table.called.clone()),
+        demands: table.as_ref().map(|table| table.name_in_scenario.clone()),
     };
     let written = scenario::write(&topology, &choices, &origin);
     arguments.write(&written, table.map(|table| table.path), out)?;
     let mut stderr = EscapingWriter::new(io::stderr().lock());
     for assumption in &written.assumptions {
         // An error of the standard error cannot be reported anywhere.
-        let _ = writeln!(stderr, "assumed: {}", assumption.short(&written.topology));
+        let _ = writeln!(stderr, "assumed: {}", assumption.summary(&written.topology));
     }
     Ok(())
 }
@@ -143,11 +143,11 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
 struct Table {
     path: PathBuf,
     /// Path of the file in the scenario.
-    called: String,
+    name_in_scenario: String,
 }
 
 /// Returns the name of a file without its folders, which exist only on this machine.
-fn called(path: &Path) -> String {
+fn file_name(path: &Path) -> String {
     match path.file_name() {
         Some(name) if path != Path::new(STANDARD_INPUT) => name.to_string_lossy().into_owned(),
         _ => "the standard input".to_owned(),
@@ -176,14 +176,17 @@ impl ImportArguments {
             });
         };
         let called = called.to_owned();
-        Ok(Some(Table { path, called }))
+        Ok(Some(Table {
+            path,
+            name_in_scenario: called,
+        }))
     }
 
     /// Returns a command line that generates the same scenario.
     fn command(&self) -> String {
         let mut command = "netflow import".to_owned();
         for file in &self.files {
-            command += &format!(" {}", called(file));
+            command += &format!(" {}", file_name(file));
         }
         let default = Defaults::default();
         let mut add = |option: String| command += &format!(" {option}");
@@ -238,7 +241,7 @@ impl ImportArguments {
         for path in [Some(output), table.as_ref()].into_iter().flatten() {
             if path.exists() && !self.force {
                 let said = "it is there already; --force replaces it";
-                return Err(refused(
+                return Err(write_failure(
                     path,
                     io::Error::new(io::ErrorKind::AlreadyExists, said),
                 ));
@@ -250,9 +253,9 @@ impl ImportArguments {
         let rows = demands::write(&written.topology);
         let mut files = Vec::new();
         for (path, text) in [(&table, &rows), (output, &written.text)] {
-            files.push(partial(path, text).map_err(|error| refused(path, error))?);
+            files.push(partial(path, text).map_err(|error| write_failure(path, error))?);
         }
-        publish(&[], files).map_err(|(path, error)| refused(&path, error))
+        publish(&[], files).map_err(|(path, error)| write_failure(&path, error))
     }
 }
 
@@ -265,7 +268,7 @@ fn partial(path: &Path, text: &str) -> io::Result<PartialFile> {
     PartialFile::with_contents(folder, &name, text.as_bytes())
 }
 
-fn refused(path: &Path, source: io::Error) -> Failure {
+fn write_failure(path: &Path, source: io::Error) -> Failure {
     Failure::File {
         action: "write",
         path: path.to_owned(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use netflow::scenario::generate::{Kind, SizeRequest};
+use netflow::scenario::generate::{SizeRequest, TopologyKind};
 
 use crate::failure::Failure;
 use crate::output::file;
@@ -16,8 +16,8 @@ use crate::parse::one_of;
 #[derive(Args)]
 pub struct NewArguments {
     /// The network's shape
-    #[arg(value_parser = one_of(&Kind::ALL, Kind::name, Kind::description))]
-    kind: Kind,
+    #[arg(value_parser = one_of(&TopologyKind::ALL, TopologyKind::name, TopologyKind::description))]
+    kind: TopologyKind,
 
     /// Nodes
     #[arg(long, value_name = "N")]

@@ -167,7 +167,7 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
         let path = path.clone();
         return Err(Failure::Results(results::Error::IsSweep { path }));
     }
-    allow_page(output)?;
+    check_page_overwrite(output)?;
     file::check_overwrite(output, Some(PAGE_MARK))?;
     let report = Report::read(&arguments.results, arguments.against.as_deref())?;
     file::write(output, report.html(), Some(PAGE_MARK))?;
@@ -176,7 +176,7 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 /// Rejects a page with the file extension of another type, for example of a figure.
-fn allow_page(output: &Path) -> Result<(), Failure> {
+fn check_page_overwrite(output: &Path) -> Result<(), Failure> {
     let is_figure = output
         .extension()
         .and_then(|it| it.to_str())

@@ -89,7 +89,7 @@ fn write(topology: &Topology) {
     assert_eq!(again.links.len(), topology.links.len());
     let written = scenario::write(topology, &Defaults::default(), &Origin::default());
     for assumption in &written.assumptions {
-        assert!(!assumption.whole(&written.topology).is_empty());
+        assert!(!assumption.full_text(&written.topology).is_empty());
     }
     let text = &written.text;
     // Without any pair of connected nodes there are no connections.

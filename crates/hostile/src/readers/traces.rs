@@ -85,12 +85,12 @@ fn follow(input: &[u8]) -> Option<Reader> {
         let far = event.time_ns.saturating_sub(start_ns) > FAR_NS;
         // Millions of intervals are valid but take seconds, so that only a few thousand are tried.
         for (links, connections, burstiness) in all.iter_mut().skip(usize::from(far)) {
-            links.on(event);
-            connections.on(event);
-            burstiness.on(event);
+            links.on_event(event);
+            connections.on_event(event);
+            burstiness.on_event(event);
         }
-        samplers.on(event);
-        summary.on(event);
+        samplers.on_event(event);
+        summary.on_event(event);
         events += 1;
         assert!(events <= most || compressed);
     }
@@ -119,7 +119,7 @@ fn follow(input: &[u8]) -> Option<Reader> {
             assert!(spread.packets <= events && spread.cov >= 0.0);
         }
     }
-    samplers.senders().near_the_receiver().count();
+    samplers.senders().captured_near_receiver().count();
     for flow in samplers.finish("hostile") {
         for sample in &flow.samples {
             assert!(sample.rtt_s.is_finite() && !sample.duration_s.is_nan());

@@ -18,8 +18,8 @@ use netflow_document::{FileId, Findings, Problems, Sources};
 use netflow_files::{Kind, read_text};
 use netflow_units::BitsPerSecond;
 
-use crate::draft::TopologyBuilder;
 use crate::errors::{ImportError, ReadResult};
+use crate::topology_builder::TopologyBuilder;
 use crate::{Assumption, Format, Topology};
 use demands::Demands;
 use node_table::Nodes;
@@ -57,14 +57,14 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
     for path in paths {
         let text = match read_text(path, Kind::Topology) {
             Ok(text) => text,
-            Err(refusal) => return Err(netflow_document::unread(path, refusal, "")),
+            Err(refusal) => return Err(netflow_document::unreadable_file(path, refusal, "")),
         };
         files.push((*path, sources.add(path, text)));
     }
     let texts = files
         .iter()
         .map(|(path, (file, text))| (*path, *file, text.as_str()));
-    all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+    read_all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
 /// Reads a text. The format is detected by the content, otherwise by the file name.
@@ -76,14 +76,18 @@ pub fn from_text(name: &str, text: &str, reading: &Reading) -> Result<Topology, 
     let mut findings = Findings::default();
     let (file, text) = sources.add(Path::new(name), text.to_owned());
     let texts = vec![(Path::new(name), file, text.as_str())];
-    all(texts, reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+    read_all(texts, reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
 /// The text of a file.
-type Text<'t> = (&'t Path, FileId, &'t str);
+type SourceText<'t> = (&'t Path, FileId, &'t str);
 
 /// Combines all texts into one network: one text has links, the others demands.
-fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
+fn read_all(
+    texts: Vec<SourceText<'_>>,
+    reading: &Reading,
+    findings: &mut Findings,
+) -> Option<Topology> {
     let mut network: Option<(TopologyBuilder<'_>, FileId)> = None;
     let mut demands: Vec<(FileId, &str, Demands)> = Vec::new();
     let count = texts.len();
@@ -92,8 +96,9 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         format == Some(Format::EdgeList)
     };
     let mut nodes: Option<Nodes> = None;
-    let has_nodes = |&(path, _, text): &Text<'_>| is_csv(path, text) && node_table::has_nodes(text);
-    let (tables, texts): (Vec<Text<'_>>, Vec<_>) = texts.into_iter().partition(has_nodes);
+    let has_nodes =
+        |&(path, _, text): &SourceText<'_>| is_csv(path, text) && node_table::has_nodes(text);
+    let (tables, texts): (Vec<SourceText<'_>>, Vec<_>) = texts.into_iter().partition(has_nodes);
     for &(_, file, text) in &tables {
         let read = match nodes {
             Some(_) => {
@@ -112,7 +117,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     }
     for (path, file, text) in texts {
         let of_nodes = nodes.as_ref().filter(|_| is_csv(path, text));
-        let read = one(path, text, reading, count > 1, of_nodes);
+        let read = read_one(path, text, reading, count > 1, of_nodes);
         let draft = match read {
             Ok(Parsed::Demands(said)) => {
                 demands.push((file, text, said));
@@ -157,8 +162,9 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
             .report(*of_nodes, findings);
         return None;
     }
-    let has_bare_rates = draft.has_bare_rates() || demands.iter().any(|it| it.2.has_bare_rates());
-    let elsewhere = demands.iter().map(|(.., said)| said.largest_of_no_unit());
+    let has_bare_rates =
+        draft.has_unitless_rates() || demands.iter().any(|it| it.2.has_unitless_rates());
+    let elsewhere = demands.iter().map(|(.., said)| said.max_unitless_rate());
     let elsewhere = elsewhere.fold(0.0, f64::max);
     let mut network = match draft.finish(reading, elsewhere) {
         Ok(network) => network,
@@ -168,7 +174,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         }
     };
     for (demands_file, text, said) in demands {
-        if let Err(wrong) = said.join(&mut network, text, reading) {
+        if let Err(wrong) = said.add_to(&mut network, text, reading) {
             wrong.report(demands_file, findings);
             return None;
         }
@@ -213,7 +219,10 @@ fn has_implausible_units(topology: &Topology) -> Option<Assumption> {
         return None;
     };
     let about = Vec::new();
-    Some(Assumption { text, about })
+    Some(Assumption {
+        text,
+        subjects: about,
+    })
 }
 
 /// The content of a file.
@@ -228,7 +237,7 @@ fn is_scenario(text: &str) -> bool {
     lines.any(|line| matches!(line, "[[link]]" | "[simulation]"))
 }
 
-fn one<'t>(
+fn read_one<'t>(
     path: &Path,
     text: &'t str,
     reading: &Reading,

@@ -9,9 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::sndlib_native::number;
-use crate::attributes::{self, Attribute, StatedQuantity, cut, plain};
-use crate::draft::TopologyBuilder;
+use crate::attributes::{self, Attribute, StatedQuantity, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
+use crate::topology_builder::TopologyBuilder;
 
 /// The top-level object. Nodes and links keep their positions in the text.
 #[derive(Deserialize)]
@@ -68,20 +68,20 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     for raw in nodes {
         let (object, span) = object(draft, raw)?;
         let id = id(&object, "id", &span)?;
-        let said = said(&object, &span)?;
+        let said = object_attributes(&object, &span)?;
         draft.add_node(&id, &said, span)?;
     }
     for raw in edges {
         let (object, span) = object(draft, raw)?;
-        let from = draft.known(&id(&object, "source", &span)?, span.clone())?;
-        let to = draft.known(&id(&object, "target", &span)?, span.clone())?;
-        let said = said(&object, &span)?;
+        let from = draft.existing_node(&id(&object, "source", &span)?, span.clone())?;
+        let to = draft.existing_node(&id(&object, "target", &span)?, span.clone())?;
+        let said = object_attributes(&object, &span)?;
         // The key of a parallel edge is not a name.
         let said: Vec<_> = said.into_iter().filter(|it| it.name != "id").collect();
         draft.add_link(
             (from, to),
             document.directed.unwrap_or(false),
-            attributes::link(&said)?,
+            attributes::parse_link(&said)?,
             span,
         )?;
     }
@@ -89,35 +89,35 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         draft.infer_directions("the document has no `directed`");
     }
     match document.graph {
-        Some(graph) if graph.get().starts_with('{') => about(draft, graph),
+        Some(graph) if graph.get().starts_with('{') => add_graph_attributes(draft, graph),
         _ => Ok(()),
     }
 }
 
 /// Reads the name of the network and its demands: `{"demands": {"0": {"1": 5.0}}}`.
-fn about(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<()> {
+fn add_graph_attributes(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<()> {
     let (graph, span) = object(draft, raw)?;
     if let Some(Value::String(name)) = graph.get("name") {
-        draft.name = Some(plain(name));
+        draft.name = Some(single_line(name));
     }
     let Some(Value::Object(demands)) = graph.get("demands") else {
         return Ok(());
     };
     for (from, to) in demands {
         let Value::Object(to) = to else {
-            let message = format!("the demands of `{}` are no object", cut(from));
+            let message = format!("the demands of `{}` are no object", truncate_text(from));
             return Err(ImportError::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
         };
         for (to, rate) in to {
             let ends = (
-                draft.known(from, span.clone())?,
-                draft.known(to, span.clone())?,
+                draft.existing_node(from, span.clone())?,
+                draft.existing_node(to, span.clone())?,
             );
             let Some(rate) = rate.as_f64() else {
                 let message = format!(
                     "the demand from `{}` to `{}` is no number",
-                    cut(from),
-                    cut(to)
+                    truncate_text(from),
+                    truncate_text(to)
                 );
                 return Err(ImportError::value(span, message));
             };
@@ -135,7 +135,7 @@ fn object(draft: &TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<(Object, Ra
     match serde_json::from_str(raw.get()) {
         Ok(object) => Ok((object, span)),
         Err(_) => {
-            let message = format!("`{}` is not an object", cut(raw.get()));
+            let message = format!("`{}` is not an object", truncate_text(raw.get()));
             Err(ImportError::value(span, message).help("write {\"key\": value, ...}"))
         }
     }
@@ -158,7 +158,10 @@ fn id(object: &Object, key: &str, span: &Range<usize>) -> ReadResult<String> {
 }
 
 /// Returns the attributes of an object. `pos` is a pair of coordinates.
-fn said<'o>(object: &'o Object, span: &Range<usize>) -> ReadResult<Vec<Attribute<'o>>> {
+fn object_attributes<'o>(
+    object: &'o Object,
+    span: &Range<usize>,
+) -> ReadResult<Vec<Attribute<'o>>> {
     let mut said = Vec::new();
     for (key, value) in object {
         match value {

@@ -11,8 +11,8 @@ use netflow_units::{BitsPerSecond, Room, Seconds};
 use super::components::Components;
 use super::resolve::{ResolvedLink, resolve_links};
 use crate::assumption::Assumptions;
-use crate::attributes::plain;
-use crate::{About, Assumption, Node, Position, Reverse, Topology};
+use crate::attributes::single_line;
+use crate::{Assumption, Node, Position, Reverse, Subject, Topology};
 
 /// Defaults for information that a file lacks.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub struct WrittenScenario {
 
 /// Writes a network as a scenario that can be run. Its comments list all assumptions.
 pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> WrittenScenario {
-    let mut assumptions = Assumptions::after(topology.assumptions.clone());
+    let mut assumptions = Assumptions::continue_list(topology.assumptions.clone());
     let resolved = resolve_links(topology, choices, &mut assumptions);
     let components = Components::of(topology);
     let mut topology = topology.clone();
@@ -96,11 +96,11 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
             } else {
                 "demands without a path from sender to receiver: left out"
             };
-            assumptions.about(text, About::Other(name, 0));
+            assumptions.add(text, Subject::Other(name, 0));
         }
         reached
     });
-    note_kinds(&topology, &mut assumptions);
+    note_demand_kinds(&topology, &mut assumptions);
     if let [_, _, ..] = components.sizes[..] {
         let sizes: Vec<String> = components
             .sizes
@@ -113,7 +113,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         } else {
             ""
         };
-        assumptions.whole(format!(
+        assumptions.add_general(format!(
             "the network has {} parts without a link between them, of {}{and_more} nodes",
             components.sizes.len(),
             sizes.join(", ")
@@ -121,7 +121,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
     }
     for &node in &components.isolated {
         let text = "a node without links is in no scenario: left out";
-        assumptions.about(text, About::Node(node, 0));
+        assumptions.add(text, Subject::Node(node, 0));
     }
     let sound = |metric: f64| (0.0..=1e9).contains(&metric);
     let known = topology.links.iter().filter(|link| link.metric.is_some());
@@ -132,23 +132,23 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
             link.metric.is_some_and(sound) && reverse.is_none_or(sound)
         });
     if known > 0 && !by_metric {
-        assumptions.whole(
+        assumptions.add_general(
             "the metrics of the links stand in comments, for not all of them have one: routing goes by delay",
         );
     }
-    let mut layout = Layout {
+    let mut layout = LinkWriter {
         topology: &topology,
         choices,
         by_metric,
         between: HashMap::new(),
         circuits: Vec::new(),
-        unlike: false,
+        has_unequal_parallel_links: false,
     };
     let links = layout.links(&resolved);
-    let alike = !layout.circuits.is_empty() && !layout.unlike;
+    let alike = !layout.circuits.is_empty() && !layout.has_unequal_parallel_links;
     let shares = choices.ecmp.unwrap_or(alike || by_metric);
     if by_metric && choices.ecmp.is_none() {
-        assumptions.whole(
+        assumptions.add_general(
             "all links have a metric: paths of equal metric share traffic (`ecmp = true`), as with IS-IS and OSPF; \
              --ecmp=false uses one of them",
         );
@@ -170,39 +170,39 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
                  those, because they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
             }
         };
-        assumptions.about(text, About::Link(place, 0));
+        assumptions.add(text, Subject::Link(place, 0));
     }
     if !shares {
-        let chosen = on_one_of_several_paths(&topology, &resolved, by_metric);
+        let chosen = count_demands_with_equal_paths(&topology, &resolved, by_metric);
         let all = topology.demands.len();
         if chosen > 0 {
             let verb = if chosen == 1 { "uses" } else { "use" };
-            assumptions.whole(format!(
+            assumptions.add_general(format!(
                 "{chosen} of {all} demands {verb} one of several shortest paths: --ecmp divides traffic among them"
             ));
         }
     }
     let zeros = topology.zero_demands;
     let example = if topology.demands.is_empty() && zeros == 0 {
-        components.far_pair()
+        components.distant_pair()
     } else {
         None
     };
     if let Some((from, to)) = example {
         let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
         let [from, to] = names;
-        assumptions.whole(format!(
+        assumptions.add_general(format!(
             "no traffic is known: one connection, {from}->{to}, is there as an example"
         ));
     } else if topology.demands.is_empty() && zeros > 0 {
         let text = format!(
             "no traffic: of the demands {zeros} are 0, and no other is left; the scenario runs once you add a demand"
         );
-        assumptions.whole(text);
+        assumptions.add_general(text);
     } else if topology.demands.is_empty() {
         let text = "no traffic is known, and no node that reaches another is reached from it: the scenario has no connection, \
                     and runs once you add one";
-        assumptions.whole(text.to_owned());
+        assumptions.add_general(text.to_owned());
     }
     let assumptions = assumptions.finish();
     let mut text = String::new();
@@ -227,7 +227,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
 }
 
 /// Returns the number of demands with several shortest paths. A scenario without `ecmp` uses one of them.
-fn on_one_of_several_paths(
+fn count_demands_with_equal_paths(
     topology: &Topology,
     resolved: &[ResolvedLink],
     by_metric: bool,
@@ -257,7 +257,7 @@ fn on_one_of_several_paths(
 }
 
 /// Lists the kinds of the demands and their consequences for acknowledgements.
-fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
+fn note_demand_kinds(topology: &Topology, assumptions: &mut Assumptions) {
     let has = |kind| topology.demands.iter().any(|it| it.kind == Some(kind));
     for kind in DemandKind::WORDS
         .iter()
@@ -273,7 +273,7 @@ fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
                  underestimated"
             }
         };
-        assumptions.whole(format!(
+        assumptions.add_general(format!(
             "demands are of kind `{}` (--kind): {text}",
             kind.name()
         ));
@@ -281,42 +281,42 @@ fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
     if topology.demands.iter().any(|it| it.class.is_some()) {
         let text = "classes of demands are part of their names: add `[[link.class]]` to links and `class` to demands \
                     for queues of their own";
-        assumptions.whole(text);
+        assumptions.add_general(text);
     }
 }
 
 /// Writer of the links, which assigns numbers to parallel links.
-struct Layout<'a> {
+struct LinkWriter<'a> {
     topology: &'a Topology,
     choices: &'a Defaults,
     /// True if all links have a metric for routing.
     by_metric: bool,
     /// Existing links between two nodes, the smaller index first.
-    between: HashMap<(usize, usize), Between>,
+    between: HashMap<(usize, usize), ParallelLinks>,
     /// Indices of links with a circuit number.
     circuits: Vec<usize>,
     /// True if any of them differs in bandwidth or cost from the first link between its nodes.
-    unlike: bool,
+    has_unequal_parallel_links: bool,
 }
 
 /// The links between two nodes.
-struct Between {
+struct ParallelLinks {
     links: usize,
     /// Bandwidth and cost of the first link.
     bandwidth_bps: f64,
     cost: f64,
     /// Existing directions: from the node of smaller index to the other, and the opposite.
-    ways: [bool; 2],
+    directions: [bool; 2],
 }
 
-impl Layout<'_> {
+impl LinkWriter<'_> {
     fn links(&mut self, resolved: &[ResolvedLink]) -> String {
         let mut text = String::new();
         for (place, (link, resolved)) in self.topology.links.iter().zip(resolved).enumerate() {
             let duplex = !link.directed;
-            let circuit = self.circuit(place, resolved, duplex);
+            let circuit = self.assign_circuit(place, resolved, duplex);
             let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
-            let row = Row {
+            let row = LinkRow {
                 ends: [link.from, link.to].map(name),
                 circuit,
                 duplex,
@@ -326,7 +326,7 @@ impl Layout<'_> {
                 remark: [
                     link.name
                         .as_ref()
-                        .map(|name| format!("called {}", plain(name))),
+                        .map(|name| format!("called {}", single_line(name))),
                     link.metric
                         .filter(|_| !self.by_metric)
                         .map(|metric| format!("metric {metric}")),
@@ -342,34 +342,40 @@ impl Layout<'_> {
 
     /// Adds a link between two nodes. Returns a circuit number if there is already a link in one of its
     /// directions.
-    fn circuit(&mut self, place: usize, resolved: &ResolvedLink, duplex: bool) -> Option<usize> {
+    fn assign_circuit(
+        &mut self,
+        place: usize,
+        resolved: &ResolvedLink,
+        duplex: bool,
+    ) -> Option<usize> {
         let link = &self.topology.links[place];
         let (from, to) = (link.from, link.to);
         let ends = (from.min(to), from.max(to));
         let metric = link.metric.filter(|_| self.by_metric);
         let cost = metric.unwrap_or(resolved.delay_s);
-        let between = self.between.entry(ends).or_insert(Between {
+        let between = self.between.entry(ends).or_insert(ParallelLinks {
             links: 0,
             bandwidth_bps: resolved.bandwidth_bps,
             cost,
-            ways: [false; 2],
+            directions: [false; 2],
         });
         between.links += 1;
         let back = usize::from(from > to);
-        let mut busy = std::mem::replace(&mut between.ways[back], true);
+        let mut busy = std::mem::replace(&mut between.directions[back], true);
         if duplex {
-            busy |= std::mem::replace(&mut between.ways[1 - back], true);
+            busy |= std::mem::replace(&mut between.directions[1 - back], true);
         }
         if busy {
             self.circuits.push(place);
-            self.unlike |= between.bandwidth_bps != resolved.bandwidth_bps || between.cost != cost;
+            self.has_unequal_parallel_links |=
+                between.bandwidth_bps != resolved.bandwidth_bps || between.cost != cost;
         }
         busy.then_some(between.links)
     }
 }
 
 /// The data of a link in the scenario.
-struct Row<'a> {
+struct LinkRow<'a> {
     ends: [&'a str; 2],
     /// Number that distinguishes it from other links between the same nodes.
     circuit: Option<usize>,
@@ -382,7 +388,7 @@ struct Row<'a> {
     remark: [Option<String>; 2],
 }
 
-impl Row<'_> {
+impl LinkRow<'_> {
     fn write(&self, text: &mut String) -> fmt::Result {
         let remarks: Vec<&str> = self.remark.iter().flatten().map(String::as_str).collect();
         if remarks.is_empty() {
@@ -429,7 +435,7 @@ impl Row<'_> {
     }
 }
 
-impl Row<'_> {
+impl LinkRow<'_> {
     /// Returns the keys of the opposite direction that differ.
     fn reversed(&self) -> Vec<String> {
         let metric = self.reverse.and_then(|it| it.metric);
@@ -455,7 +461,7 @@ impl fmt::Display for Remark<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             "" => Ok(()),
-            remark => write!(f, "  # {}", plain(remark)),
+            remark => write!(f, "  # {}", single_line(remark)),
         }
     }
 }
@@ -492,21 +498,30 @@ impl Writer<'_> {
         let name = topology
             .name
             .as_deref()
-            .map_or_else(|| "A network".to_owned(), plain);
-        let files: Vec<String> = self.origin.files.iter().map(|file| plain(file)).collect();
+            .map_or_else(|| "A network".to_owned(), single_line);
+        let files: Vec<String> = self
+            .origin
+            .files
+            .iter()
+            .map(|file| single_line(file))
+            .collect();
         let format = topology.format.map_or("", |format| format.description());
         let title = format!(
             "{name}: {} and {}, read from {} ({format}).",
-            counted(topology.nodes.len(), "node"),
-            counted(topology.links.len(), "link"),
+            count_text(topology.nodes.len(), "node"),
+            count_text(topology.links.len(), "link"),
             files.join(", ")
         );
         comment(text, "# ", &title)?;
         for (key, value) in &topology.origin {
-            comment(text, "#   ", &format!("{}: {}", plain(key), plain(value)))?;
+            comment(
+                text,
+                "#   ",
+                &format!("{}: {}", single_line(key), single_line(value)),
+            )?;
         }
         if !self.origin.command.is_empty() {
-            writeln!(text, "#\n# Made by: {}", plain(&self.origin.command))?;
+            writeln!(text, "#\n# Made by: {}", single_line(&self.origin.command))?;
         }
         if !self.assumptions.is_empty() {
             writeln!(
@@ -516,15 +531,15 @@ impl Writer<'_> {
         }
         for assumption in self.assumptions {
             let links = assumption
-                .about
+                .subjects
                 .iter()
-                .any(|about| matches!(about, About::Link(..)));
+                .any(|about| matches!(about, Subject::Link(..)));
             let listed = if links {
-                assumption.short(topology)
+                assumption.summary(topology)
             } else {
-                assumption.whole(topology)
+                assumption.full_text(topology)
             };
-            comment(text, "# - ", &plain(&listed))?;
+            comment(text, "# - ", &single_line(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
         if let Some(ecmp) = self.ecmp {
@@ -627,7 +642,7 @@ impl Writer<'_> {
 }
 
 /// Returns a count with its noun: `1 link`, `2 links`.
-fn counted(count: usize, what: &str) -> String {
+fn count_text(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),

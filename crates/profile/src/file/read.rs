@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use netflow_document::{
-    Allowed, Fields, FileId, Findings, Key, List, Place as Where, ProblemKind, Quantity, Section,
-    Spanned, Table, Verbatim, parse, table, words,
+    Allowed, Fields, FileId, Findings, Key, List, ProblemKind, Quantity, Section,
+    SourceSpan as Where, Spanned, Table, Verbatim, parse, table, words,
 };
 use netflow_units::{Packets, Seconds};
 
@@ -154,7 +154,7 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
         let start = Where::new(file, 0..text.len().min(1));
         let mut section = Section::new(findings, "the profile", fields, start, ALL);
         let head = Head::fields(&mut section);
-        if !head.kind.is_sound() {
+        if !head.kind.is_valid() {
             section.finish();
             return None; // the allowed keys are unknown
         }
@@ -299,7 +299,7 @@ fn finish<P: Profile + 'static>(
     place: impl Fn(&Section<'_, '_>, Place) -> Option<Where>,
 ) -> Option<Arc<dyn Profile>> {
     // A placeholder for a value that could not be read must not be reported.
-    let is_read = s.is_sound();
+    let is_read = s.is_valid();
     let profile = match made {
         Ok(profile) => Some(Arc::new(profile) as Arc<dyn Profile>),
         Err(error) => {

@@ -72,7 +72,7 @@ fn refused(good: &str, from: &str, to: &str, message: &str) -> Option<String> {
     let problems = from_toml(&good.replacen(from, to, 1)).expect_err("a bad file");
     let said: Vec<String> = problems
         .iter()
-        .map(|problem| format!("{}{}", problem.at(), problem.message))
+        .map(|problem| format!("{}{}", problem.location(), problem.message))
         .collect();
     let found = said.iter().position(|said| said == message);
     let found = found.unwrap_or_else(|| panic!("{said:?}"));

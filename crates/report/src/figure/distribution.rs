@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_rise_where_times_are() {
+    fn cdf_steps_are_at_the_times() {
         let stairs = staircase(&[(0.01, 0.5), (0.02, 1.0)]);
         assert_eq!(stairs, [(10.0, 0.0), (10.0, 0.5), (20.0, 0.5), (20.0, 1.0)]);
     }

@@ -96,7 +96,7 @@ fn read_batch<R: Row>(
 
 /// Calls `on_row` with the requested columns of every row of a table that [`columns`](crate::columns)
 /// describes.
-pub(crate) fn each_row(
+pub(crate) fn for_each_row(
     path: &Path,
     columns: &[&Column],
     on_row: &mut dyn FnMut(&[Cell<'_>]),

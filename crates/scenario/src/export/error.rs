@@ -31,7 +31,7 @@ pub enum ExportError {
     #[error(
         "link {link}: its buffer has room for {buffer_pkts} pkt, but ns-2's queues hold at least 2 (the packet in service and one more)"
     )]
-    Room {
+    BufferTooSmall {
         /// Name of the link.
         link: String,
         /// Buffer size in packets.
@@ -49,7 +49,7 @@ pub enum ExportError {
     #[error(
         "link {link}: links with a `circuit` cannot be exported to ns-2, which knows links by their ends"
     )]
-    Circuit {
+    ParallelLink {
         /// Name of the link.
         link: String,
     },
@@ -63,7 +63,7 @@ pub enum ExportError {
     },
     /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
-    Precedences {
+    DropPrecedences {
         /// Name of the link.
         link: String,
     },
@@ -79,13 +79,13 @@ pub enum ExportError {
     },
     /// A queue discipline does not exist in ns-2.
     #[error("link {link}: ns-2.35 has no CoDel, FQ-CoDel and PIE")]
-    Managed {
+    UnsupportedQueue {
         /// Name of the link.
         link: String,
     },
     /// A link has bursts of losses.
     #[error("link {link}: losses in bursts cannot be exported to ns-2 yet; independent ones can")]
-    LossInBursts {
+    BurstyLoss {
         /// Name of the link.
         link: String,
     },
@@ -156,7 +156,7 @@ pub enum ExportError {
     /// A transfer has more packets than ns-2 can count.
     #[error(
         "connection {connection}: {size_pkts} packets are more than the {most} that ns-2 can count",
-        most = crate::export::ns2::MOST_PACKETS
+        most = crate::export::ns2::MAX_TRANSFER_PKTS
     )]
     Size {
         /// Name of the connection.

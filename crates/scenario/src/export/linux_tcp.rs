@@ -13,7 +13,7 @@ pub struct LinuxTcp {
     /// Initial window in packets; `None` for the stack's own.
     pub initial_window: Option<u32>,
     /// Largest window in packets; `None` for no limit except buffers.
-    pub largest_window: Option<u32>,
+    pub max_window: Option<u32>,
     /// True if ECN is requested.
     pub ecn: bool,
 }
@@ -58,13 +58,13 @@ impl LinuxCongestion {
 }
 
 /// Name of the stack that models present-day Linux.
-const LINUX: &str = "linux-6";
+const STACK_NAME: &str = "linux-6";
 
 /// IP and TCP headers with timestamps, in bytes.
-pub const REAL_TCP_HEADERS_BYTES: f64 = 52.0;
+pub const LINUX_TCP_HEADERS_BYTES: f64 = 52.0;
 
 /// Smallest packet size of Linux, in bytes.
-const LEAST_TCP_BYTES: f64 = 100.0;
+const MIN_TCP_PACKET_BYTES: f64 = 100.0;
 
 /// Returns the TCP configuration of a connection; `None` for one without TCP.
 ///
@@ -78,7 +78,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
     let mut tcp = LinuxTcp {
         congestion: LinuxCongestion::Reno,
         initial_window: None,
-        largest_window: spec.max_window_pkts.map(whole),
+        max_window: spec.max_window_pkts.map(whole),
         ecn: false,
     };
     let tahoe = || Err("no stack of today has TCP Tahoe".to_owned());
@@ -93,10 +93,10 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
             }
         }
         Source::Stack(stack) => {
-            if stack.name != LINUX {
+            if stack.name != STACK_NAME {
                 let name = &stack.name;
                 return Err(format!(
-                    "its TCP is that of `{name}`; the one of today is `{LINUX}`"
+                    "its TCP is that of `{name}`; the one of today is `{STACK_NAME}`"
                 ));
             }
             tcp.initial_window = Some(stack.initial_window_pkts);
@@ -112,8 +112,8 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
             }
         }
         Source::Profile(profile) => {
-            if tcp.largest_window.is_none() {
-                tcp.largest_window = profile.window_limit_pkts().map(whole);
+            if tcp.max_window.is_none() {
+                tcp.max_window = profile.window_limit_pkts().map(whole);
             }
             match Ns2Tcp::of_profile(profile.name()) {
                 Some(Ns2Tcp::Reno | Ns2Tcp::Newreno | Ns2Tcp::Sack) => LinuxCongestion::Reno,
@@ -129,9 +129,9 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
         Source::Constant { .. } | Source::Poisson { .. } => return Ok(None),
         Source::Users(_) => return Err("users are not played there".to_owned()),
     };
-    if spec.packet_size_bytes < LEAST_TCP_BYTES {
+    if spec.packet_size_bytes < MIN_TCP_PACKET_BYTES {
         Err(format!(
-            "packets of {} B are too small for TCP there: {LEAST_TCP_BYTES} B at least",
+            "packets of {} B are too small for TCP there: {MIN_TCP_PACKET_BYTES} B at least",
             spec.packet_size_bytes
         ))
     } else {

@@ -7,7 +7,7 @@ use super::{PacketCount, RateSetting, Time, allowed};
 
 /// A conditioned aggregate (DiffServ): the connections that name it are metered together, and
 /// their packets marked with a drop precedence where they enter the network.
-#[table(name = "aggregate", called = called)]
+#[table(name = "aggregate", called = override_name)]
 pub struct Aggregate {
     /// Its name, unique: what connections call it.
     #[key(example = "A1")]
@@ -80,6 +80,6 @@ impl ConditionerName {
     }
 }
 
-fn called(section: &Section<'_, '_>) -> Option<String> {
+fn override_name(section: &Section<'_, '_>) -> Option<String> {
     Some(format!("aggregate.{}", section.text("name")?))
 }

@@ -5,7 +5,7 @@ use netflow_document::{Allowed, Quantity, Spanned};
 use netflow_units::{Bytes, CIRCUIT as SIGN, Packets, Rate, Room, Seconds, Size};
 
 use super::day::Factors;
-use super::srlg::{BETWEEN, RiskGroups};
+use super::srlg::{RiskGroups, SEPARATOR};
 use super::workload::Places;
 
 type Time = Quantity<Seconds>;
@@ -180,7 +180,7 @@ pub(super) const PLACES: Allowed<Places> = Allowed {
 pub(super) const GROUPS: Allowed<RiskGroups> = Allowed {
     test: |groups| {
         let names = groups.names();
-        !names.is_empty() && names.iter().all(|name| !name.contains(BETWEEN))
+        !names.is_empty() && names.iter().all(|name| !name.contains(SEPARATOR))
     },
     text: "at least one name, and no name with a `;`",
 };

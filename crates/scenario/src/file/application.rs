@@ -5,7 +5,7 @@ use netflow_document::{Table, Value, one_of, table};
 use super::{RateSetting, Time, allowed};
 
 /// What gives a TCP source its data. Without it there is always more to send.
-#[one_of(what = "an application", instead = instead)]
+#[one_of(what = "an application", instead = application_help)]
 pub enum ApplicationSetting {
     /// Packets at random moments; what TCP cannot send at once waits at the sender. The fluid
     /// models see the mean rate.
@@ -36,7 +36,7 @@ impl ApplicationSetting {
     }
 }
 
-fn instead(_: &str, _: &Value<'_>) -> String {
+fn application_help(_: &str, _: &Value<'_>) -> String {
     "write `application = { poisson = \"100 pkt/s\" }`, or leave it out for a source that always has more to send"
         .to_owned()
 }

@@ -5,7 +5,7 @@ use netflow_document::{Section, Spanned, table};
 use super::{ApplicationSetting, ByteSize, SizeSetting, SourceSetting, Time, allowed};
 
 /// A connection, or several identical ones: traffic from one node to another.
-#[table(name = "connection", called = called)]
+#[table(name = "connection", called = override_name)]
 pub struct Connection {
     /// Its name in results, unique. Default: `c` and its number among all connections, from 1:
     /// first those of the scenario, then those of the included table.
@@ -73,7 +73,7 @@ impl Connection {
     }
 }
 
-fn called(section: &Section<'_, '_>) -> Option<String> {
+fn override_name(section: &Section<'_, '_>) -> Option<String> {
     let name = section.text("name").map(str::to_owned);
     let name = name.unwrap_or_else(|| Connection::default_name(section.number()));
     Some(format!("connection.{name}"))

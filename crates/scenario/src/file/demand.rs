@@ -14,7 +14,7 @@ pub(crate) const VOICE_PACKET: Bytes = Bytes(200.0);
 ///
 /// It is one connection of its name where it is carried as a rate. Transfers among packets have two, as users
 /// have: `NAME/replies` carries them, `NAME/requests` asks for them.
-#[table(name = "demand", called = called, check = what_goes_together)]
+#[table(name = "demand", called = override_name, check = check_key_combinations)]
 pub struct Demand {
     /// Its name in results, unique among connections. Default: `FROM->TO`; of a kind that is not `tcp`
     /// `FROM->TO/KIND`.
@@ -93,7 +93,7 @@ impl Demand {
     }
 
     /// What it is called.
-    pub(crate) fn called(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         match &self.name {
             Some(name) => name.to_string(),
             None => Demand::default_name(&self.from, &self.to, self.kind()),
@@ -109,7 +109,7 @@ impl Demand {
     }
 }
 
-fn called(section: &Section<'_, '_>) -> Option<String> {
+fn override_name(section: &Section<'_, '_>) -> Option<String> {
     if let Some(name) = section.text("name") {
         return Some(format!("demand.{name}"));
     }
@@ -121,34 +121,34 @@ fn called(section: &Section<'_, '_>) -> Option<String> {
 }
 
 /// Refuses keys that this kind has not, and misses a rate that it needs.
-fn what_goes_together(demand: &mut Demand, s: &mut Section<'_, '_>) {
-    if demand.kind.as_ref().is_some_and(|kind| !kind.is_sound()) {
+fn check_key_combinations(demand: &mut Demand, s: &mut Section<'_, '_>) {
+    if demand.kind.as_ref().is_some_and(|kind| !kind.is_valid()) {
         return;
     }
     if demand.kind() != DemandKind::Tcp {
-        s.refuse(&["size", "flows"], "the kind is not \"tcp\"");
+        s.reject(&["size", "flows"], "the kind is not \"tcp\"");
     }
     if let (Some(size), Some(_)) = (&demand.size, &demand.flows) {
         let message = "transfers that come and go have a `size`, long connections have not";
         let finding = s
             .findings
             .error(ProblemKind::Conflict, size.place(), message);
-        finding.help("leave out `size` or `flows`");
+        finding.set_help("leave out `size` or `flows`");
     }
     let of_users = match demand.kind() {
         DemandKind::Voice | DemandKind::Video => demand.users.is_some(),
         DemandKind::Tcp | DemandKind::Constant | DemandKind::Poisson => false,
     };
-    if demand.rate.is_none() && !of_users && s.is_sound() {
-        s.missing("rate", "\"200 Mbit/s\"");
+    if demand.rate.is_none() && !of_users && s.is_valid() {
+        s.report_missing("rate", "\"200 Mbit/s\"");
     }
-    if demand.kind() == DemandKind::Voice && s.is_sound() {
-        warn_of_less_than_a_call(demand, s);
+    if demand.kind() == DemandKind::Voice && s.is_valid() {
+        warn_of_rate_below_one_call(demand, s);
     }
 }
 
 /// Warns of a rate that is less than a call takes: nearly always that of the codec, without headers.
-fn warn_of_less_than_a_call(demand: &Demand, s: &mut Section<'_, '_>) {
+fn warn_of_rate_below_one_call(demand: &Demand, s: &mut Section<'_, '_>) {
     let Some(rate) = &demand.rate else { return };
     let packet = demand.packet_size.as_ref();
     let packet = packet.map_or(VOICE_PACKET, |packet| packet.0);

@@ -1,7 +1,8 @@
 //! Distributions in `[[workload]]`
 
 use netflow_document::{
-    Allowed, Findings, Kind, ProblemKind, Quantity, Read, Section, Spanned, Value, one_of, table,
+    Allowed, Findings, ProblemKind, Quantity, Read, Section, Spanned, Value, ValueKind, one_of,
+    table,
 };
 use netflow_units::{Bytes, Seconds};
 use netflow_workload::Distribution;
@@ -12,7 +13,7 @@ use super::allowed;
 
 /// How something differs from one user, page or file to the next. Every distribution has a largest
 /// value; larger ones are cut to it.
-#[one_of(what = "a distribution", bound = Variable, instead = instead::<T>)]
+#[one_of(what = "a distribution", bound = Variable, instead = distribution_help::<T>)]
 pub enum DistributionSetting<T> {
     /// Always the same: `{ constant = "10 KB" }`.
     #[key(allowed = not_negative::<T>(), example = T::EXAMPLE)]
@@ -42,7 +43,7 @@ pub struct Exponential<T> {
 }
 
 /// A Pareto distribution: a share (least / x)^shape is above x.
-#[table(bound = Variable, check = in_order)]
+#[table(bound = Variable, check = check_limits)]
 pub struct Pareto<T> {
     /// The exponent: the lower, the heavier the tail.
     #[key(allowed = allowed::SHAPE, example = 1.1)]
@@ -113,7 +114,7 @@ impl Variable for f64 {
 }
 
 /// Rows of a table at most.
-const MOST_ROWS: usize = 10_000;
+const MAX_ROWS: usize = 10_000;
 
 /// As it is drawn from; whether its numbers go together is not asked.
 pub(crate) fn distribution<T: Variable>(setting: &DistributionSetting<T>) -> Distribution {
@@ -160,12 +161,12 @@ impl<T: Variable> DistributionSetting<T> {
     }
 }
 
-fn instead<T: Variable>(key: &str, _: &Value<'_>) -> String {
+fn distribution_help<T: Variable>(key: &str, _: &Value<'_>) -> String {
     format!("write `{key} = {{ constant = {} }}`", T::EXAMPLE)
 }
 
-fn in_order<T: Variable>(it: &mut Pareto<T>, s: &mut Section<'_, '_>) {
-    let sound = it.most.is_sound() && it.least.is_sound();
+fn check_limits<T: Variable>(it: &mut Pareto<T>, s: &mut Section<'_, '_>) {
+    let sound = it.most.is_valid() && it.least.is_valid();
     if sound && it.most.number() < it.least.number() {
         let (most, least) = (it.most.shown(), it.least.shown());
         let message = format!("`most` is {most}, below `least`, which is {least}");
@@ -185,28 +186,28 @@ impl<T: Variable> Read for Rows<T> {
                 T::EXAMPLE
             )
         };
-        let Kind::Array { array, .. } = value.kind else {
-            value.wrong_type(key, "an array of rows", findings);
+        let ValueKind::Array { array, .. } = value.kind else {
+            value.report_wrong_type(key, "an array of rows", findings);
             findings.set_last_help(help());
             return None;
         };
         let mut rows: Vec<(T, f64)> = Vec::new();
-        if array.is_empty() || array.len() > MOST_ROWS {
+        if array.is_empty() || array.len() > MAX_ROWS {
             let message = format!(
-                "`{key}` has {} rows, allowed are 1 to {MOST_ROWS}",
+                "`{key}` has {} rows, allowed are 1 to {MAX_ROWS}",
                 array.len()
             );
             findings.error(ProblemKind::OutOfRange, value.place, message);
             return None;
         }
         let before = findings.errors();
-        for row in value.each().into_iter().flatten() {
-            let cells: Vec<Value<'_>> = row.each().into_iter().flatten().collect();
+        for row in value.array_elements().into_iter().flatten() {
+            let cells: Vec<Value<'_>> = row.array_elements().into_iter().flatten().collect();
             let [x, share] = cells.as_slice() else {
                 let message = format!("a row of `{key}` must be a value and a share");
                 findings
                     .error(ProblemKind::WrongType, row.place, message)
-                    .help(help());
+                    .set_help(help());
                 return None;
             };
             let Some(number) = T::read(x, key, findings) else {
@@ -222,12 +223,12 @@ impl<T: Variable> Read for Rows<T> {
                 let message = format!("a value of `{key}` cannot be {}", number.shown());
                 findings
                     .error(ProblemKind::OutOfRange, x.place, message)
-                    .help("allowed: 0 to 1e12, not below the row before");
+                    .set_help("allowed: 0 to 1e12, not below the row before");
             } else if !(least..=1.0).contains(&up_to) {
                 let message = format!("a share in `{key}` cannot be {up_to}");
                 findings
                     .error(ProblemKind::OutOfRange, share.place, message)
-                    .help("allowed: 0 to 1, not below the row before");
+                    .set_help("allowed: 0 to 1, not below the row before");
             }
             rows.push((number, up_to));
         }

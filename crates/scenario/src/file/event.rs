@@ -6,7 +6,7 @@ use super::{LossSetting, RateSetting, Time, allowed};
 
 /// What happens to links on the way: exactly one of `set`, `down` and `up`, to exactly one of `link`, `node` and
 /// `srlg`.
-#[table(name = "event", check = one_change)]
+#[table(name = "event", check = check_single_change)]
 pub struct Event {
     /// When.
     #[key(allowed = allowed::MOMENT, example = "20 s")]
@@ -33,7 +33,7 @@ pub struct Event {
 }
 
 /// Settings of a link that an event can change: one of them at least.
-#[table(check = something)]
+#[table(check = check_not_empty)]
 pub struct Set {
     /// The bandwidth from now on. What waits takes as much longer or shorter.
     #[key(allowed = allowed::RATE, example = "4 Mbit/s")]
@@ -54,13 +54,13 @@ const TRUE: Allowed<bool> = Allowed {
     text: "`down = true` when the link fails, `up = true` when it works again",
 };
 
-fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
+fn check_single_change(event: &mut Event, s: &mut Section<'_, '_>) {
     let places = [
         event.link.is_some(),
         event.node.is_some(),
         event.srlg.is_some(),
     ];
-    one_of(
+    check_one_of(
         s,
         ["link", "node", "srlg"],
         places,
@@ -75,7 +75,7 @@ fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
         event.down.is_some(),
         event.up.is_some(),
     ];
-    one_of(
+    check_one_of(
         s,
         ["set", "down", "up"],
         changes,
@@ -89,11 +89,11 @@ fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
         let message = "`set` is for one link, not for all links of a node or a group";
         s.findings
             .error(ProblemKind::Conflict, set.place(), message)
-            .help("write an event for each link: `link = \"A->B\"`");
+            .set_help("write an event for each link: `link = \"A->B\"`");
     }
 }
 
-fn something(set: &mut Set, s: &mut Section<'_, '_>) {
+fn check_not_empty(set: &mut Set, s: &mut Section<'_, '_>) {
     let Set {
         bandwidth,
         loss,
@@ -107,12 +107,12 @@ fn something(set: &mut Set, s: &mut Section<'_, '_>) {
         let place = s.place();
         s.findings
             .error(ProblemKind::Conflict, place, "`set` sets nothing")
-            .help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"` or `delay = \"80 ms\"`, or several of them");
+            .set_help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"` or `delay = \"80 ms\"`, or several of them");
     }
 }
 
 /// Refuses none and several of what exactly one is to be given.
-fn one_of(
+fn check_one_of(
     s: &mut Section<'_, '_>,
     keys: [&str; 3],
     given: [bool; 3],
@@ -134,5 +134,5 @@ fn one_of(
     let place = s.place();
     s.findings
         .error(ProblemKind::Conflict, place, message)
-        .help(help);
+        .set_help(help);
 }

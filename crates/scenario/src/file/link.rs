@@ -9,7 +9,7 @@ use super::{
 };
 
 /// A link from one node to another, with the queue in front of it.
-#[table(name = "link", called = called, check = read_back)]
+#[table(name = "link", called = override_name, check = read_reverse)]
 pub struct Link {
     /// The node where it starts. Naming a node here is all it takes for the node to exist.
     #[key(fixed, allowed = allowed::END, example = "A")]
@@ -106,7 +106,7 @@ impl Link {
     }
 }
 
-fn called(section: &Section<'_, '_>) -> Option<String> {
+fn override_name(section: &Section<'_, '_>) -> Option<String> {
     let (from, to) = (section.text("from")?, section.text("to")?);
     let name = link_name(from, to, section.text("circuit"));
     Some(format!("link.{name}"))
@@ -114,13 +114,13 @@ fn called(section: &Section<'_, '_>) -> Option<String> {
 
 /// The other direction, if `reverse` describes it or `--set` options call it by its own name: `link.B->A` of a link from A to B.
 /// What these do not set is as in this direction.
-fn read_back(link: &mut Link, s: &mut Section<'_, '_>) {
+fn read_reverse(link: &mut Link, s: &mut Section<'_, '_>) {
     if !link.is_duplex() {
         if let Some(reverse) = &link.reverse {
             let message = "`reverse` describes a direction that `duplex = false` excludes";
             s.findings
                 .error(ProblemKind::Conflict, reverse.place(), message)
-                .help("leave out `duplex` or `reverse`");
+                .set_help("leave out `duplex` or `reverse`");
         }
         return;
     }

@@ -1,7 +1,7 @@
 //! `loss` in `[[link]]` and in what events set
 
 use netflow_document::{
-    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
 };
 use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub enum LossSetting {
 }
 
 /// What a link loses packets by; each cause by itself.
-#[table(check = possible)]
+#[table(check = check_loss)]
 pub struct LossCauses {
     /// Probability with which a packet is lost, each independently.
     #[key(allowed = allowed::LOSS, example = "1 %")]
@@ -55,7 +55,7 @@ pub struct Gilbert {
 
 impl LossSetting {
     /// As links have it; nothing where its numbers do not go together, which was refused when it was read.
-    pub fn of_link(&self) -> LinkLoss {
+    pub fn to_link_loss(&self) -> LinkLoss {
         match self {
             LossSetting::Random(random) => LinkLoss::from(*random),
             LossSetting::Causes(causes) => causes.link_loss().unwrap_or_default(),
@@ -90,13 +90,13 @@ impl LossCauses {
     }
 }
 
-fn possible(causes: &mut LossCauses, s: &mut Section<'_, '_>) {
+fn check_loss(causes: &mut LossCauses, s: &mut Section<'_, '_>) {
     let place = s.place();
     if let (Some(burst), None) = (&causes.burst, &causes.ber) {
         let message = "`burst` is about bit errors, but there is no `ber`";
         s.findings
             .error(ProblemKind::Conflict, burst.place(), message)
-            .help("add `ber = 1e-6`, or leave `burst` out");
+            .set_help("add `ber = 1e-6`, or leave `burst` out");
     }
     if let Err(error) = causes.link_loss() {
         s.findings
@@ -109,7 +109,7 @@ impl Read for LossSetting {
     const TABLES: &'static [&'static [Key]] = &[LossCauses::KEYS];
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<LossSetting> {
-        if let Kind::Table(_) = value.kind {
+        if let ValueKind::Table(_) = value.kind {
             let causes = read_table(value, key, findings)?;
             return Some(LossSetting::Causes(Box::new(causes)));
         }

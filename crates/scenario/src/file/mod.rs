@@ -52,7 +52,7 @@ pub use window::{VariantSetting, WindowSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{
-    Fields, FileId, Findings, Overrides, Place, Quantity, Section, Spanned, Table, table,
+    Fields, FileId, Findings, Overrides, Quantity, Section, SourceSpan, Spanned, Table, table,
 };
 use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
 
@@ -131,7 +131,7 @@ impl Scenario {
         overrides: &Overrides,
         findings: &mut Findings,
     ) -> Scenario {
-        let mut top = Scenario::section("the scenario", fields, findings).with(overrides);
+        let mut top = Scenario::section("the scenario", fields, findings).with_overrides(overrides);
         let scenario = Scenario::fields(&mut top);
         top.finish();
         scenario
@@ -142,7 +142,7 @@ impl Scenario {
         fields: Fields<'a>,
         findings: &'r mut Findings,
     ) -> Section<'r, 'a> {
-        let start = Place::new(FileId::FIRST, 0..0);
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
         Section::new(findings, what, fields, start, &[Scenario::KEYS])
     }
 }

@@ -1,7 +1,7 @@
 //! `overhead` in `[[link]]` and `[simulation]`
 
 use netflow_document::{
-    Findings, Key, Kind, Quantity, Read, Spanned, Table, Value, read_table, table, words,
+    Findings, Key, Quantity, Read, Spanned, Table, Value, ValueKind, read_table, table, words,
 };
 use netflow_queues::{Cells, Overhead};
 use netflow_units::Bytes;
@@ -48,7 +48,7 @@ pub enum CellsSetting {
 
 impl OverheadSetting {
     /// As links have it.
-    pub fn of_link(&self) -> Overhead {
+    pub fn to_overhead(&self) -> Overhead {
         let frame = match self {
             OverheadSetting::Bytes(bytes) => return Overhead::of(bytes.get()),
             OverheadSetting::Frame(frame) => frame,
@@ -76,7 +76,7 @@ impl Read for OverheadSetting {
     const TABLES: &'static [&'static [Key]] = &[Frame::KEYS];
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<OverheadSetting> {
-        if let Kind::Table(_) = value.kind {
+        if let ValueKind::Table(_) = value.kind {
             let frame = read_table(value, key, findings)?;
             return Some(OverheadSetting::Frame(Box::new(frame)));
         }

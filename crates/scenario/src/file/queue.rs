@@ -1,8 +1,8 @@
 //! `queue` in `[[link]]`
 
 use netflow_document::{
-    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, Words, read_table,
-    table, word_of, words,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, Words,
+    read_keyword, read_table, table, words,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -233,7 +233,7 @@ impl Discipline {
         let others = RedDiscipline::names().chain(RioDiscipline::names());
         let others = others.chain(managed);
         let names = Plain::names().chain(others);
-        word_of(
+        read_keyword(
             value,
             "queue discipline",
             names,
@@ -258,9 +258,14 @@ const RIO_EXAMPLE: &str = "write `queue = { discipline = \"rio\", dp0 = { min = 
                            dp1 = …, dp2 = … }`";
 
 /// Says that a discipline alone is too little.
-fn needs<T>(value: &Value<'_>, findings: &mut Findings, what: &str, example: &str) -> Option<T> {
+fn report_missing<T>(
+    value: &Value<'_>,
+    findings: &mut Findings,
+    what: &str,
+    example: &str,
+) -> Option<T> {
     let finding = findings.error(ProblemKind::Missing, value.place, what);
-    finding.help(example);
+    finding.set_help(example);
     None
 }
 
@@ -283,16 +288,16 @@ impl Read for QueueSetting {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<QueueSetting> {
         match value.kind {
-            Kind::Table(_) => {}
-            Kind::String(_) | Kind::Cell(_) => {
+            ValueKind::Table(_) => {}
+            ValueKind::String(_) | ValueKind::Cell(_) => {
                 return match Discipline::read(value, findings)? {
-                    Discipline::Red => needs(
+                    Discipline::Red => report_missing(
                         value,
                         findings,
                         "queue discipline \"red\" needs thresholds",
                         RED_EXAMPLE,
                     ),
-                    Discipline::Rio(_) => needs(
+                    Discipline::Rio(_) => report_missing(
                         value,
                         findings,
                         "a queue with drop precedences needs thresholds",
@@ -304,14 +309,18 @@ impl Read for QueueSetting {
                 };
             }
             _ => {
-                value.wrong_type(key, "a string such as \"drop-tail\", or a table", findings);
+                value.report_wrong_type(
+                    key,
+                    "a string such as \"drop-tail\", or a table",
+                    findings,
+                );
                 return None;
             }
         }
-        let value = &value.with_word_for("discipline");
+        let value = &value.with_keyword_key("discipline");
         let mut s = Section::of(value, key, Self::TABLES, findings)?;
         let Some(discipline) = s.get("discipline") else {
-            s.missing("discipline", "\"red\"");
+            s.report_missing("discipline", "\"red\"");
             return None;
         };
         match Discipline::read(&discipline, s.findings)? {
@@ -323,14 +332,14 @@ impl Read for QueueSetting {
             Discipline::CoDel(codel) => {
                 if codel == CoDelDiscipline::CoDel {
                     let why = "only a queue with `discipline = \"fq-codel\"` has it";
-                    s.refuse(&["flows", "quantum"], why);
+                    s.reject(&["flows", "quantum"], why);
                 }
                 read_table(value, key, findings).map(QueueSetting::CoDel)
             }
             Discipline::Pie => read_table(value, key, findings).map(QueueSetting::Pie),
             Discipline::Plain(plain) => {
                 let why = format!("{} has no settings", plain.name());
-                s.only("discipline", &why);
+                s.reject_all_except("discipline", &why);
                 Some(QueueSetting::Plain(plain))
             }
         }

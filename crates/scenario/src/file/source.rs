@@ -1,12 +1,12 @@
 //! `source` in `[[connection]]`
 
-use netflow_document::{Kind, Quantity, Spanned, Value, one_of};
+use netflow_document::{Quantity, Spanned, Value, ValueKind, one_of};
 use netflow_units::{PacketsPerSecond, Rate};
 
 use super::{RateSetting, StackSetting, WindowSetting, allowed};
 
 /// What makes a connection send.
-#[one_of(what = "a source", instead = instead)]
+#[one_of(what = "a source", instead = source_help)]
 pub enum SourceSetting {
     /// TCP as it was measured: the name of a built-in profile, or the path of a profile file
     /// beside the scenario.
@@ -27,7 +27,7 @@ pub enum SourceSetting {
 }
 
 /// What makes users' connections send, at both ends.
-#[one_of(what = "a source of users", instead = instead_of_users)]
+#[one_of(what = "a source of users", instead = users_source_help)]
 pub enum UsersSourceSetting {
     /// TCP with its congestion window, packet by packet.
     #[key(beside)]
@@ -50,7 +50,7 @@ impl UsersSourceSetting {
     }
 }
 
-fn instead_of_users(key: &str, _: &Value<'_>) -> String {
+fn users_source_help(key: &str, _: &Value<'_>) -> String {
     format!("write `{key} = {{ stack = \"linux-6\" }}`")
 }
 
@@ -62,9 +62,9 @@ impl SourceSetting {
     }
 }
 
-fn instead(key: &str, value: &Value<'_>) -> String {
+fn source_help(key: &str, value: &Value<'_>) -> String {
     match value.kind {
-        Kind::String(text) | Kind::Cell(text) => match text.parse::<Rate>() {
+        ValueKind::String(text) | ValueKind::Cell(text) => match text.parse::<Rate>() {
             Ok(_) => format!("write `{key} = {{ constant = \"{text}\" }}`"),
             Err(_) => format!("write `{key} = {{ profile = \"{text}\" }}`"),
         },

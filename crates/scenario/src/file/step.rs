@@ -1,7 +1,7 @@
 //! `step` in `[simulation]`
 
 use netflow_document::{
-    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
     words,
 };
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub enum Auto {
 }
 
 /// Steps as long as the tolerance allows.
-#[table(check = in_order)]
+#[table(check = check_limits)]
 pub struct Adaptive {
     /// Allowed error of a queue's length in a step, relative to the length and at least to one
     /// packet.
@@ -57,14 +57,14 @@ impl Adaptive {
     }
 }
 
-fn in_order(step: &mut Adaptive, s: &mut Section<'_, '_>) {
+fn check_limits(step: &mut Adaptive, s: &mut Section<'_, '_>) {
     let (min, max) = step.limits_s();
     if min > max {
         let place = s.place();
         let message = "the shortest step is longer than the longest";
         s.findings
             .error(ProblemKind::Conflict, place, message)
-            .help("make `min` at most `max`");
+            .set_help("make `min` at most `max`");
     }
 }
 
@@ -74,8 +74,10 @@ impl Read for StepSetting {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<StepSetting> {
         match value.kind {
-            Kind::String("auto") | Kind::Cell("auto") => Some(StepSetting::Auto(Auto::Auto)),
-            Kind::Table(_) => read_table(value, key, findings).map(StepSetting::Adaptive),
+            ValueKind::String("auto") | ValueKind::Cell("auto") => {
+                Some(StepSetting::Auto(Auto::Auto))
+            }
+            ValueKind::Table(_) => read_table(value, key, findings).map(StepSetting::Adaptive),
             _ => value
                 .setting(key, &allowed::STEP, findings)
                 .map(StepSetting::Longest),

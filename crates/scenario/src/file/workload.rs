@@ -1,6 +1,8 @@
 //! `[[workload]]`
 
-use netflow_document::{Findings, Kind, Quantity, Read, Section, Spanned, Value, table, words};
+use netflow_document::{
+    Findings, Quantity, Read, Section, Spanned, Value, ValueKind, table, words,
+};
 use netflow_units::{Bytes, Seconds};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +11,7 @@ use super::{ByteSize, DistributionSetting, RateSetting, Time, UsersSourceSetting
 
 /// Users, who come at random moments, ask servers for something over one connection each, wait for
 /// the answers, and go. What differs from one to the next has a distribution, with a default.
-#[table(name = "workload", called = called, check = one_application)]
+#[table(name = "workload", called = override_name, check = check_application_keys)]
 pub struct Workload {
     /// Its name in results, unique.
     #[key(example = "web")]
@@ -134,7 +136,7 @@ impl Read for Places {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Places> {
         match value.kind {
-            Kind::Array { .. } => Vec::read(value, key, findings).map(Places::Several),
+            ValueKind::Array { .. } => Vec::read(value, key, findings).map(Places::Several),
             _ => {
                 let node = String::read(value, key, findings)?;
                 Some(Places::One(Spanned::new(node, value.place)))
@@ -154,12 +156,12 @@ impl Read for Places {
     }
 }
 
-fn called(section: &Section<'_, '_>) -> Option<String> {
+fn override_name(section: &Section<'_, '_>) -> Option<String> {
     Some(format!("workload.{}", section.text("name")?))
 }
 
 /// Refuses the keys of the other applications.
-fn one_application(workload: &mut Workload, s: &mut Section<'_, '_>) {
+fn check_application_keys(workload: &mut Workload, s: &mut Section<'_, '_>) {
     let http = [
         "reply-size",
         "files-per-page",
@@ -168,7 +170,7 @@ fn one_application(workload: &mut Workload, s: &mut Section<'_, '_>) {
     ];
     let telnet = ["keystrokes", "keystroke-gap", "keystroke-size", "echo-size"];
     let video = ["bitrate", "chunk", "ahead", "video-length"];
-    if workload.application.is_sound() {
+    if workload.application.is_valid() {
         let (others, why): (&[&[&str]], _) = match *workload.application {
             ApplicationName::Http => (&[&telnet, &video], "the application is \"http\""),
             ApplicationName::Telnet => (
@@ -177,6 +179,6 @@ fn one_application(workload: &mut Workload, s: &mut Section<'_, '_>) {
             ),
             ApplicationName::Video => (&[&http, &telnet], "the application is \"video\""),
         };
-        others.iter().for_each(|keys| s.refuse(keys, why));
+        others.iter().for_each(|keys| s.reject(keys, why));
     }
 }

@@ -11,7 +11,7 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 use netflow_units::Seconds;
 
 use super::Validator;
-use super::stacks::STACK;
+use super::stacks::DEFAULT_STACK;
 use crate::export::Ns2Tcp;
 use crate::file::Simulation;
 
@@ -27,7 +27,7 @@ fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
         }))
     };
     let linux = |congestion| {
-        let mut stack = Stack::builtin(STACK)?;
+        let mut stack = Stack::builtin(DEFAULT_STACK)?;
         stack.set_congestion(congestion);
         Some(Source::Stack(Arc::new(stack)))
     };
@@ -44,7 +44,7 @@ fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
 
 impl Validator<'_> {
     /// Checks that the requested calibration is compatible with the model and with the events.
-    pub(super) fn check_calibration(&mut self, simulation: &Simulation) {
+    pub(super) fn check_calibration_setting(&mut self, simulation: &Simulation) {
         let Some(calibrate) = &simulation.calibrate else {
             return;
         };
@@ -73,7 +73,7 @@ impl Validator<'_> {
             let help = "make `calibrate` at most half of `duration`";
             return self.error(ProblemKind::OutOfRange, calibrate.place(), message, help);
         }
-        if let Some(at_s) = self.change_within(&(watched.get()..followed.get())) {
+        if let Some(at_s) = self.first_change_in(&(watched.get()..followed.get())) {
             let message = format!(
                 "packets are watched from {watched} to {followed}, but an event happens at {}",
                 Seconds(at_s)

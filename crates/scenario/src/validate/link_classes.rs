@@ -31,13 +31,13 @@ impl Validator<'_> {
         };
         let mut classes: Vec<QueueClass> = Vec::with_capacity(link.classes.len());
         for class in &link.classes {
-            if !class.name.is_sound() {
+            if !class.name.is_valid() {
                 continue;
             }
             let place = class.name.place();
             if classes.iter().any(|other| other.name == *class.name) {
                 let message = format!("class `{}` exists twice on this link", *class.name);
-                let help = self.first_at(first.name.place());
+                let help = self.first_definition_help(first.name.place());
                 self.error(ProblemKind::Duplicate, place, message, &help);
                 continue;
             }
@@ -85,7 +85,7 @@ impl Validator<'_> {
         &mut self,
         class: Option<&'c Spanned<String>>,
     ) -> Option<&'c str> {
-        let class = class.filter(|class| class.is_sound())?;
+        let class = class.filter(|class| class.is_valid())?;
         if self.class_names.contains(class.as_str()) {
             return Some(class);
         }
@@ -96,7 +96,7 @@ impl Validator<'_> {
             "no link has a [[link.class]]".to_owned()
         } else {
             self.findings
-                .given(class, "classes", names.iter().map(String::as_str))
+                .given_names_help(class, "classes", names.iter().map(String::as_str))
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
         None

@@ -21,7 +21,7 @@ mod tables;
 mod workloads;
 
 use netflow_document::{
-    FileId, Findings, OverrideTarget, Overrides, Place, ProblemKind, Sources, Spanned,
+    FileId, Findings, OverrideTarget, Overrides, ProblemKind, SourceSpan, Sources, Spanned,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,11 +57,11 @@ pub(crate) struct ValidatedScenario {
     pub(crate) options: Options,
     pub(crate) warmup_s: f64,
     pub(crate) seed: u64,
-    pub(crate) notes: Vec<NodeAnnotation>,
+    pub(crate) node_annotations: Vec<NodeAnnotation>,
     pub(crate) demands: Vec<TransferDemand>,
-    pub(crate) divided: Vec<SplitTraffic>,
+    pub(crate) split: Vec<SplitTraffic>,
     pub(crate) has_means: bool,
-    pub(crate) packets_because: Option<String>,
+    pub(crate) packet_model_reason: Option<String>,
     pub(crate) ecmp: bool,
 }
 
@@ -71,14 +71,14 @@ pub(crate) struct Environment<'s> {
     pub(crate) directory: &'s Path,
     /// Path of the scenario itself, which its tables cannot have.
     pub(crate) own_path: &'s Path,
-    pub(crate) reach: FileAccess,
+    pub(crate) file_access: FileAccess,
     pub(crate) overrides: &'s Overrides,
 }
 
 /// Validates a scenario and builds its network; `None` on any error.
 pub(crate) fn validate(
     scenario: &Scenario,
-    surroundings: &Environment<'_>,
+    environment: &Environment<'_>,
     sources: &mut Sources,
     findings: &mut Findings,
 ) -> Option<ValidatedScenario> {
@@ -86,7 +86,7 @@ pub(crate) fn validate(
     let mut assembly = Validator {
         findings,
         sources,
-        surroundings,
+        environment,
         settings,
         builder: NetworkBuilder::new(),
         nodes: HashMap::new(),
@@ -94,12 +94,12 @@ pub(crate) fn validate(
         links: HashMap::new(),
         link_list: Vec::new(),
         risk_groups: BTreeMap::new(),
-        notes: Vec::new(),
+        node_annotations: Vec::new(),
         demand_list: Vec::new(),
         demands: Demands::default(),
-        divided: Vec::new(),
+        split: Vec::new(),
         days: Days::default(),
-        described: HashSet::new(),
+        annotated_nodes: HashSet::new(),
         connections: Connections::default(),
         aggregates: Aggregates::default(),
         class_names: HashSet::new(),
@@ -111,8 +111,8 @@ pub(crate) fn validate(
         first_ecn_sender: None,
         requires_packet_model: None,
         prefers_packet_model: None,
-        packets_because: None,
-        incomplete: false,
+        packet_model_reason: None,
+        is_incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
     scenario
@@ -125,9 +125,9 @@ pub(crate) fn validate(
     scenario
         .nodes
         .iter()
-        .for_each(|node| assembly.describe(node));
+        .for_each(|node| assembly.annotate_node(node));
     assembly.table(include.nodes.as_ref(), |assembly, node: Node| {
-        assembly.describe(&node)
+        assembly.annotate_node(&node)
     });
     scenario
         .events
@@ -163,7 +163,7 @@ pub(crate) fn validate(
 struct Validator<'s> {
     findings: &'s mut Findings,
     sources: &'s mut Sources,
-    surroundings: &'s Environment<'s>,
+    environment: &'s Environment<'s>,
     settings: Settings,
     builder: NetworkBuilder,
     nodes: HashMap<String, NodeId>,
@@ -172,15 +172,15 @@ struct Validator<'s> {
     link_list: Vec<PlacedLink>,
     /// Links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
-    notes: Vec<NodeAnnotation>,
+    node_annotations: Vec<NodeAnnotation>,
     /// Demands, which are added after the model was chosen.
     demand_list: Vec<Demand>,
     demands: Demands,
     /// Demands and connections in several parts.
-    divided: Vec<SplitTraffic>,
+    split: Vec<SplitTraffic>,
     days: Days,
     /// Nodes with a `[[node]]` table.
-    described: HashSet<String>,
+    annotated_nodes: HashSet<String>,
     connections: Connections,
     aggregates: Aggregates,
     /// Names of the classes of all links.
@@ -192,18 +192,18 @@ struct Validator<'s> {
     warned_too_many_paths: bool,
     changes: Vec<events::PlacedChange>,
     /// Non-integer numbers of packets: location, key and value.
-    fractional_packets: Vec<(Place, &'static str, Packets)>,
+    fractional_packets: Vec<(SourceSpan, &'static str, Packets)>,
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
-    first_ecn_sender: Option<(Place, &'static str)>,
+    first_ecn_sender: Option<(SourceSpan, &'static str)>,
     /// First feature that requires the packet model: location and name.
-    requires_packet_model: Option<(Place, String)>,
+    requires_packet_model: Option<(SourceSpan, String)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
-    prefers_packet_model: Option<(Place, String)>,
+    prefers_packet_model: Option<(SourceSpan, String)>,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.
-    packets_because: Option<String>,
+    packet_model_reason: Option<String>,
     /// True if links are missing because of errors, so that nodes and reachability are unknown.
-    incomplete: bool,
+    is_incomplete: bool,
 }
 
 /// Link with its location in the input.
@@ -215,23 +215,29 @@ struct PlacedLink {
     bandwidth_bps: f64,
     overhead: Overhead,
     has_metric: bool,
-    place: Place,
+    place: SourceSpan,
     /// True if it is the reverse direction of a duplex link.
     reverse: bool,
 }
 
 impl Validator<'_> {
-    fn error(&mut self, kind: ProblemKind, place: Place, message: String, help: &str) {
+    fn error(&mut self, kind: ProblemKind, place: SourceSpan, message: String, help: &str) {
         let finding = self.findings.error(kind, place, message);
         if !help.is_empty() {
-            finding.help(help);
+            finding.set_help(help);
         }
     }
 
-    fn warning(&mut self, kind: ProblemKind, place: Place, message: impl Into<String>, help: &str) {
+    fn warning(
+        &mut self,
+        kind: ProblemKind,
+        place: SourceSpan,
+        message: impl Into<String>,
+        help: &str,
+    ) {
         let finding = self.findings.warning(kind, place, message);
         if !help.is_empty() {
-            finding.help(help);
+            finding.set_help(help);
         }
     }
 
@@ -248,8 +254,8 @@ impl Validator<'_> {
 
     /// Returns the line of a place, for "first at line 12"; empty if the message would not be
     /// shown.
-    fn first_at(&self, place: Place) -> String {
-        if self.findings.is_full() || place.is_nowhere() {
+    fn first_definition_help(&self, place: SourceSpan) -> String {
+        if self.findings.is_full() || place.is_unknown() {
             return String::new();
         }
         let text = self.sources.text(place.file()).unwrap_or("");
@@ -270,8 +276,8 @@ impl Validator<'_> {
 
     /// Makes the final checks and builds the network.
     fn finish(mut self, scenario: &Scenario) -> Option<ValidatedScenario> {
-        let start = Place::new(FileId::FIRST, 0..0);
-        let readable = !self.incomplete && !self.findings.has_refused_keys();
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
+        let readable = !self.is_incomplete && !self.findings.has_rejected_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
             let help = "add one: [[link]], and below it `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
             self.error(
@@ -299,7 +305,7 @@ impl Validator<'_> {
         }
         self.choose_model(scenario);
         self.warn_of_other_models(&scenario.simulation);
-        self.check_calibration(&scenario.simulation);
+        self.check_calibration_setting(&scenario.simulation);
         self.check_events();
         for demand in &demands {
             self.add_demand(demand);
@@ -310,9 +316,9 @@ impl Validator<'_> {
         self.add_aggregates(scenario);
         self.plan_calibration(&scenario.simulation);
         self.check_unused_settings(scenario);
-        self.refuse_unused_overrides(scenario, &demands);
+        self.report_unused_overrides(scenario, &demands);
         // After other errors the builder only finds unreachable ends, for which it needs all links.
-        if self.incomplete || self.links.is_empty() {
+        if self.is_incomplete || self.links.is_empty() {
             return None;
         }
         let available = memory_limit::available();
@@ -329,11 +335,11 @@ impl Validator<'_> {
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
                     seed: self.settings.options.seed,
-                    notes: self.notes,
-                    demands: self.demands.notes,
-                    divided: self.divided,
-                    has_means: self.demands.has_means,
-                    packets_because: self.packets_because,
+                    node_annotations: self.node_annotations,
+                    demands: self.demands.transfer_demands,
+                    split: self.split,
+                    has_means: self.demands.has_mean_traffic,
+                    packet_model_reason: self.packet_model_reason,
                     ecmp: self.settings.ecmp,
                     network,
                 })
@@ -374,7 +380,7 @@ impl Validator<'_> {
     }
 
     /// Warns of non-integer buffers and windows, which the packet model rounds down.
-    fn warn_of_parts_of_packets(&mut self) {
+    fn warn_of_fractional_packets(&mut self) {
         let mut parts = std::mem::take(&mut self.fractional_packets);
         // One option can set many.
         parts.dedup();
@@ -387,14 +393,14 @@ impl Validator<'_> {
 
     /// Warns of settings without effect in the chosen model.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
-        let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
+        let mut idle: Vec<(&str, Option<SourceSpan>, &str)> = Vec::new();
         if let Model::Packets(_) = self.settings.options.model {
             let reason = "in the window model packets are what travels";
             let transport = simulation.transport.as_ref().map(Spanned::place);
             idle.push(("transport", transport, reason));
             let coupling = simulation.coupling.as_ref().map(Spanned::place);
             idle.push(("coupling", coupling, reason));
-            self.warn_of_parts_of_packets();
+            self.warn_of_fractional_packets();
         } else {
             let reason = "only the window model counts packets";
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
@@ -455,7 +461,7 @@ impl Validator<'_> {
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             None => {
-                self.packets_because = by_fluids.then_some(what);
+                self.packet_model_reason = by_fluids.then_some(what);
                 let model = simulation::model(ModelName::Packets, &scenario.simulation);
                 self.settings.options.model = model;
             }
@@ -486,7 +492,7 @@ impl Validator<'_> {
         else {
             // The checks above should find everything; if not, the error is reported as it is.
             if !self.findings.has_errors() {
-                let start = Place::new(FileId::FIRST, 0..0);
+                let start = SourceSpan::new(FileId::FIRST, 0..0);
                 self.error(ProblemKind::Conflict, start, error.to_string(), "");
             }
             return;
@@ -509,8 +515,8 @@ impl Validator<'_> {
         self.error(ProblemKind::Unreachable, place, message, help);
     }
 
-    fn refuse_unused_overrides(&mut self, scenario: &Scenario, demands: &[Demand]) {
-        let overrides = self.surroundings.overrides;
+    fn report_unused_overrides(&mut self, scenario: &Scenario, demands: &[Demand]) {
+        let overrides = self.environment.overrides;
         if overrides.is_empty() {
             return;
         }
@@ -518,15 +524,15 @@ impl Validator<'_> {
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
         let aggregates = scenario.aggregates.iter().map(|it| it.name.as_str());
         let workloads = scenario.workloads.iter().map(|it| it.name.as_str());
-        let demands: Vec<String> = demands.iter().map(Demand::called).collect();
+        let demands: Vec<String> = demands.iter().map(Demand::display_name).collect();
         let known = [
-            OverrideTarget::one::<Simulation>(),
-            OverrideTarget::one::<Include>(),
-            OverrideTarget::many::<Link>(links.iter().map(String::as_str)),
-            OverrideTarget::many::<Connection>(self.connections.names()),
-            OverrideTarget::many::<Demand>(demands.iter().map(String::as_str)),
-            OverrideTarget::many::<Aggregate>(aggregates),
-            OverrideTarget::many::<Workload>(workloads),
+            OverrideTarget::single_table::<Simulation>(),
+            OverrideTarget::single_table::<Include>(),
+            OverrideTarget::elements::<Link>(links.iter().map(String::as_str)),
+            OverrideTarget::elements::<Connection>(self.connections.names()),
+            OverrideTarget::elements::<Demand>(demands.iter().map(String::as_str)),
+            OverrideTarget::elements::<Aggregate>(aggregates),
+            OverrideTarget::elements::<Workload>(workloads),
         ];
         overrides.report_unused(self.findings, &known);
     }

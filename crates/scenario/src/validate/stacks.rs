@@ -12,7 +12,7 @@ use super::{Validator, profiles, tables};
 use crate::file::StackSetting;
 
 /// Name of the default stack.
-pub(super) const STACK: &str = "linux-6";
+pub(super) const DEFAULT_STACK: &str = "linux-6";
 
 impl Validator<'_> {
     /// Returns a stack by its name, or from its file.
@@ -25,19 +25,26 @@ impl Validator<'_> {
         }
         let message = format!("unknown stack `{}`", **name);
         let names = builtin_names().iter().copied();
-        let help = self.findings.allowed(name, "stacks", names);
+        let help = self.findings.allowed_names_help(name, "stacks", names);
         let help = format!("{help}; a stack file's name ends with .toml");
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
         None
     }
 
     fn stack_file(&mut self, name: &Spanned<String>) -> Option<Stack> {
-        let path = self.reach(name)?;
+        let path = self.resolve_path(name)?;
         let text = match read_text(&path, Kind::Stack) {
             Ok(text) => text,
             Err(refusal) => {
                 let (sources, findings) = (&mut *self.sources, &mut *self.findings);
-                tables::refused(sources, findings, &path, name.place(), "the stack", refusal);
+                tables::report_unreadable(
+                    sources,
+                    findings,
+                    &path,
+                    name.place(),
+                    "the stack",
+                    refusal,
+                );
                 return None;
             }
         };
@@ -51,18 +58,18 @@ impl Validator<'_> {
         setting: &StackSetting,
         packet_size: Bytes,
     ) -> Option<Source> {
-        let stack = self.stack_as_set(setting, packet_size)?;
+        let stack = self.configured_stack(setting, packet_size)?;
         Some(Source::Stack(Arc::new(stack)))
     }
 
     /// Returns a stack with its settings.
-    pub(super) fn stack_as_set(
+    pub(super) fn configured_stack(
         &mut self,
         setting: &StackSetting,
         packet_size: Bytes,
     ) -> Option<Stack> {
         let mut stack = self.stack(&setting.stack)?;
-        let others = format!("those of `{STACK}` do");
+        let others = format!("those of `{DEFAULT_STACK}` do");
         if let Some(congestion) = &setting.congestion {
             if let Some(why) = stack.refuses_congestion(**congestion) {
                 self.error(ProblemKind::Conflict, congestion.place(), why, &others);

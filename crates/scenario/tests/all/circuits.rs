@@ -44,7 +44,7 @@ fn mbps(network: &Network) -> Vec<(&str, f64)> {
 }
 
 #[test]
-fn links_have_names_with_their_circuits() {
+fn parallel_link_names_include_circuit() {
     let network = network("", &[]);
     assert_eq!(
         mbps(&network),
@@ -64,7 +64,7 @@ fn links_have_names_with_their_circuits() {
 }
 
 #[test]
-fn options_set_them_by_name() {
+fn options_set_circuits_by_name() {
     for (option, changed) in [
         ("link.A->B.bandwidth=1 Mbit/s", &["A->B", "B->A"][..]),
         ("link.A->B#2.bandwidth=1 Mbit/s", &["A->B#2", "B->A#2"]),
@@ -91,7 +91,7 @@ fn fails(what: &str) -> String {
 }
 
 #[test]
-fn events_happen_to_one_of_them() {
+fn events_apply_to_one_circuit() {
     for (name, happens) in [
         ("A->B", &["A->B"][..]),
         ("A<->B", &["A->B", "B->A"]),
@@ -119,7 +119,7 @@ fn events_happen_to_one_of_them() {
 
 /// Another link replaces a failed one, also for paths given by nodes.
 #[test]
-fn traffic_goes_on_over_what_is_left() {
+fn traffic_uses_remaining_circuits() {
     let given = "[[connection]]\nname = \"given\"\nfrom = \"A\"\nto = \"C\"\n\
                  path = [\"A\", \"B\", \"C\"]\nsource = { constant = \"1 Mbit/s\" }\n";
     let network = network(&[given, &fails("link = \"A<->B\"")].concat(), &[]);
@@ -148,7 +148,7 @@ fn links_of_equal_cost_share_a_demand() {
 
 /// A path with more alternatives than a number has bits.
 #[test]
-fn more_paths_than_can_be_told_apart_are_warned_of() {
+fn too_many_paths_cause_warning() {
     let warnings = |hops: u32| {
         let link = |i: u32, circuit: &str| {
             let (from, to) = (i, i + 1);
@@ -183,7 +183,7 @@ fn more_paths_than_can_be_told_apart_are_warned_of() {
 
 /// ns-2 and ns-3 identify links by their ends.
 #[test]
-fn they_are_not_exported_to_simulators() {
+fn circuits_are_not_exported() {
     let scenario = read("", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let to_ns2 = export::ns2(&scenario, &Ns2Options::default()).unwrap_err();
     let to_ns3 = export::ns3(&scenario, &Ns3Options::default()).unwrap_err();

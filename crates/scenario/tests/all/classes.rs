@@ -75,7 +75,7 @@ fn queue(network: &Network, name: &str) -> (f64, f64) {
 }
 
 #[test]
-fn a_class_is_set_by_its_name_in_its_link() {
+fn options_set_link_classes_by_name() {
     let as_written = network(&[]);
     assert_eq!(queue(&as_written, "A->B/gold"), (3.0, 50.0));
     assert_eq!(queue(&as_written, "B->A/v.1"), (1.0, 20.0));
@@ -139,7 +139,7 @@ fn a_class_is_set_by_its_name_in_its_link() {
 }
 
 #[test]
-fn what_a_class_has_not_is_refused() {
+fn unknown_class_keys_are_rejected() {
     for (setting, expected) in [
         ("link.A->B.class.silver.weight=2", "class.silver.weight"),
         (

@@ -66,7 +66,7 @@ fn rate_pps(prepared: &CompiledScenario, name: &str) -> f64 {
 }
 
 /// Returns the contents of a network as text.
-fn told(network: &Network) -> String {
+fn describe_network(network: &Network) -> String {
     let links = network
         .links()
         .map(|id| format!("{:?}\n", network.link_spec(id)));
@@ -116,7 +116,7 @@ fn factors() -> impl Strategy<Value = Vec<f64>> {
 }
 
 /// Computes the factor at an hour by searching all pieces of the piecewise linear profile.
-fn by_hand(factors: &[f64], hour: f64) -> f64 {
+fn expected_factor(factors: &[f64], hour: f64) -> f64 {
     let apart = 24.0 / factors.len() as f64;
     let next = factors.iter().cycle().skip(1);
     let pieces = factors.iter().zip(next).enumerate();
@@ -136,7 +136,7 @@ proptest! {
     /// The network equals one with rates multiplied by hand: for all kinds of demands, with and
     /// without equal-cost paths, in the fluid and the packet model.
     #[test]
-    fn at_an_hour_it_is_the_network_with_other_rates(
+    fn hour_equals_network_with_scaled_rates(
         demands in demands(), days in [factors(), factors()], hour in 0.0..24.0_f64, packets in any::<bool>(),
         ecmp in any::<bool>(), scale in 0.5..2.0_f64,
     ) {
@@ -146,7 +146,7 @@ proptest! {
         let mut multiplied = start(&settings);
         for (i, (kind, users, bps, is_second)) in demands.into_iter().enumerate() {
             let demand = demand(i, (kind, users));
-            let of_day = by_hand(&days[usize::from(is_second)], hour);
+            let of_day = expected_factor(&days[usize::from(is_second)], hour);
             let day = ["a", "b"][usize::from(is_second)];
             at_hour += &format!("{demand}rate = \"{bps} bit/s\"\nday = \"{day}\"\n");
             multiplied += &format!("{demand}rate = \"{} bit/s\"\n", bps * of_day);
@@ -155,14 +155,14 @@ proptest! {
             at_hour += &format!("\n[[day]]\nname = \"{name}\"\nfactors = {factors:?}\n");
         }
         let (at_hour, multiplied) = (load(&at_hour, &[]), load(&multiplied, &[]));
-        let [a, b] = [&at_hour, &multiplied].map(|it| told(&it.network));
+        let [a, b] = [&at_hour, &multiplied].map(|it| describe_network(&it.network));
         prop_assert!(is_near(&a, &b), "{}\n{}", a, b);
     }
 }
 
 /// Every kind of demand with and without a rate; results are bit-identical.
 #[test]
-fn a_day_of_all_demands_is_a_demand_scale() {
+fn day_of_all_demands_equals_demand_scale() {
     for model in ["fluid", "packets"] {
         for factor in [0.1, 0.7, 1.9] {
             let settings = format!("model = \"{model}\"\necmp = true\n");
@@ -193,7 +193,7 @@ fn a_day_of_all_demands_is_a_demand_scale() {
                 gravity(""),
             ];
             let [a, b] = [at_hour.concat(), scaled.concat()].map(|text| load(&text, &[]));
-            assert_eq!(told(&a.network), told(&b.network));
+            assert_eq!(describe_network(&a.network), describe_network(&b.network));
         }
     }
 }
@@ -202,7 +202,7 @@ const TRAFFIC: &str = "\n[[demand]]\nfrom = \"A\"\nto = \"B\"\nrate = \"1000 pkt
      \n[[demand]]\nfrom = \"A\"\nto = \"C\"\nrate = \"1000 pkt/s\"\nkind = \"poisson\"\nday = \"home\"\n";
 
 #[test]
-fn options_set_the_hour_and_the_day_of_a_demand() {
+fn options_set_hour_and_day() {
     let text = [&start("hour = 6"), TRAFFIC, DAYS].concat();
     let pps = |options: &[&str]| {
         let prepared = load(&text, options);
@@ -220,7 +220,7 @@ fn options_set_the_hour_and_the_day_of_a_demand() {
 }
 
 #[test]
-fn tables_and_gravity_have_days() {
+fn tables_and_gravity_support_days() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = "from,to,rate,kind,day\nA,B,1000 pkt/s,poisson,office\nA,C,1000 pkt/s,poisson,\n";
     std::fs::write(folder.path().join("matrix.csv"), rows).expect("room");
@@ -248,7 +248,7 @@ fn warnings(text: &str, options: &[&str]) -> Vec<Problem> {
 }
 
 #[test]
-fn what_has_no_effect_is_told_once() {
+fn ineffective_settings_are_reported_once() {
     let no_hour = [&start(""), TRAFFIC, DAYS].concat();
     let found = warnings(&no_hour, &[]);
     let [one] = &found[..] else {
@@ -278,7 +278,7 @@ fn what_has_no_effect_is_told_once() {
 
 /// One unknown day in a gravity table with a hundred demands is one error.
 #[test]
-fn an_unknown_day_of_gravity_is_told_once() {
+fn unknown_gravity_day_is_reported_once() {
     let include = "\n[include]\ngravity = { total = \"1 Mbit/s\", weight = \"uniform\", day = \"offfice\" }\n";
     let text = [&start("hour = 3"), include, DAYS].concat();
     let problems = from_str("test.toml", &text, "".as_ref(), &[]).expect_err("an unknown day");

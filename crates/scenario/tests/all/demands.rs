@@ -93,7 +93,7 @@ users = 10
 const VIEWERS_BPS: f64 = 10.0 * 8.0 * (1.25e6 + 857.0 * 40.0) / 4.0;
 
 #[test]
-fn every_kind_sends_its_rate() {
+fn every_demand_kind_sends_its_rate() {
     for (scale, options) in [(1.0, vec![]), (2.5, vec!["simulation.demand-scale=2.5"])] {
         let prepared = good(&[START, LINKS, DEMANDS], &options);
         assert_eq!(prepared.network.connection_count(), 6);
@@ -129,7 +129,7 @@ fn every_kind_sends_its_rate() {
 /// In the packet model a transfer demand consists of transfers from sender to receiver, with the
 /// same mean.
 #[test]
-fn packets_have_transfers() {
+fn packet_model_uses_transfers() {
     let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packets"]);
     let data = spec(&prepared, "A->C/replies");
     near(own_bps(data), 20e6);
@@ -158,7 +158,7 @@ fn packets_have_transfers() {
 
 /// The response time of a transfer is that of its file, and of a page with one file.
 #[test]
-fn a_transfer_is_a_page_of_one_file() {
+fn transfer_equals_single_file_page() {
     let settings = [
         "simulation.model=packets",
         "demand.A->C.size={ constant = '50 KB' }",
@@ -201,7 +201,7 @@ population = 1000
 
 /// Nodes without a population are reported once for all.
 #[test]
-fn gravity_tells_of_nodes_without_people() {
+fn gravity_reports_nodes_without_population() {
     let warnings = |nodes: &str| {
         let gravity = "\n[include]\ngravity = { total = \"8 Mbit/s\" }\n";
         let text = [START, LINKS, nodes, gravity].concat();
@@ -220,7 +220,7 @@ fn gravity_tells_of_nodes_without_people() {
 }
 
 #[test]
-fn gravity_is_in_proportion_to_both_weights() {
+fn gravity_is_proportional_to_both_weights() {
     // Two nodes: equal demand in both directions.
     let people = gravity("gravity = { total = \"8 Mbit/s\" }\n");
     assert_eq!(people.len(), 2);

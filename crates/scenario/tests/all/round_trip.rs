@@ -504,7 +504,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_as_the_same_scenario(scenario in scenario()) {
+    fn written_scenario_reads_back_equal(scenario in scenario()) {
         let text = scenario.to_toml().expect("a text");
         let again = parse("again.toml", &text);
         let mut again = again.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;

@@ -4,7 +4,7 @@ use super::valid::{problem_of, with_options};
 
 /// Regression: a Reno sender with 0.7 as the window factor was accepted, though no such TCP exists.
 #[test]
-fn senders_are_asked_for_nothing_that_they_do_not_know() {
+fn unsupported_stack_settings_are_rejected() {
     let of = |source: &str| format!("connection.c1.source={source}");
     for stack in ["ns-2.35", "rfc6298", "linux-2.0.34"] {
         let said = problem_of(&[&of(&format!(

@@ -88,7 +88,7 @@ fn telnet() -> Telnet {
 }
 
 #[test]
-fn settings_reach_the_network() {
+fn settings_apply_to_network() {
     let network = good(&[NETWORK, USERS].concat()).network;
     let all: Vec<&WorkloadSpec> = network.workloads().collect();
     let [web, terminals] = all[..] else {
@@ -133,7 +133,7 @@ fn settings_reach_the_network() {
 
 /// Users have a stack with its settings, as connections do, in the packet and the fluid model.
 #[test]
-fn users_have_a_stack_with_its_settings() {
+fn users_use_configured_stack() {
     let users = "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n";
     let source =
         "source = { stack = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
@@ -157,7 +157,7 @@ fn users_have_a_stack_with_its_settings() {
 }
 
 #[test]
-fn defaults_are_those_of_the_workload() {
+fn defaults_match_workload_crate() {
     let text = [
         NETWORK,
         "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n",
@@ -168,7 +168,7 @@ fn defaults_are_those_of_the_workload() {
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn written_workload_reads_back() {
     let scenario = parse("test.toml", &[NETWORK, USERS].concat()).unwrap();
     let text = scenario.to_toml().unwrap();
     assert_eq!(parse("again.toml", &text).unwrap(), scenario, "{text}");
@@ -195,7 +195,7 @@ fn options_change_workloads() {
 
 /// A whole scenario, or only its workload tables, without locations.
 #[test]
-fn workloads_can_be_read_alone() {
+fn workloads_are_readable_without_network() {
     let only: Vec<&str> = USERS
         .lines()
         .filter(|line| !line.starts_with("clients") && !line.starts_with("servers"))
@@ -215,7 +215,7 @@ fn workloads_can_be_read_alone() {
 }
 
 #[test]
-fn a_file_without_workloads_has_none_to_give() {
+fn file_without_workloads_is_rejected() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(NETWORK.as_bytes()).unwrap();
     let problems = workloads(file.path()).unwrap_err().into_vec();
@@ -223,7 +223,7 @@ fn a_file_without_workloads_has_none_to_give() {
 }
 
 #[test]
-fn settings_of_the_other_model_are_warned_of() {
+fn settings_of_other_model_cause_warning() {
     let text = [NETWORK, USERS]
         .concat()
         .replace("model = \"window\"\n", "");

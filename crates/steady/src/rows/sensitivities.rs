@@ -171,14 +171,8 @@ pub fn link_sensitivities<'a>(
             let l = id.index();
             [all.by_bandwidth[l], all.by_delay[l], all.by_buffer[l]]
         };
-        let (goodput, delay) = (
-            at(&gains.goodput),
-            gains.delay.as_ref().map(at),
-        );
-        let (delay_p95, loss) = (
-            at(&gains.delay_p95),
-            at(&gains.loss),
-        );
+        let (goodput, delay) = (at(&gains.goodput), gains.delay.as_ref().map(at));
+        let (delay_p95, loss) = (at(&gains.delay_p95), at(&gains.loss));
         SensitivityRow {
             link: network.link_name(id),
             goodput_bps_per_bps: goodput[0],

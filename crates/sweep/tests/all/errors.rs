@@ -4,13 +4,13 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_results::Format;
-use netflow_sweep::{Axis, Error, Model, Request, Sweep, WriteOptions};
+use netflow_sweep::{Axis, Error, Model, Sweep, SweepRequest, WriteOptions};
 
-use crate::common::{axes, load, request, said, sweep};
+use crate::common::{axes, error_text, load, request, sweep};
 
-fn refusal(request: Request) -> String {
+fn sweep_error(request: SweepRequest) -> String {
     match Sweep::new(request, &load, &|| false) {
-        Err(error) => said(&error),
+        Err(error) => error_text(&error),
         Ok(sweep) => panic!("{} cases", sweep.cases().count()),
     }
 }
@@ -84,7 +84,7 @@ fn invalid_values_are_rejected() {
         ("simulation.model=fluid,liquid", "liquid"),
         ("nothing.at=1,2", "nothing is called `nothing.at`"),
     ] {
-        let said = refusal(Request {
+        let said = sweep_error(SweepRequest {
             axes: axes(&[option]),
             ..request()
         });
@@ -96,16 +96,16 @@ fn invalid_values_are_rejected() {
 fn invalid_requests_are_rejected() {
     let same = "link.A->B.delay=1 ms,2 ms";
     let set = vec!["link.A->B.delay=5 ms".to_owned()];
-    let cases: [(Request, &str); 9] = [
+    let cases: [(SweepRequest, &str); 9] = [
         (
-            Request {
+            SweepRequest {
                 axes: axes(&[same, same]),
                 ..request()
             },
             "`link.A->B.delay` is varied twice",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&[same]),
                 settings: set,
                 ..request()
@@ -113,21 +113,21 @@ fn invalid_requests_are_rejected() {
             "`link.A->B.delay` is both set and varied",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&[same, "link.*.delay=8 ms,9 ms"]),
                 ..request()
             },
             "`link.A->B.delay` is varied, and then `link.*.delay`, which sets all of it again",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&["simulation.seed=1,2"]),
                 ..request()
             },
             "`simulation.seed` is what `--seeds` varies",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&["simulation.model=fluid,window"]),
                 model: Model::Fluid,
                 ..request()
@@ -135,14 +135,14 @@ fn invalid_requests_are_rejected() {
             "`simulation.model` is what `--model` says",
         ),
         (
-            Request {
+            SweepRequest {
                 seeds: 2,
                 ..request()
             },
             "steady states are not random",
         ),
         (
-            Request {
+            SweepRequest {
                 seeds: 2,
                 model: Model::Fluid,
                 ..request()
@@ -150,7 +150,7 @@ fn invalid_requests_are_rejected() {
             "only the window model and users are random",
         ),
         (
-            Request {
+            SweepRequest {
                 at_s: Some(1.0),
                 model: Model::Fluid,
                 ..request()
@@ -158,7 +158,7 @@ fn invalid_requests_are_rejected() {
             "`--at` is a time of steady states",
         ),
         (
-            Request {
+            SweepRequest {
                 format: Format::Jsonl,
                 ..request()
             },
@@ -166,10 +166,10 @@ fn invalid_requests_are_rejected() {
         ),
     ];
     for (request, message) in cases {
-        let said = refusal(request);
+        let said = sweep_error(request);
         assert!(said.contains(message), "{said}");
     }
-    let said = refusal(Request {
+    let said = sweep_error(SweepRequest {
         settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
         ..request()
     });
@@ -182,11 +182,11 @@ fn invalid_requests_are_rejected() {
 #[test]
 fn too_many_cases_are_rejected() {
     let axis = |key: &str| axes(&[&format!("{key}=1..2 Mbit/s/100000")]).remove(0);
-    let mut request = Request {
+    let mut request = SweepRequest {
         axes: vec![axis("link.A->B.bandwidth"), axis("link.B->C.bandwidth")],
         ..request()
     };
-    let said = refusal(request.clone());
+    let said = sweep_error(request.clone());
     assert!(
         said.starts_with("these are 50000000000 cases, with 450000000000 rows in all; a sweep has at most 100000000"),
         "{said}"
@@ -199,7 +199,7 @@ fn too_many_cases_are_rejected() {
         };
         request.axes.push(axis(&key));
     }
-    assert!(refusal(request.clone()).contains("50000000000000000000000000 cases"));
+    assert!(sweep_error(request.clone()).contains("50000000000000000000000000 cases"));
     for i in 0..4 {
         let axis = &mut request.axes[i].clone();
         axis.key = axis.key.replace("bandwidth", "delay");
@@ -208,7 +208,7 @@ fn too_many_cases_are_rejected() {
             .for_each(|value| *value = value.replace("Mbit/s", "ms"));
         request.axes.push(axis.clone());
     }
-    assert!(refusal(request).contains("more than 10^38 cases"));
+    assert!(sweep_error(request).contains("more than 10^38 cases"));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn foreign_directories_are_rejected() {
         sweep.write(&to, writing, &load, &mut |_| {}, &|| false)
     };
     write(&ours, &WriteOptions::default()).unwrap();
-    let other = sweep(Request {
+    let other = sweep(SweepRequest {
         each_link_fails: false,
         ..request()
     });
@@ -293,7 +293,7 @@ fn validation_can_be_stopped() {
         loads.fetch_add(1, Ordering::Relaxed);
         load(settings)
     };
-    let many = Request {
+    let many = SweepRequest {
         axes: axes(&["connection.c1.source.constant=0.5..3.5 Mbit/s/10000"]),
         each_link_fails: false,
         ..request()
@@ -317,7 +317,7 @@ fn numeric_axes_are_validated_at_1000_values() {
             loads.fetch_add(1, Ordering::Relaxed);
             load(settings)
         };
-        let many = Request {
+        let many = SweepRequest {
             axes: axes(&[&format!("connection.c1.source.constant={values}")]),
             each_link_fails: false,
             ..request()
@@ -353,5 +353,5 @@ fn numeric_axes_are_validated_at_1000_values() {
         &|| false,
     );
     let written = written.unwrap();
-    assert_eq!((written.cases, written.without_answer), (3000, 1));
+    assert_eq!((written.cases, written.without_result), (3000, 1));
 }

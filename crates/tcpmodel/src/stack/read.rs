@@ -143,14 +143,18 @@ impl Read for Like {
         let name = value.text(key, "the name of a built-in stack", findings)?;
         let found = Stack::builtin(name);
         if found.is_none() {
-            let help = findings.allowed(name, "built-in stacks", builtin_names().iter().copied());
+            let help = findings.allowed_names_help(
+                name,
+                "built-in stacks",
+                builtin_names().iter().copied(),
+            );
             findings
                 .error(
                     ProblemKind::UnknownName,
                     value.place,
                     format!("unknown stack `{name}`"),
                 )
-                .help(help);
+                .set_help(help);
         }
         found.map(Like)
     }
@@ -164,11 +168,11 @@ impl Read for Like {
 pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
     let before = findings.errors();
     let stack = parse(text, file, findings, |fields, findings| {
-        let start = netflow_document::Place::new(file, 0..text.len().min(1));
+        let start = netflow_document::SourceSpan::new(file, 0..text.len().min(1));
         let mut s = Section::new(findings, "the stack", fields, start, &[StackFile::KEYS]);
         let stack = over(StackFile::fields(&mut s));
         // Fallback values of fields that could not be read are not checked.
-        if s.is_sound() {
+        if s.is_valid() {
             for error in stack.wrong() {
                 let place = s.value_place(error.what).unwrap_or(start);
                 s.findings

@@ -131,7 +131,7 @@ fn a_bad_description_is_reported_with_its_place() {
     ];
     for (line, message) in cases {
         let problem = error(line);
-        let said = format!("{}{}", problem.at(), problem.message);
+        let said = format!("{}{}", problem.location(), problem.message);
         assert!(said.starts_with(message), "{said}\ninstead of\n{message}");
     }
     assert!(

@@ -63,7 +63,7 @@ impl<R: Records> Capture<R> {
             let Some(record) = self.records.next(&mut self.faults)? else {
                 self.done = true;
                 let buffer = self.records.buffer();
-                if let Some(broken) = buffer.broken() {
+                if let Some(broken) = buffer.corruption() {
                     let message = format!("the compressed data breaks off: {broken}");
                     let position = Position::Byte(buffer.offset());
                     self.faults.truncated = true;

@@ -75,7 +75,7 @@ enum PacketBlock {
 
 impl Pcapng {
     pub fn new(mut buffer: Buffer) -> Result<Pcapng, Error> {
-        if order_of(buffer.peek(12)?).is_none() {
+        if byte_order(buffer.peek(12)?).is_none() {
             return Err(Error::NotATrace {
                 name: buffer.name().to_owned(),
                 reason: "it begins like a pcapng file, but has no byte-order magic".to_owned(),
@@ -107,7 +107,7 @@ impl Pcapng {
             return damaged("the capture ends within the header of a block".to_owned());
         };
         if kind == SECTION {
-            let Some(order) = order_of(header) else {
+            let Some(order) = byte_order(header) else {
                 return damaged(
                     "a section without byte-order magic: what follows cannot be read".to_owned(),
                 );
@@ -281,7 +281,7 @@ fn timestamp_ns(time_ns: i128) -> Option<i64> {
 }
 
 /// Returns the byte order of a section, from its first 12 bytes.
-fn order_of(header: &[u8]) -> Option<ByteOrder> {
+fn byte_order(header: &[u8]) -> Option<ByteOrder> {
     match *header.get(8..12)? {
         [0x1a, 0x2b, 0x3c, 0x4d] => Some(ByteOrder::Big),
         [0x4d, 0x3c, 0x2b, 0x1a] => Some(ByteOrder::Little),

@@ -12,7 +12,7 @@ use netflow::report::{PAGE_ENDINGS, PAGE_MARK};
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, failures as analyse, rows};
 
-use super::solve::cannot;
+use super::solve::steady_failure;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
@@ -104,26 +104,26 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
     let options = arguments.options(network, scenario.options.seed)?;
     let work = || analyse(network, at_s, &options, &interrupt::requested);
-    let found = on_threads(arguments.threads, work)?.map_err(cannot)?;
+    let found = on_threads(arguments.threads, work)?.map_err(steady_failure)?;
     let found = found.ok_or_else(|| Failure::Interrupted("nothing is told".to_owned()))?;
     for note in steady_notes(&scenario, &found.intact, at_s) {
-        problems::warn_of(&note);
+        problems::warn_message(&note);
     }
     // If events take links down, another warning already covers the users.
     let users = scenario
         .users_warning()
-        .filter(|_| !scenario.links_fail_by(at_s));
+        .filter(|_| !scenario.has_link_failure_before(at_s));
     for warning in found.moved_parts_warning().into_iter().chain(users) {
-        problems::warn_of(&warning);
+        problems::warn_message(&warning);
     }
     for failing in &found.down_already {
         let (kind, name) = (failing.kind().name(), failing.name(network));
-        problems::warn_of(&format!("{kind} {name} is down already, and left out"));
+        problems::warn_message(&format!("{kind} {name} is down already, and left out"));
     }
     let seen = FailureReport::new(network, &found, at_s);
     let hurt = rows::affected(network, &found);
     if let Some(path) = &arguments.output {
-        let page = seen.page(&arguments.scenario.path, &scenario.notes);
+        let page = seen.page(&arguments.scenario.path, &scenario.node_annotations);
         file::write(path, page.html(), Some(PAGE_MARK))?;
     }
     let answer = object! {
@@ -140,15 +140,15 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     } else {
         arguments.format
     };
-    Ok(format.answer(
+    Ok(format.print(
         out,
         &answer,
         |out| {
-            csv::write_any_named("cases", &seen.cases, out)?;
-            csv::write_any_named("links", &seen.links, out)?;
+            csv::write_named_with_header("cases", &seen.cases, out)?;
+            csv::write_named_with_header("links", &seen.links, out)?;
             match arguments.who {
                 0 => Ok(()),
-                _ => csv::write_any_named("hurt", &hurt, out),
+                _ => csv::write_named_with_header("hurt", &hurt, out),
             }
         },
         |out| print::print(&seen, &hurt, arguments.top, out),

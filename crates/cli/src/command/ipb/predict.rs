@@ -13,8 +13,8 @@ use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{Session, Waits};
 
 use super::print;
-use super::start_failure::cannot_start;
-use super::users_arguments::{Named, UsersArguments};
+use super::start_failure::start_failure;
+use super::users_arguments::{NamedLoad, UsersArguments};
 use crate::command::latency::stack;
 use crate::failure::Failure;
 use crate::output::file;
@@ -58,7 +58,7 @@ pub struct PredictArguments {
     stack: String,
 
     #[command(flatten)]
-    changes: stack::Changes,
+    changes: stack::StackChanges,
 
     /// Largest packet in bytes, headers included
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
@@ -91,9 +91,9 @@ const TIMESTAMPS_BYTES: u32 = 12;
 
 pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.svg {
-        print::allow_figure(path)?;
+        print::check_figure_path(path)?;
     }
-    let conversations = conversations(arguments)?;
+    let conversations = session_runs(arguments)?;
     let path = path(arguments);
     let played = sessions(arguments)?;
     let mut waits = Vec::new();
@@ -112,7 +112,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     let borrowed: Vec<(&str, &Waits)> = waits.iter().map(|(name, _, w)| (*name, w)).collect();
     let rtt_s = Some(2.0 * arguments.delay).filter(|rtt_s| *rtt_s > 0.0);
     let users = waits.iter().map(|(name, come, waits)| {
-        object! { name: *name, users: *come, waits: print::waits_of(waits, rtt_s) }
+        object! { name: *name, users: *come, waits: print::wait_summaries(waits, rtt_s) }
     });
     let answer = object! {
         stack: &conversations.stack.name,
@@ -125,7 +125,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
         users: users.collect::<Vec<_>>(),
     };
     let text = |out: &mut dyn Write| {
-        write_question(arguments, &conversations.stack, &waits, out)?;
+        write_inputs(arguments, &conversations.stack, &waits, out)?;
         if given_up > 0 {
             let users = count(given_up as usize, "user");
             writeln!(out, "{users} did not get everything: 15 timeouts in a row")?;
@@ -133,14 +133,14 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
         print::write_waits(&borrowed, rtt_s, out)
     };
     let csv = |out: &mut dyn Write| print::csv(&borrowed, out);
-    arguments.format.answer(out, &answer, csv, text)?;
+    arguments.format.print(out, &answer, csv, text)?;
     if let Some(path) = &arguments.svg {
         file::write(path, print::figure(&borrowed)?, Some(Drawing::MARK))?;
     }
     Ok(())
 }
 
-fn conversations(arguments: &PredictArguments) -> Result<SessionRuns, Failure> {
+fn session_runs(arguments: &PredictArguments) -> Result<SessionRuns, Failure> {
     let stack = stack::find(&arguments.stack, &arguments.changes)?;
     let options_bytes = if stack.timestamps {
         TIMESTAMPS_BYTES
@@ -179,9 +179,9 @@ fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>,
         .played
         .loads()?
         .into_iter()
-        .map(|Named { name, load }| ((name, Vec::new()), load))
+        .map(|NamedLoad { name, load }| ((name, Vec::new()), load))
         .unzip();
-    let arrivals = Arrivals::new(&loads).map_err(cannot_start)?;
+    let arrivals = Arrivals::new(&loads).map_err(start_failure)?;
     for (which, mut user) in arrivals.take(arguments.users as usize) {
         if let Some((_, users)) = played.get_mut(which) {
             user.turns.iter_mut().for_each(|turn| turn.pause_s *= scale);
@@ -191,7 +191,7 @@ fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>,
     Ok(played)
 }
 
-fn write_question(
+fn write_inputs(
     arguments: &PredictArguments,
     stack: &Stack,
     waits: &[(&str, usize, Waits)],

@@ -17,7 +17,7 @@ use crate::output::table::Table;
 use crate::output::{csv, file};
 
 /// The response times of users of one name.
-type Named<'a> = (&'a str, &'a Waits);
+type NamedWaits<'a> = (&'a str, &'a Waits);
 
 pub fn text(
     measured: &Measured,
@@ -30,7 +30,7 @@ pub fn text(
     for (name, users) in users() {
         write_users(name, users, out)?;
     }
-    let waits: Vec<Named<'_>> = users().map(|(name, users)| (name, &users.waits)).collect();
+    let waits: Vec<NamedWaits<'_>> = users().map(|(name, users)| (name, &users.waits)).collect();
     write_waits(&waits, rtt_s, out)?;
     write_caveats(measured, options, out)
 }
@@ -44,8 +44,8 @@ struct Row<'a> {
     times: Summary,
 }
 
-fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
-    let of_name = |&(users, waits): &Named<'a>| {
+fn rows<'a>(waits: &[NamedWaits<'a>]) -> Vec<Row<'a>> {
+    let of_name = |&(users, waits): &NamedWaits<'a>| {
         let all = waits.times().into_iter();
         all.filter_map(move |(wait, times)| {
             let times = times.summary()?;
@@ -58,13 +58,17 @@ fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
 /// The marker near the beginning of every file with an answer.
 pub const MARK: &str = "\"think_scale\":";
 
-pub fn csv(waits: &[Named<'_>], out: &mut dyn Write) -> io::Result<()> {
-    csv::write_any(&rows(waits), out)
+pub fn csv(waits: &[NamedWaits<'_>], out: &mut dyn Write) -> io::Result<()> {
+    csv::write_with_header(&rows(waits), out)
 }
 
 /// Prints the table of response times. With a round-trip time, it includes the share of integer multiples
 /// of it.
-pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_waits(
+    waits: &[NamedWaits<'_>],
+    rtt_s: Option<f64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let rows = rows(waits);
     if !rows.is_empty() {
         writeln!(out)?;
@@ -85,7 +89,7 @@ pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write)
             .print(out)?;
     }
     match rtt_s {
-        Some(rtt_s) => write_steps(waits, rtt_s, out),
+        Some(rtt_s) => write_rtt_multiples(waits, rtt_s, out),
         None => Ok(()),
     }
 }
@@ -94,7 +98,7 @@ pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write)
 const POINTS: usize = 500;
 
 /// Draws the distributions of all response times as SVG.
-pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
+pub fn figure(waits: &[NamedWaits<'_>]) -> Result<String, Failure> {
     let mut curves = Vec::new();
     for (who, waits) in waits {
         for (name, times) in waits.times() {
@@ -105,7 +109,7 @@ pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
 }
 
 /// Rejects the path of a figure before anything is measured.
-pub fn allow_figure(path: &Path) -> Result<(), Failure> {
+pub fn check_figure_path(path: &Path) -> Result<(), Failure> {
     file::check_extension(path, "this figure", &["svg"])?;
     file::check_overwrite(path, Some(Drawing::MARK))
 }
@@ -133,7 +137,11 @@ fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()>
 }
 
 /// Prints integer multiples of the round-trip time, with the share of response times at each.
-fn write_steps(waits: &[Named<'_>], rtt_s: f64, out: &mut dyn Write) -> io::Result<()> {
+fn write_rtt_multiples(
+    waits: &[NamedWaits<'_>],
+    rtt_s: f64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "\nwaits of whole round trips of {} (up to {} more):",
@@ -232,7 +240,7 @@ pub fn answer(
             reply_bytes: users.reply_bytes,
             script_bytes: users.script_bytes,
             lengthened: users.lengthened,
-            waits: waits_of(&users.waits, rtt_s),
+            waits: wait_summaries(&users.waits, rtt_s),
         }
     });
     object! {
@@ -249,7 +257,7 @@ pub fn answer(
 }
 
 /// Returns the response times by the name of their kind.
-pub fn waits_of(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
+pub fn wait_summaries(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
     let wait = |(name, times): (&'static str, Times)| {
         let wait = Wait {
             summary: times.summary(),

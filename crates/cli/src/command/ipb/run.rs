@@ -10,7 +10,7 @@ use netflow::report::Drawing;
 use netflow_ipb::{Load, Measured, RunOptions, StopCondition, Users};
 
 use super::print;
-use super::start_failure::cannot_start;
+use super::start_failure::start_failure;
 use super::users_arguments::UsersArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -77,7 +77,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         file::check_overwrite(path, Some(print::MARK))?;
     }
     if let Some(path) = &arguments.svg {
-        print::allow_figure(path)?;
+        print::check_figure_path(path)?;
     }
     let (names, loads): (Vec<String>, Vec<Load>) = arguments
         .played
@@ -96,7 +96,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         congestion: arguments.congestion.clone(),
         ..RunOptions::new(arguments.server, loads)
     };
-    let measured = play(&options)?;
+    let measured = run_benchmark(&options)?;
     let answer = print::answer(
         &measured,
         &options,
@@ -108,7 +108,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     let waits: Vec<_> = waits
         .map(|(name, users)| (name.as_str(), &users.waits))
         .collect();
-    arguments.format.answer(
+    arguments.format.print(
         out,
         &answer,
         |out| print::csv(&waits, out),
@@ -120,21 +120,21 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     if let Some(path) = &arguments.svg {
         file::write(path, print::figure(&waits)?, Some(Drawing::MARK))?;
     }
-    judge(&measured, &options)
+    check_measurement(&measured, &options)
 }
 
-fn play(options: &RunOptions) -> Result<Measured, Failure> {
-    let mut bar = Progress::of("the benchmark", true);
+fn run_benchmark(options: &RunOptions) -> Result<Measured, Failure> {
+    let mut bar = Progress::new("the benchmark", true);
     let measured = netflow_ipb::run(options, &mut |progress| {
-        bar.at(progress.share);
+        bar.set(progress.share);
         !interrupt::requested()
     });
     bar.finish();
-    measured.map_err(cannot_start)
+    measured.map_err(start_failure)
 }
 
 /// Returns a failure if no request succeeded, or if most failed.
-fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
+fn check_measurement(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
     if measured.interrupted {
         return Err(Failure::Interrupted(format!(
             "stopped after {}",

@@ -9,7 +9,7 @@ use netflow::number::count;
 use netflow_ipb::{Limits, Served, Server, ServerOptions, Traffic};
 use serde::Serialize;
 
-use super::start_failure::cannot_start;
+use super::start_failure::start_failure;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::csv;
@@ -59,7 +59,7 @@ pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Fail
             ..Limits::default()
         },
     })
-    .map_err(cannot_start)?;
+    .map_err(start_failure)?;
     let listening = format!("listening at {}", server.address());
     match arguments.format {
         Format::Text => {
@@ -70,15 +70,15 @@ pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Fail
         // The standard output is reserved for the answer. Errors of the standard error are ignored.
         _ => drop(writeln!(io::stderr().lock(), "{listening}")),
     }
-    let served = server.run(&interrupt::requested).map_err(cannot_start)?;
-    let answer = Answer::of(&served);
+    let served = server.run(&interrupt::requested).map_err(start_failure)?;
+    let answer = ServeReport::of(&served);
     let csv = |out: &mut dyn Write| csv::write(answer.kinds(), out);
     Ok(arguments
         .format
-        .answer(out, &answer, csv, |out| text(&answer, out))?)
+        .print(out, &answer, csv, |out| text(&answer, out))?)
 }
 
-fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+fn text(answer: &ServeReport, out: &mut dyn Write) -> io::Result<()> {
     Table::of(answer.kinds())
         .text("users", |it| it.users)
         .number("connections", |it| it.numbers.connections)
@@ -96,7 +96,7 @@ fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct ServeReport {
     accepted: u64,
     http: Traffic,
     telnet: Traffic,
@@ -105,21 +105,21 @@ struct Answer {
 
 /// Traffic served to one kind of users.
 #[derive(Serialize)]
-struct OfKind<'a> {
+struct KindTraffic<'a> {
     users: &'static str,
     #[serde(flatten)]
     numbers: &'a Traffic,
 }
 
-impl Answer {
-    fn kinds(&self) -> [OfKind<'_>; 2] {
+impl ServeReport {
+    fn kinds(&self) -> [KindTraffic<'_>; 2] {
         [("http", &self.http), ("telnet", &self.telnet)]
-            .map(|(users, numbers)| OfKind { users, numbers })
+            .map(|(users, numbers)| KindTraffic { users, numbers })
     }
 
-    fn of(served: &Served) -> Answer {
+    fn of(served: &Served) -> ServeReport {
         let drops = served.drops();
-        Answer {
+        ServeReport {
             accepted: served.accepted,
             http: served.http,
             telnet: served.telnet,

@@ -7,7 +7,7 @@ use netflow_ipb::Error;
 use crate::failure::Failure;
 
 /// Returns the failure. Either the command line is wrong, or the system lacks a feature.
-pub fn cannot_start(error: Error) -> Failure {
+pub fn start_failure(error: Error) -> Failure {
     let help = match &error {
         Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             "another program listens there; --port takes another port, 0 any that is free"

@@ -41,20 +41,20 @@ pub struct UsersArguments {
 }
 
 /// A load with its kind of users or the name of its workload.
-pub struct Named {
+pub struct NamedLoad {
     pub name: String,
     pub load: Load,
 }
 
 impl UsersArguments {
     /// Returns the loads: the workloads of the file, or those of \[IPB\].
-    pub fn loads(&self) -> Result<Vec<Named>, Failure> {
+    pub fn loads(&self) -> Result<Vec<NamedLoad>, Failure> {
         if let Some(path) = &self.workload {
             let workloads = netflow::scenario::workloads(path);
             let workloads = workloads.map_err(|problems| Failure::Input(problems.into()))?;
             let named = workloads.into_iter().map(|workload| {
                 let rate = 1.0 / workload.interarrival_s;
-                self.named(workload.name, workload.application, rate)
+                self.named_load(workload.name, workload.application, rate)
             });
             return Ok(named.collect());
         }
@@ -66,17 +66,17 @@ impl UsersArguments {
         let telnet = telnet.map(|rate| (Application::Telnet(Telnet::default()), rate));
         let named = |(application, rate): (Application, f64)| {
             let name = application.kind().name().to_owned();
-            self.named(name, application, rate)
+            self.named_load(name, application, rate)
         };
         Ok(http.into_iter().chain(telnet).map(named).collect())
     }
 
-    fn named(&self, name: String, application: Application, users_per_s: f64) -> Named {
+    fn named_load(&self, name: String, application: Application, users_per_s: f64) -> NamedLoad {
         let workload = Workload {
             application,
             seed: self.seed,
         };
-        Named {
+        NamedLoad {
             name,
             load: Load {
                 workload,

@@ -6,12 +6,12 @@ pub mod stack;
 use std::io::Write;
 
 use clap::Args;
-use netflow::latency::{LatencyInput, Method, Model, latency_unless as answer};
+use netflow::latency::{LatencyInput, Method, Model, latency_with_stop as answer};
 use netflow::number::plain;
 use netflow::tcpmodel::{Error, MOST_PACKETS};
 use netflow::units::{Bytes, Size};
 
-use stack::Changes;
+use stack::StackChanges;
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -55,7 +55,7 @@ pub struct LatencyArguments {
     stack: Option<String>,
 
     #[command(flatten)]
-    changes: Changes,
+    changes: StackChanges,
 
     /// Payload of a full packet in bytes; the stack's unless given
     #[arg(long, value_name = "BYTES", value_parser = mss)]
@@ -80,16 +80,16 @@ pub struct LatencyArguments {
 
 pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let method = method(arguments)?;
-    let questions = questions(arguments, method.mss_bytes)?;
+    let questions = latency_inputs(arguments, method.mss_bytes)?;
     let mut answers = Vec::with_capacity(questions.len());
-    let mut progress = Progress::of("the transfers", true);
+    let mut progress = Progress::new("the transfers", true);
     for (done, question) in questions.iter().enumerate() {
-        progress.at(done as f64 / questions.len() as f64);
+        progress.set(done as f64 / questions.len() as f64);
         let answer = answer(&method, question, &interrupt::requested);
         if interrupt::requested() {
             return Err(Failure::Interrupted("no results".to_owned()));
         }
-        answers.push(answer.map_err(|error| cannot(error, method.model, question))?);
+        answers.push(answer.map_err(|error| latency_failure(error, method.model, question))?);
     }
     progress.finish();
     let single = match answers.as_slice() {
@@ -99,28 +99,28 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     let csv = |out: &mut dyn Write| csv::write(&answers, out);
     let format = arguments.format;
     match single {
-        Some(answer) => format.answer(out, answer, csv, |out| {
+        Some(answer) => format.print(out, answer, csv, |out| {
             print::text(&method, answer, out)?;
-            print::age(&method, out)
+            print::print_age_note(&method, out)
         }),
-        None => format.answer(out, &answers, csv, |out| {
+        None => format.print(out, &answers, csv, |out| {
             print::table(&method, &answers, out)?;
-            print::age(&method, out)
+            print::print_age_note(&method, out)
         }),
     }?;
     Ok(())
 }
 
-fn cannot(error: Error, model: Model, question: &LatencyInput) -> Failure {
+fn latency_failure(error: Error, model: Model, input: &LatencyInput) -> Failure {
     Failure::Usage {
         help: match (model, error.what) {
             (Model::ModelC | Model::Csa, "loss probability") => Some(format!(
                 "{} % is the probability that a packet or its acknowledgement is lost; \
                  --model short and --model rounds know more loss",
-                plain(100.0 * question.transfer().effective_loss())
+                plain(100.0 * input.transfer().effective_loss())
             )),
             // `--samples` does not help for longer transfers.
-            (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
+            (Model::Short, "number of packets") if input.packets <= MOST_PACKETS => {
                 Some("--samples 1000 plays transfers at random instead".to_owned())
             }
             _ => None,
@@ -152,7 +152,7 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         bandwidth_bps: arguments.bandwidth,
         samples: arguments.samples,
     };
-    if let Some(message) = method.refused_stack() {
+    if let Some(message) = method.unsupported_stack_reason() {
         let help = "--model rounds plays any stack".to_owned();
         return Err(Failure::Usage {
             message,
@@ -173,7 +173,10 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
 }
 
 /// Returns every combination of the requested values.
-fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<LatencyInput>, Failure> {
+fn latency_inputs(
+    arguments: &LatencyArguments,
+    mss_bytes: u32,
+) -> Result<Vec<LatencyInput>, Failure> {
     let axes = Axes::new(&arguments.grid)?;
     let missing = |what: &str| Failure::usage(format!("--{what} or --grid {what}=… is missing"));
     let sizes = axes.sizes.or(arguments.size.map(|size| vec![size]));

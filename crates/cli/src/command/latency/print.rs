@@ -43,7 +43,7 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
             String::new()
         }
     };
-    let mut rows = vec![("mean", answer.mean_s, certainty(answer))];
+    let mut rows = vec![("mean", answer.mean_s, format_confidence(answer))];
     let known = |(name, time_s): (_, Option<f64>)| Some((name, time_s?, String::new()));
     rows.extend(times.into_iter().filter_map(known));
     rows.extend(parts.map(|(name, time_s)| (name, time_s, share(time_s))));
@@ -55,7 +55,7 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
 }
 
 /// Prints a note if the TCP is that of a paper instead of a current one.
-pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_age_note(method: &Method, out: &mut dyn Write) -> io::Result<()> {
     if method.stack.name == PAPER_STACK {
         writeln!(
             out,
@@ -67,7 +67,7 @@ pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Describes the confidence interval of the mean.
-fn certainty(answer: &LatencyResult) -> String {
+fn format_confidence(answer: &LatencyResult) -> String {
     match answer {
         LatencyResult {
             mean_low_s: Some(low_s),

@@ -2,16 +2,16 @@
 
 use clap::Args;
 use netflow::document::Words;
-use netflow::resolve_name::{self, FindError};
+use netflow::resolve_name::{self, ResolveError};
 use netflow::tcpmodel::{CongestionControl, Stack, builtin_names};
 
 use crate::failure::Failure;
-use crate::input::unknown;
+use crate::input::unknown_name;
 use crate::parse::word;
 
 /// Which TCP, beside its stack.
 #[derive(Args)]
-pub struct Changes {
+pub struct StackChanges {
     /// How the congestion window moves, instead of as the stack says
     #[arg(long, value_parser = word::<CongestionControl>())]
     pub congestion: Option<CongestionControl>,
@@ -24,7 +24,7 @@ pub fn help() -> String {
 }
 
 /// Returns the stack of this name or file, with the changes applied.
-pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
+pub fn find(name: &str, changes: &StackChanges) -> Result<Stack, Failure> {
     let mut stack = by_name(name)?;
     if let Some(congestion) = changes.congestion {
         if let Some(message) = stack.refuses_congestion(congestion) {
@@ -41,11 +41,11 @@ pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
 
 fn by_name(name: &str) -> Result<Stack, Failure> {
     resolve_name::stack(name).map_err(|error| match error {
-        FindError::Wrong(problems) => Failure::Input(problems.into()),
-        FindError::Unknown(all) => {
+        ResolveError::Invalid(problems) => Failure::Input(problems.into()),
+        ResolveError::Unknown(all) => {
             let more = format!("all are {}; or give a stack file's path", all.join(", "));
             let message = format!("there is no stack `{name}`");
-            unknown(message, name, all.into_iter(), Some(more))
+            unknown_name(message, name, all.into_iter(), Some(more))
         }
     })
 }

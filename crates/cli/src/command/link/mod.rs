@@ -67,7 +67,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
         _ => {
             let as_user = become_root()?;
             let testbed = Testbed::new(&options, &StackOptions::default())?;
-            tell(&testbed, as_user);
+            print_namespaces(&testbed, as_user);
             testbed
         }
     };
@@ -88,7 +88,7 @@ fn path(namespace: &str) -> PathBuf {
 }
 
 /// Prints how to enter the namespaces. Users without root privileges enter through the user namespace.
-fn tell(testbed: &Testbed, as_user: bool) {
+fn print_namespaces(testbed: &Testbed, as_user: bool) {
     let process = std::process::id();
     let user = if as_user {
         format!("-t {process} -U --preserve-credentials ")

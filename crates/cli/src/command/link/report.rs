@@ -30,7 +30,7 @@ pub fn print(report: &LinkReport, format: Format, out: &mut dyn Write) -> io::Re
     let doubt = report.doubt();
     let directions = [("a->b", &report.out), ("b->a", &report.back)];
     let directions = directions.map(|(link, report)| Direction { link, report });
-    format.answer(
+    format.print(
         out,
         &JsonReport {
             report,

@@ -23,7 +23,7 @@ pub fn self_test(need: bool, format: Format, out: &mut dyn Write) -> Result<(), 
         rows.push(row);
     });
     written?;
-    format.answer(out, &rows, |out| csv::write(&rows, out), |_| Ok(()))?;
+    format.print(out, &rows, |out| csv::write(&rows, out), |_| Ok(()))?;
     let failed = rows
         .iter()
         .filter(|row| matches!(row.outcome, Outcome::Failed(_)));

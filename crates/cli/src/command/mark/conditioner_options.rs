@@ -86,7 +86,7 @@ impl MarkingArguments {
         };
         let name = self.conditioner.name();
         for option in spec.unused() {
-            problems::warn_of(&format!("--{option} has no effect on conditioner `{name}`"));
+            problems::warn_message(&format!("--{option} has no effect on conditioner `{name}`"));
         }
         spec.marking().map_err(|error| match error {
             MarkError::Missing { setting, .. } => {
@@ -100,7 +100,7 @@ impl MarkingArguments {
                     help: Some(format!("such as --{setting} {example}")),
                 }
             }
-            MarkError::Wrong(error) => Failure::Usage {
+            MarkError::Invalid(error) => Failure::Usage {
                 message: error.to_string(),
                 help: error.help(),
             },
@@ -109,17 +109,17 @@ impl MarkingArguments {
 
     /// Warns about information that the conditioner needs and the stream lacks, and about ignored
     /// information.
-    pub fn warn_of_missing(&self, seen: &StreamInfo) {
+    pub fn warn_about_stream(&self, stream: &StreamInfo) {
         let name = self.conditioner;
         let kind = name.kind();
-        if kind.is_some_and(Kind::protects_small_windows) && !seen.windows {
-            problems::warn_of(&format!(
+        if kind.is_some_and(Kind::protects_small_windows) && !stream.windows {
+            problems::warn_message(&format!(
                 "conditioner `{}` protects no packet: the stream does not say their windows (window_pkts)",
                 name.name()
             ));
         }
-        if kind.is_some() && seen.precedences {
-            problems::warn_of(&format!(
+        if kind.is_some() && stream.precedences {
+            problems::warn_message(&format!(
                 "the precedences of the stream have no effect on conditioner `{}`",
                 name.name()
             ));

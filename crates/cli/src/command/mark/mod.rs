@@ -56,26 +56,27 @@ pub fn mark(arguments: &MarkArguments, out: &mut dyn Write) -> Result<(), Failur
     if csv {
         writeln!(out, "time_s,bytes,precedence")?;
     }
-    let seen = packets::each(&arguments.file, arguments.link.as_deref(), &mut |packet| {
-        let precedence = marking.mark(&packet);
-        let colour = &mut colours[precedence.index()];
-        colour.packets += 1;
-        colour.bytes += u64::from(packet.bytes);
-        let time_s = packet.time_s;
-        times_s = Some(times_s.map_or((time_s, time_s), |(first_s, _)| (first_s, time_s)));
-        if csv {
-            write_packet(&packet, precedence, out)
-        } else {
-            Ok(())
-        }
-    })?;
-    arguments.marking.warn_of_missing(&seen);
+    let seen =
+        packets::for_each_packet(&arguments.file, arguments.link.as_deref(), &mut |packet| {
+            let precedence = marking.mark(&packet);
+            let colour = &mut colours[precedence.index()];
+            colour.packets += 1;
+            colour.bytes += u64::from(packet.bytes);
+            let time_s = packet.time_s;
+            times_s = Some(times_s.map_or((time_s, time_s), |(first_s, _)| (first_s, time_s)));
+            if csv {
+                write_packet(&packet, precedence, out)
+            } else {
+                Ok(())
+            }
+        })?;
+    arguments.marking.warn_about_stream(&seen);
     let (first_s, last_s) = times_s.unwrap_or_default();
     let report = Report::new(&arguments.file, &marking, colours, last_s - first_s);
     // For CSV, all rows have already been written.
     Ok(arguments
         .format
-        .answer(out, &report, |_| Ok(()), |out| report.print(out))?)
+        .print(out, &report, |_| Ok(()), |out| report.print(out))?)
 }
 
 fn write_packet(
@@ -102,11 +103,11 @@ struct Report {
     packets: u64,
     bytes: u64,
     rate_bps: Option<f64>,
-    colours: Vec<Shown>,
+    colours: Vec<JsonMarking>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct JsonMarking {
     precedence: String,
     packets: u64,
     bytes: u64,
@@ -125,7 +126,7 @@ impl Report {
             0 => 0.0,
             _ => part as f64 / whole as f64,
         };
-        let shown = |(precedence, colour): (DropPrecedence, &Colour)| Shown {
+        let shown = |(precedence, colour): (DropPrecedence, &Colour)| JsonMarking {
             precedence: precedence.to_string(),
             packets: colour.packets,
             bytes: colour.bytes,

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::by_name::find;
 use super::fit::{JsonCluster, print_clusters};
-use crate::command::trace::samples::{Sampling, of_files};
+use crate::command::trace::samples::{Sampling, samples_of_files};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
@@ -54,22 +54,22 @@ pub struct CompareArguments {
     format: Format,
 }
 
-/// Number of grid points per axis: `FINE` for finding regions, `COARSE` for the printed table.
-const FINE: usize = 61;
-const COARSE: usize = 8;
+/// Number of grid points per axis: `FINE_GRID_POINTS` for finding regions, `COARSE_GRID_POINTS` for the printed table.
+const FINE_GRID_POINTS: usize = 61;
+const COARSE_GRID_POINTS: usize = 8;
 
 /// Maximum number of printed regions; the others are negligibly small.
-const REGIONS: usize = 6;
+const MAX_PRINTED_REGIONS: usize = 6;
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let (a, b) = (find(&arguments.a)?, find(&arguments.b)?);
-    let fine = on_grid(&*a, &*b, arguments, FINE)?;
-    let flows = of_files(&arguments.samples, &arguments.sampling)?;
+    let fine = compare_on_grid(&*a, &*b, arguments, FINE_GRID_POINTS)?;
+    let flows = samples_of_files(&arguments.samples, &arguments.sampling)?;
     let clusters = diagnose(&residuals(&flows, &conditions(&flows), &*a));
     let clusters = clusters.iter().map(|it| JsonCluster::new(&flows, it));
     let clusters: Vec<JsonCluster<'_>> = clusters.collect();
-    let answer = answer(&*a, &*b, &fine, &clusters);
-    let coarse = on_grid(&*a, &*b, arguments, COARSE)?;
+    let answer = json_answer(&*a, &*b, &fine, &clusters);
+    let coarse = compare_on_grid(&*a, &*b, arguments, COARSE_GRID_POINTS)?;
     let text = |out: &mut dyn Write| {
         print(&*a, &*b, &fine, &coarse, out)?;
         if arguments.samples.is_empty() {
@@ -79,7 +79,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         }
     };
     let csv = |out: &mut dyn Write| csv::write(points(&fine), out);
-    Ok(arguments.format.answer(out, &answer, csv, text)?)
+    Ok(arguments.format.print(out, &answer, csv, text)?)
 }
 
 /// Returns a row for every loss and round-trip time.
@@ -99,7 +99,7 @@ fn points(comparison: &Comparison) -> impl Iterator<Item = impl Serialize> {
         })
 }
 
-fn on_grid(
+fn compare_on_grid(
     a: &dyn Profile,
     b: &dyn Profile,
     asked: &CompareArguments,
@@ -150,7 +150,7 @@ fn print(
                 "{name} is ahead on {} % of the grid, by most ({}×) at {}",
                 plain((100.0 * fine.share(faster)).round()),
                 short(most.factor),
-                place(&most),
+                format_location(&most),
             )?,
         }
     }
@@ -228,8 +228,8 @@ fn print_regions(
     }
     writeln!(out)?;
     let range = |(low, high): (f64, f64)| (plain(round(low)), plain(round(high)));
-    Table::of(fine.regions.iter().take(REGIONS))
-        .text("faster", |it| name_of(it.faster, a, b))
+    Table::of(fine.regions.iter().take(MAX_PRINTED_REGIONS))
+        .text("faster", |it| faster_name(it.faster, a, b))
         .text("loss", |it| {
             let (low, high) = range((100.0 * it.loss.0, 100.0 * it.loss.1));
             format!("{low}–{high} %")
@@ -240,22 +240,22 @@ fn print_regions(
         })
         .number("mean factor", |it| short(it.mean_factor))
         .number("most", |it| short(it.most.factor))
-        .number("at", |it| place(&it.most))
+        .number("at", |it| format_location(&it.most))
         .print(out)?;
-    match fine.regions.len().saturating_sub(REGIONS) {
+    match fine.regions.len().saturating_sub(MAX_PRINTED_REGIONS) {
         0 => Ok(()),
         rest => writeln!(out, " … and {rest} smaller {}", plural(rest, "region")),
     }
 }
 
-fn name_of<'a>(faster: Faster, a: &'a dyn Profile, b: &'a dyn Profile) -> &'a str {
+fn faster_name<'a>(faster: Faster, a: &'a dyn Profile, b: &'a dyn Profile) -> &'a str {
     match faster {
         Faster::A => a.name(),
         Faster::B => b.name(),
     }
 }
 
-fn place(extreme: &MaxRatio) -> String {
+fn format_location(extreme: &MaxRatio) -> String {
     format!(
         "loss {}, rtt {} ms",
         percent(extreme.loss),
@@ -273,7 +273,7 @@ fn round(value: f64) -> f64 {
 }
 
 /// Returns the JSON answer. `clusters` contains samples that deviate from `a` together.
-fn answer<'a>(
+fn json_answer<'a>(
     a: &'a dyn Profile,
     b: &'a dyn Profile,
     comparison: &'a Comparison,
@@ -282,7 +282,7 @@ fn answer<'a>(
     let excess = comparison.exceedance(FRIENDLY);
     let region = |it: &Region| {
         object! {
-            faster: name_of(it.faster, a, b),
+            faster: faster_name(it.faster, a, b),
             points: it.points,
             loss_min: it.loss.0,
             loss_max: it.loss.1,

@@ -10,11 +10,11 @@ use netflow::profile::fit::{
     Slice, Status, diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
-use netflow::traces::fitted_to;
+use netflow::traces::fit_description;
 use serde::Serialize;
 
 use super::write_profile;
-use crate::command::trace::samples::{Sampling, of_files};
+use crate::command::trace::samples::{Sampling, samples_of_files};
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
@@ -67,19 +67,19 @@ enum MethodArgument {
 
 pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        write_profile::allow(path)?;
+        write_profile::check_overwrite_profile(path)?;
     }
     if let Some(path) = &arguments.residuals {
         file::check_extension(path, "a table of samples", &["csv"])?;
     }
-    let flows = of_files(&arguments.traces, &arguments.sampling)?;
+    let flows = samples_of_files(&arguments.traces, &arguments.sampling)?;
     let method = match arguments.method {
         MethodArgument::LongRun => Method::LongRun,
         MethodArgument::Paper => Method::Paper,
     };
     let names = Names {
         name: &arguments.name,
-        description: &fitted_to(&flows, method),
+        description: &fit_description(&flows, method),
     };
     let fit =
         fit_samples(&flows, method, &names).map_err(|error| Failure::usage(error.to_string()))?;
@@ -124,15 +124,15 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out)?;
         csv::write_named("cells", &cells, out)?;
         writeln!(out)?;
-        csv::write_any_named("slices", &slices, out)?;
+        csv::write_named_with_header("slices", &slices, out)?;
         writeln!(out)?;
-        csv::write_any_named("clusters", &clusters, out)
+        csv::write_named_with_header("clusters", &clusters, out)
     };
     let text = |out: &mut dyn Write| {
         print(&flows, &fit, &names, out)?;
         print_clusters(&clusters, out)
     };
-    Ok(arguments.format.answer(out, &answer, tables, text)?)
+    Ok(arguments.format.print(out, &answer, tables, text)?)
 }
 
 fn print(
@@ -253,7 +253,7 @@ pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Maximum number of printed clusters; the others are only counted.
-const CLUSTERS: usize = 12;
+const MAX_PRINTED_CLUSTERS: usize = 12;
 
 /// Prints clusters of samples that deviate from the surface.
 pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::Result<()> {
@@ -264,7 +264,7 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
     // Captures have times since 1970.
     let first_s = (clusters.iter().map(|it| it.from_s)).fold(f64::INFINITY, f64::min);
     let since_s = if first_s > 1e6 { first_s.floor() } else { 0.0 };
-    Table::of(clusters.iter().take(CLUSTERS))
+    Table::of(clusters.iter().take(MAX_PRINTED_CLUSTERS))
         .text("trace", |it| it.trace)
         .text("flow", |it| it.flow)
         .text("", |it| {
@@ -278,7 +278,7 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
         .number("loss", |it| percent(it.loss))
         .number("rtt ms", |it| short(1e3 * it.rtt_s))
         .print(out)?;
-    match clusters.len().saturating_sub(CLUSTERS) {
+    match clusters.len().saturating_sub(MAX_PRINTED_CLUSTERS) {
         0 => {}
         rest => writeln!(out, " … and {rest} more")?,
     }

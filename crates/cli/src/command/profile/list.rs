@@ -50,7 +50,7 @@ pub fn list(arguments: &ListArguments, out: &mut dyn Write) -> Result<(), Failur
             .print(out)
     };
     let csv = |out: &mut dyn Write| csv::write(&entries, out);
-    Ok(arguments.format.answer(out, &entries, csv, text)?)
+    Ok(arguments.format.print(out, &entries, csv, text)?)
 }
 
 fn entry(name: &'static str) -> Option<Entry> {

@@ -24,7 +24,7 @@ pub struct ProfileArguments {
 
 impl ProfileArguments {
     /// Returns whether the command measures over emulated links in its own namespaces.
-    pub fn measures(&self) -> bool {
+    pub fn runs_measurement(&self) -> bool {
         #[cfg(target_os = "linux")]
         let measures = matches!(self.command, ProfileCommand::Measure(_));
         #[cfg(not(target_os = "linux"))]

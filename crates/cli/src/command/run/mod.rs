@@ -21,7 +21,7 @@ use netflow::units::Seconds;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::csv;
-use crate::output::format::{self, Either, Format};
+use crate::output::format::{self, AnswerOrSeriesFormat, Format};
 use crate::output::progress::Progress;
 use crate::parse::{directory, positive_time, time_from_zero};
 use crate::threads::on_threads;
@@ -85,11 +85,11 @@ pub struct RunArguments {
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = format::either(),
+        value_parser = format::answer_or_series_format(),
         help = format!("{} [default: text]", format::HELP),
         long_help = format!("{}\n\n{FORMAT}\n\n[default: text]", format::HELP)
     )]
-    format: Option<Either>,
+    format: Option<AnswerOrSeriesFormat>,
 
     /// The same as --format json
     #[arg(long)]
@@ -114,10 +114,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     }
     let settings = arguments.settings(series, began);
     if !arguments.quiet {
-        warn_of_no_effect(&settings, &scenario);
+        warn_about_ineffective_options(&settings, &scenario);
     }
-    let mut progress = Progress::of("the network time", !arguments.quiet);
-    let mut on_progress = |part| progress.at(part);
+    let mut progress = Progress::new("the network time", !arguments.quiet);
+    let mut on_progress = |part| progress.set(part);
     let evaluation = evaluate_with(
         &scenario,
         &settings,
@@ -125,10 +125,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         &interrupt::requested,
     );
     progress.finish();
-    let evaluation = evaluation.map_err(|error| cannot(error, arguments))?;
+    let evaluation = evaluation.map_err(|error| run_failure(error, arguments))?;
     if !arguments.quiet {
         for warning in &evaluation.warnings {
-            problems::warn_of(warning);
+            problems::warn_message(warning);
         }
         match format {
             Format::Text => print(arguments, &scenario, &evaluation, began, out)?,
@@ -158,14 +158,16 @@ impl RunArguments {
         };
         match self.format {
             None => Ok((otherwise, series)),
-            Some(Either::Answer(_)) if self.json => {
+            Some(AnswerOrSeriesFormat::Answer(_)) if self.json => {
                 Err(Failure::usage("`--json` and `--format` exclude each other"))
             }
-            Some(Either::Answer(Format::Json)) if self.quiet => Err(Failure::usage(
+            Some(AnswerOrSeriesFormat::Answer(Format::Json)) if self.quiet => Err(Failure::usage(
                 "`--quiet` leaves nothing of `--format json`",
             )),
-            Some(Either::Answer(format)) => Ok((format, series)),
-            Some(Either::Series(format)) if self.output.is_none() || self.series.is_some() => {
+            Some(AnswerOrSeriesFormat::Answer(format)) => Ok((format, series)),
+            Some(AnswerOrSeriesFormat::Series(format))
+                if self.output.is_none() || self.series.is_some() =>
+            {
                 Err(Failure::Usage {
                     message: format!("`--format {format}` is no format of answers"),
                     help: Some(format!(
@@ -173,7 +175,7 @@ impl RunArguments {
                     )),
                 })
             }
-            Some(Either::Series(format)) => Ok((otherwise, format)),
+            Some(AnswerOrSeriesFormat::Series(format)) => Ok((otherwise, format)),
         }
     }
 
@@ -198,19 +200,23 @@ impl RunArguments {
     }
 }
 
-fn warn_of_no_effect(settings: &Settings, scenario: &CompiledScenario) {
+fn warn_about_ineffective_options(settings: &Settings, scenario: &CompiledScenario) {
     if settings.seeds_of(scenario) < settings.seeds {
-        problems::warn_of("`--seeds` has no effect: only the window model and users are random");
+        problems::warn_message(
+            "`--seeds` has no effect: only the window model and users are random",
+        );
     }
-    if let Ok(scope) = settings.scope_of(scenario)
+    if let Ok(scope) = settings.measurement_window_of(scenario)
         && scope.by_event
         && scope.boundaries_s(&scenario.network).len() == 2
     {
-        problems::warn_of("`--by-event` has no effect: there is no event in what is summarized");
+        problems::warn_message(
+            "`--by-event` has no effect: there is no event in what is summarized",
+        );
     }
 }
 
-fn cannot(error: Error, arguments: &RunArguments) -> Failure {
+fn run_failure(error: Error, arguments: &RunArguments) -> Failure {
     match error {
         Error::TooManyRows { enough_s, .. } => Failure::Usage {
             message: error.to_string(),
@@ -219,7 +225,7 @@ fn cannot(error: Error, arguments: &RunArguments) -> Failure {
                 Seconds(enough_s)
             )),
         },
-        Error::Scope(error) => measurement_window::no_scope(error, arguments.from.is_some()),
+        Error::Period(error) => measurement_window::window_failure(error, arguments.from.is_some()),
         Error::Run(RunError::NotFinite { .. }) | Error::Seed { .. } => {
             Failure::Evaluation(error.to_string())
         }
@@ -240,7 +246,7 @@ fn print_csv(evaluation: &Evaluation, out: &mut dyn Write) -> io::Result<()> {
     }
     if !summary.workloads.is_empty() {
         writeln!(out)?;
-        csv::write_any_named("waits", &users::rows(&summary.workloads), out)?;
+        csv::write_named_with_header("waits", &users::rows(&summary.workloads), out)?;
     }
     Ok(())
 }
@@ -272,7 +278,7 @@ fn print(
         None => String::new(),
     };
     let steps = usize::try_from(evaluation.steps).unwrap_or(usize::MAX);
-    let lengths = evaluation.steps_s.map(tables::range);
+    let lengths = evaluation.steps_s.map(tables::format_range_ms);
     let lengths = lengths.map_or_else(String::new, |lengths| format!(" of {lengths}"));
     let seeds = match summary.seeds {
         1 => String::new(),
@@ -300,7 +306,7 @@ mod tests {
 
     /// The help states this default.
     #[test]
-    fn an_interval_is_as_long_as_that_of_the_library() {
+    fn default_interval_matches_the_library() {
         let arguments = Arguments::parse_from(["netflow", "run", "scenario.toml"]);
         let Command::Run(arguments) = arguments.command else {
             panic!("another command");

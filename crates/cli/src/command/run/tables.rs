@@ -7,12 +7,12 @@ use netflow::profile::Provenance;
 use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
 use netflow::simulation::Network;
 
-use super::mean_and_std::beside;
+use super::mean_and_std::with_std;
 use super::{diffserv, users};
 use crate::output::table::{Table, format_or, mark_estimate};
 
 /// The text of a missing value.
-const NOTHING: &str = "-";
+const NO_VALUE: &str = "-";
 
 pub fn print(
     network: &Network,
@@ -20,7 +20,7 @@ pub fn print(
     top: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    print_links(&with_sums(network, &summary.links), top, out)?;
+    print_links(&with_class_sums(network, &summary.links), top, out)?;
     for note in summary.estimate_notes() {
         writeln!(out, " {note}")?;
     }
@@ -41,7 +41,7 @@ pub fn print(
 
 /// Returns the rows of links. A link with classes gets the sums of its queues, and packets without a
 /// class get their own row.
-fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
+fn with_class_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
     let mut rows = links.to_vec();
     for link in network.classed_links() {
         let own = &links[link.index()];
@@ -111,46 +111,49 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         .text("link", |it| it.link.clone())
         .number("utilization", |it| {
             let std = std_of(&it.spread, "utilization");
-            let text = beside(it.utilization, std, percent);
+            let text = with_std(it.utilization, std, percent);
             mark_estimate(it.utilization_is_estimate, text)
         })
         .number("peak", |it| {
             let text = |peak| mark_estimate(it.utilization_is_estimate, percent(peak));
-            format_or(it.peak_utilization, text, NOTHING)
+            format_or(it.peak_utilization, text, NO_VALUE)
         })
         .number("saturated s", |it| {
-            format_or(it.saturated_s, short, NOTHING)
+            format_or(it.saturated_s, short, NO_VALUE)
         })
         .number("offered load", |it| {
             format_or(it.offered_load, percent, "unlimited")
         })
         .number("Mbit/s", |it| {
             let text = |bps| mark_estimate(it.utilization_is_estimate, short(bps / 1e6));
-            format_or(it.throughput_bps, text, NOTHING)
+            format_or(it.throughput_bps, text, NO_VALUE)
         })
         .number("mean queue pkt", |it| {
             let std = std_of(&it.spread, "mean_queue_pkts");
-            mark_estimate(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
+            mark_estimate(
+                it.queue_is_estimate,
+                with_std(it.mean_queue_pkts, std, short),
+            )
         })
         .number("max queue pkt", |it| {
             if it.max_queue_pkts.is_nan() {
-                NOTHING.to_owned()
+                NO_VALUE.to_owned()
             } else {
                 mark_estimate(it.queue_is_estimate, short(it.max_queue_pkts))
             }
         })
         .number("queueing ms", |it| {
             let std = std_of(&it.spread, "queueing_delay_s");
-            ms(it.queue_is_estimate, it.queueing_delay_s, std)
+            format_ms_with_std(it.queue_is_estimate, it.queueing_delay_s, std)
         })
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
-            let loss = beside(it.loss_probability, std, percent);
+            let loss = with_std(it.loss_probability, std, percent);
             mark_estimate(it.loss_is_estimate, loss)
         })
         .number("offered pkt", |it| short(it.offered_pkts))
         .number("lost pkt", |it| {
-            let queue = beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
+            let queue = with_std(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
             let queue = mark_estimate(it.loss_is_estimate, queue);
             match it.link_lost_pkts {
                 None => queue,
@@ -160,7 +163,7 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     if has_marks {
         table = table.number("marked pkt", |it| {
             let std = std_of(&it.spread, "marked_pkts");
-            format_or(it.marked_pkts, |pkts| beside(pkts, std, short), NOTHING)
+            format_or(it.marked_pkts, |pkts| with_std(pkts, std, short), NO_VALUE)
         });
     }
     table.print_top(top, "link", out)?;
@@ -190,7 +193,7 @@ fn print_connections(
         .number("sent pkt/s", |(_, it)| short(it.mean_send_pps))
         .number("goodput pkt/s", |(_, it)| {
             let std = std_of(&it.spread, "mean_goodput_pps");
-            let goodput = beside(it.mean_goodput_pps, std, short);
+            let goodput = with_std(it.mean_goodput_pps, std, short);
             mark_estimate(it.goodput_is_estimate, goodput)
         })
         .number("goodput Mbit/s", |(spec, it)| {
@@ -199,33 +202,37 @@ fn print_connections(
         })
         .number("loss", |(_, it)| {
             let std = std_of(&it.spread, "loss_probability");
-            let text = |loss| mark_estimate(it.loss_is_estimate, beside(loss, std, percent));
-            format_or(it.loss_probability, text, NOTHING)
+            let text = |loss| mark_estimate(it.loss_is_estimate, with_std(loss, std, percent));
+            format_or(it.loss_probability, text, NO_VALUE)
         })
         .number("delay ms", |(_, it)| {
             let std = std_of(&it.spread, "mean_delay_s");
-            ms(it.delay_is_estimate, it.mean_delay_s, std)
+            format_ms_with_std(it.delay_is_estimate, it.mean_delay_s, std)
         })
         .number("p99 ms", |(_, it)| {
             let std = std_of(&it.spread, "delay_p99_s");
-            ms(it.delay_is_estimate, it.delay_p99_s, std)
+            format_ms_with_std(it.delay_is_estimate, it.delay_p99_s, std)
         })
         .number("rtt ms", |(_, it)| {
             let std = std_of(&it.spread, "mean_rtt_s");
-            ms(it.delay_is_estimate, it.mean_rtt_s, std)
+            format_ms_with_std(it.delay_is_estimate, it.mean_rtt_s, std)
         })
         .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
         .number("outside profile", |(_, it)| outside_profile(it));
     if has_several {
         table = table.number("mean finished s", |(_, it)| {
             let std = std_of(&it.spread, "mean_finished_s");
-            format_or(it.mean_finished_s, |at_s| beside(at_s, std, short), NOTHING)
+            format_or(
+                it.mean_finished_s,
+                |at_s| with_std(at_s, std, short),
+                NO_VALUE,
+            )
         });
     }
     if is_sized {
         table = table.number("finished s", |(_, it)| {
             let std = std_of(&it.spread, "finished_s");
-            let time = format_or(it.finished_s, |at_s| beside(at_s, std, short), NOTHING);
+            let time = format_or(it.finished_s, |at_s| with_std(at_s, std, short), NO_VALUE);
             match seeds_of(&it.spread, "finished_s") {
                 Some(seeds) => format!("{time} of {seeds} seeds"),
                 None => time,
@@ -241,19 +248,24 @@ fn print_connections(
     }
     for connection in connections {
         for outage in &connection.no_route_s {
-            writeln!(out, " {} has {}", connection.connection, no_route(outage))?;
+            writeln!(
+                out,
+                " {} has {}",
+                connection.connection,
+                format_outage(outage)
+            )?;
         }
     }
     Ok(())
 }
 
 /// Formats a time range without a route.
-pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
+pub fn format_outage(&(from_s, to_s): &(f64, f64)) -> String {
     format!("no route {}–{} s", plain(from_s), plain(to_s))
 }
 
 /// Formats a range of times in milliseconds.
-pub fn range((from_s, to_s): (f64, f64)) -> String {
+pub fn format_range_ms((from_s, to_s): (f64, f64)) -> String {
     // Repeated halving produces many digits.
     let ms = |time_s: f64| {
         plain(
@@ -280,12 +292,12 @@ fn outside_profile(connection: &ConnectionSummary) -> String {
     }
 }
 
-fn ms(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
-    let text = |time_s: f64| beside(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
+fn format_ms_with_std(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
+    let text = |time_s: f64| with_std(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
     format_or(
         time_s,
         |time_s| mark_estimate(is_estimate, text(time_s)),
-        NOTHING,
+        NO_VALUE,
     )
 }
 

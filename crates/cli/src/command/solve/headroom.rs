@@ -7,12 +7,12 @@ use netflow::simulation::Network;
 use netflow::steady::rows::{self, HeadroomRow};
 use netflow::steady::{Binding, Bounds, ConnectionSelection, Headroom, Solver, SteadyOptions};
 
-use super::{SolvedState, cannot};
+use super::{SolvedState, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
 
 /// Minimum loss probability that the answer reports.
-const LEAST_LOSS: f64 = 1e-6;
+const MIN_REPORTED_LOSS: f64 = 1e-6;
 
 pub(super) fn answer(
     seen: &SolvedState<'_>,
@@ -23,10 +23,12 @@ pub(super) fn answer(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let options = SteadyOptions::default();
-    let found = solver.headroom(bounds, scale, &options).map_err(cannot)?;
+    let found = solver
+        .headroom(bounds, scale, &options)
+        .map_err(steady_failure)?;
     let network = seen.network;
     let answer = rows::headroom(network, seen.at_s, bounds, scaled, &found);
-    Ok(seen.format.answer(
+    Ok(seen.format.print(
         out,
         &answer,
         |out| csv::write([&answer], out),
@@ -45,7 +47,7 @@ fn print_text(
             out,
             "no headroom: however small {} is, {}",
             answer.scaled,
-            held(network, binding, found),
+            limited_by(network, binding, found),
         ),
         (Some(factor), Some(binding)) => {
             writeln!(
@@ -55,7 +57,11 @@ fn print_text(
                 short(factor),
                 short(answer.goodput_bps / 1e6),
             )?;
-            writeln!(out, " what binds there: {}", held(network, binding, found))?;
+            writeln!(
+                out,
+                " what binds there: {}",
+                limited_by(network, binding, found)
+            )?;
             print_loss(network, found, out)
         }
         (factor, None) => writeln!(
@@ -73,7 +79,7 @@ fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::R
     let links = network.links().zip(&found.steady.links);
     let worst = links.max_by(|(_, a), (_, b)| a.loss_probability.total_cmp(&b.loss_probability));
     match worst {
-        Some((id, link)) if loss >= LEAST_LOSS => writeln!(
+        Some((id, link)) if loss >= MIN_REPORTED_LOSS => writeln!(
             out,
             " loss at that load: {} of all packets, at most {} at {}; `--max-loss` limits it, a larger `buffer` lowers it",
             percent(loss),
@@ -84,7 +90,7 @@ fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::R
     }
 }
 
-fn held(network: &Network, binding: Binding, found: &Headroom) -> String {
+fn limited_by(network: &Network, binding: Binding, found: &Headroom) -> String {
     let name = binding.name(network);
     match binding {
         Binding::Utilization(id) => {

@@ -17,7 +17,7 @@ use netflow::steady::{
 };
 
 use crate::failure::Failure;
-use crate::input::{ScenarioArguments, unknown};
+use crate::input::{ScenarioArguments, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
@@ -108,10 +108,10 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         seed: scenario.options.seed,
         ..SteadyOptions::default()
     };
-    let mut solver = Solver::new(network, at_s).map_err(cannot)?;
-    let steady = solver.solve(&options).map_err(cannot)?;
+    let mut solver = Solver::new(network, at_s).map_err(steady_failure)?;
+    let steady = solver.solve(&options).map_err(steady_failure)?;
     for note in steady_notes(&scenario, &steady, at_s) {
-        problems::warn_of(&note);
+        problems::warn_message(&note);
     }
     let format = if arguments.json {
         Format::Json
@@ -129,7 +129,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         return upgrade::answer(&seen, &mut solver, more_bps, &options, out);
     }
     if arguments.ranks {
-        let only = called(&scenario, arguments.of.as_deref())?;
+        let only = requested_connections(&scenario, arguments.of.as_deref())?;
         let which = only
             .as_deref()
             .map_or(ConnectionSelection::All, ConnectionSelection::Only);
@@ -138,17 +138,17 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     if arguments.headroom {
         let bounds = arguments.bounds();
         let scaled = arguments.scale.as_deref();
-        let only = called(&scenario, scaled)?;
+        let only = requested_connections(&scenario, scaled)?;
         let scale = only
             .as_deref()
             .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
-    if arguments.beside_run && scenario.links_fail_by(at_s) {
+    if arguments.beside_run && scenario.has_link_failure_before(at_s) {
         let told = scenario.failure_warnings(true);
         let of_runs = scenario.failure_warnings(false).into_iter();
         for warning in of_runs.filter(|it| !told.contains(it)) {
-            problems::warn_of(&format!("in the run beside it, {warning}"));
+            problems::warn_message(&format!("in the run beside it, {warning}"));
         }
     }
     let beside = if arguments.beside_run {
@@ -174,16 +174,16 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         connections: &connections,
         transfers: &transfers,
     };
-    Ok(format.answer(
+    Ok(format.print(
         out,
         &answer,
         |out| {
-            csv::write_any_named("links", &links, out)?;
-            csv::write_any_named("connections", &connections, out)?;
+            csv::write_named_with_header("links", &links, out)?;
+            csv::write_named_with_header("connections", &connections, out)?;
             if transfers.is_empty() {
                 Ok(())
             } else {
-                csv::write_any_named("transfers", &transfers, out)
+                csv::write_named_with_header("transfers", &transfers, out)
             }
         },
         |out| {
@@ -217,22 +217,22 @@ impl SolveArguments {
 }
 
 /// Returns the connections of the requested demand or connection, if there is one.
-fn called(
+fn requested_connections(
     scenario: &CompiledScenario,
     name: Option<&str>,
 ) -> Result<Option<Vec<ConnectionId>>, Failure> {
     let Some(name) = name else {
         return Ok(None);
     };
-    let Some(ids) = scenario.connections_called(name) else {
+    let Some(ids) = scenario.connections_by_name(name) else {
         let message = format!("the scenario has no connection `{name}`");
         let known = scenario.connection_names();
-        return Err(unknown(message, name, known, None));
+        return Err(unknown_name(message, name, known, None));
     };
     Ok(Some(ids))
 }
 
-pub(super) fn cannot(error: SteadyError) -> Failure {
+pub(super) fn steady_failure(error: SteadyError) -> Failure {
     match error {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }

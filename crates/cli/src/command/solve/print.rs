@@ -24,7 +24,7 @@ pub fn print(
         writeln!(out)?;
     }
     print_totals(seen, out)?;
-    print_found(seen, out)
+    print_convergence(seen, out)
 }
 
 fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -127,7 +127,7 @@ fn print_totals(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Prints how the steady state was found, and whether there are others.
-pub fn print_found(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_convergence(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
     let steady = seen.steady;
     writeln!(
         out,

@@ -7,7 +7,7 @@ use netflow::simulation::LinkId;
 use netflow::steady::rows::{self, DemandSensitivityRow, MeasureSensitivities, SensitivityRow};
 use netflow::steady::{ConnectionSelection, Solver};
 
-use super::{SolvedState, cannot, print};
+use super::{SolvedState, print, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::json::object;
@@ -21,7 +21,7 @@ pub(super) fn answer(
     of: Option<&str>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let gains = MeasureSensitivities::at(solver, seen.steady, which).map_err(cannot)?;
+    let gains = MeasureSensitivities::at(solver, seen.steady, which).map_err(steady_failure)?;
     let rows = rows::link_sensitivities(seen.network, &gains);
     let demands = rows::demand_sensitivities(seen.network, seen.steady, &gains);
     let bends = gains.one_sided_because_of(seen.network);
@@ -36,12 +36,12 @@ pub(super) fn answer(
         links: &rows,
         connections: &demands,
     };
-    Ok(seen.format.answer(
+    Ok(seen.format.print(
         out,
         &answer,
         |out| {
-            csv::write_any_named("links", &rows, out)?;
-            csv::write_any_named("connections", &demands, out)
+            csv::write_named_with_header("links", &rows, out)?;
+            csv::write_named_with_header("connections", &demands, out)
         },
         |out| print_text(seen, of, &gains, &rows, &demands, &bends, out),
     )?)
@@ -71,7 +71,7 @@ fn print_text(
     }
     match rows
         .first()
-        .filter(|row| row.goodput_bps_per_bps * 1e3 >= LITTLE)
+        .filter(|row| row.goodput_bps_per_bps * 1e3 >= NEGLIGIBLE_CHANGE)
     {
         Some(first) => writeln!(
             out,
@@ -83,7 +83,7 @@ fn print_text(
             out,
             "no link limits it: more bandwidth gains no goodput{its} anywhere"
         )?,
-        None => writeln!(out, "{NO_LINK_LIMITS}{}", busiest(seen))?,
+        None => writeln!(out, "{NO_LINK_LIMITS}{}", describe_busiest(seen))?,
     }
     writeln!(out)?;
     writeln!(
@@ -92,52 +92,54 @@ fn print_text(
         of.map_or_else(String::new, |name| format!(" for {name}")),
     )?;
     let none = |change: Option<f64>, unit: f64| {
-        change.map_or_else(|| "-".to_owned(), |it| little(it * unit))
+        change.map_or_else(|| "-".to_owned(), |it| format_change(it * unit))
     };
     Table::of(rows)
         .text("link", |it| it.link)
         .number("1 Mbit/s: goodput", |it| {
-            little(it.goodput_bps_per_bps * 1e3)
+            format_change(it.goodput_bps_per_bps * 1e3)
         })
         .number("delay", |it| none(it.delay_s_per_bps, 1e9))
-        .number("95th", |it| little(it.delay_p95_s_per_bps * 1e9))
-        .number("loss", |it| little(it.loss_per_bps * 1e8))
-        .number("1 ms: goodput", |it| little(it.goodput_bps_per_s * 1e-6))
+        .number("95th", |it| format_change(it.delay_p95_s_per_bps * 1e9))
+        .number("loss", |it| format_change(it.loss_per_bps * 1e8))
+        .number("1 ms: goodput", |it| {
+            format_change(it.goodput_bps_per_s * 1e-6)
+        })
         .number("delay", |it| none(it.delay_s_per_s, 1.0))
-        .number("loss", |it| little(it.loss_per_s * 0.1))
+        .number("loss", |it| format_change(it.loss_per_s * 0.1))
         .number("1 packet of buffer: goodput", |it| {
-            little(it.goodput_bps_per_pkt * 1e-3)
+            format_change(it.goodput_bps_per_pkt * 1e-3)
         })
         .number("delay", |it| none(it.delay_s_per_pkt, 1e3))
-        .number("loss", |it| little(it.loss_per_pkt * 1e2))
+        .number("loss", |it| format_change(it.loss_per_pkt * 1e2))
         .print_top(seen.top, "link", out)?;
     writeln!(out)?;
     Table::of(demands)
         .text("connection", |it| it.connection)
         .number("1 % more of it: goodput", |it| {
-            little(it.goodput_bps_per_factor * 1e-5)
+            format_change(it.goodput_bps_per_factor * 1e-5)
         })
         .number("delay", |it| none(it.delay_s_per_factor, 10.0))
-        .number("95th", |it| little(it.delay_p95_s_per_factor * 10.0))
-        .number("loss", |it| little(it.loss_per_factor))
+        .number("95th", |it| format_change(it.delay_p95_s_per_factor * 10.0))
+        .number("loss", |it| format_change(it.loss_per_factor))
         .print_top(seen.top, "connection", out)?;
     writeln!(out)?;
     if !bends.is_empty() {
         writeln!(
             out,
             "one-sided (of links of the same bandwidth that of less; `--more` tells what more does): a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
-            some(bends),
+            list_first(bends),
         )?;
     }
-    print::print_found(seen, out)
+    print::print_convergence(seen, out)
 }
 
 /// Lists the first names.
-fn some(names: &[&str]) -> String {
-    const NAMED: usize = 3;
-    match names.len().saturating_sub(NAMED) {
+fn list_first(names: &[&str]) -> String {
+    const MAX_NAMED: usize = 3;
+    match names.len().saturating_sub(MAX_NAMED) {
         0 => names.join(", "),
-        more => format!("{} or one of {more} more", names[..NAMED].join(", ")),
+        more => format!("{} or one of {more} more", names[..MAX_NAMED].join(", ")),
     }
 }
 
@@ -146,7 +148,7 @@ pub(super) const NO_LINK_LIMITS: &str =
     "no link limits anything: more bandwidth gains no goodput anywhere";
 
 /// Describes the link with the highest load, as the end of a sentence.
-pub(super) fn busiest(seen: &SolvedState<'_>) -> String {
+pub(super) fn describe_busiest(seen: &SolvedState<'_>) -> String {
     let of = |id: LinkId| seen.steady.link(id).load;
     // Of equal loads, the first is taken.
     let steps = |id: LinkId| (of(id) * 1e6).round();
@@ -162,11 +164,11 @@ pub(super) fn busiest(seen: &SolvedState<'_>) -> String {
 }
 
 /// Threshold below which a printed change counts as zero.
-const LITTLE: f64 = 1e-6;
+const NEGLIGIBLE_CHANGE: f64 = 1e-6;
 
 /// Formats a change, or `0` if it is negligible.
-pub(super) fn little(change: f64) -> String {
-    if change.abs() < LITTLE {
+pub(super) fn format_change(change: f64) -> String {
+    if change.abs() < NEGLIGIBLE_CHANGE {
         "0".to_owned()
     } else {
         short(change)

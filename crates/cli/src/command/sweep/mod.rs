@@ -10,7 +10,9 @@ use clap::{Args, ValueHint};
 use netflow::evaluate::Settings;
 use netflow::results;
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
-use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, WriteOptions, default_format};
+use netflow::sweep::{
+    Axis, Error, Model, Shard, Sweep, SweepRequest, WriteOptions, default_format,
+};
 use netflow_files::{Kind, STANDARD_INPUT, read_text};
 
 use crate::failure::Failure;
@@ -92,16 +94,19 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     let sweep = on_threads(threads, || {
         Sweep::new(request, &load, &interrupt::requested)
     })?
-    .map_err(cannot)?;
+    .map_err(sweep_failure)?;
     if !arguments.quiet {
         problems::warn(sweep.base());
-        problems::warn_of_all(sweep.warnings());
-        sweep.notes().iter().for_each(|it| problems::warn_of(it));
+        problems::warn_all(sweep.warnings());
+        sweep
+            .notes()
+            .iter()
+            .for_each(|it| problems::warn_message(it));
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);
-        let estimate = estimate.map_err(cannot)?;
-        return Ok(print::estimate(
+        let estimate = estimate.map_err(sweep_failure)?;
+        return Ok(print::print_estimate(
             &sweep,
             arguments.shard,
             &estimate,
@@ -114,31 +119,31 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
         shard: arguments.shard,
         force: arguments.force,
     };
-    let mut progress = Progress::of("the cases", !arguments.quiet);
-    let mut on_progress = |part| progress.at(part);
+    let mut progress = Progress::new("the cases", !arguments.quiet);
+    let mut on_progress = |part| progress.set(part);
     let stop = &interrupt::requested;
     let written = on_threads(threads, || {
         sweep.write(directory, &writing, &load, &mut on_progress, stop)
     });
     progress.finish();
-    let written = written?.map_err(cannot)?;
+    let written = written?.map_err(sweep_failure)?;
     if !arguments.quiet {
         for file in &written.damaged {
-            problems::warn_of(&format!(
+            problems::warn_message(&format!(
                 "{file} was damaged; its cases were evaluated again"
             ));
         }
-        print::written(&sweep, directory, &writing, &written, began, out)?;
+        print::print_written(&sweep, directory, &writing, &written, began, out)?;
     }
     Ok(())
 }
 
 impl SweepArguments {
-    fn request(&self) -> Result<Request, Failure> {
+    fn request(&self) -> Result<SweepRequest, Failure> {
         let axes = self.vary.iter().map(|option| Axis::parse(option));
         let axes = axes.collect::<Result<_, _>>();
-        Ok(Request {
-            axes: axes.map_err(|error| cannot(error.into()))?,
+        Ok(SweepRequest {
+            axes: axes.map_err(|error| sweep_failure(error.into()))?,
             settings: self.scenario.overrides.clone(),
             each_link_fails: self.fail.is_some(),
             model: self.model,
@@ -161,7 +166,7 @@ impl Source<'_> {
     fn of(arguments: &ScenarioArguments) -> Result<Source<'_>, Failure> {
         let path = arguments.path.as_path();
         if path != Path::new(STANDARD_INPUT) {
-            return Ok(Source::File(path, arguments.reach()));
+            return Ok(Source::File(path, arguments.file_access()));
         }
         if arguments.allow_outside {
             return Err(Failure::usage(
@@ -184,7 +189,7 @@ impl Source<'_> {
     }
 }
 
-fn cannot(error: Error) -> Failure {
+fn sweep_failure(error: Error) -> Failure {
     let help = error.help();
     match error {
         Error::Scenario(problems) => Failure::Input(problems.into()),

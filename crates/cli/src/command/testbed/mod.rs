@@ -128,17 +128,17 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     // If the report cannot be written, there still is the exit code.
     let _ = report::print(&report, arguments.format, &mut io::stderr().lock());
     report.capture.check()?;
-    finish(status)
+    exit_result(status)
 }
 
 /// PID of the process inside the namespace.
-static INSIDE: AtomicI32 = AtomicI32::new(0);
+static INNER_PID: AtomicI32 = AtomicI32::new(0);
 
 /// Starts the process inside a PID namespace and waits for it. A separate process is needed so that all
 /// others end with it, and with this one.
 fn run_in_pid_namespace() -> Result<(), Failure> {
     become_root()?;
-    interrupt::install_handler_with(pass_on);
+    interrupt::install_handler_with(forward_interrupt);
     let system = |source: io::Error| Error::System {
         doing: "run netflow inside".to_owned(),
         source,
@@ -146,34 +146,34 @@ fn run_in_pid_namespace() -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(system)?;
     let mut inside =
         spawn_in_pid_namespace(Command::new(program).args(std::env::args_os().skip(1)))?;
-    INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
+    INNER_PID.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
     if interrupt::requested() {
-        pass_on(interrupt::InterruptCount::First);
+        forward_interrupt(interrupt::InterruptCount::First);
     }
     let status = inside.wait().map_err(system)?;
     match status.signal() {
-        Some(_) if interrupt::requested() => finish(status),
+        Some(_) if interrupt::requested() => exit_result(status),
         Some(signal) => Err(Failure::Evaluation(format!(
             "the testbed was killed by signal {signal}, and all commands with it"
         ))),
-        None => finish(status),
+        None => exit_result(status),
     }
 }
 
 /// Forwards an interrupt to the process inside. The second interrupt kills everything.
-fn pass_on(again: interrupt::InterruptCount) {
+fn forward_interrupt(again: interrupt::InterruptCount) {
     let signal = match again {
         interrupt::InterruptCount::First => Signal::TERM,
         interrupt::InterruptCount::Later => Signal::KILL,
     };
-    if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
+    if let Some(inside) = Pid::from_raw(INNER_PID.load(Ordering::Relaxed)) {
         // The process may already have ended.
         let _ = kill_process(inside, signal);
     }
 }
 
 /// Time in which an interrupted command must end.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TERMINATION_TIMEOUT: Duration = Duration::from_millis(500);
 
 fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
     let system = |source: io::Error| Error::System {
@@ -193,7 +193,9 @@ fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
                     let _ = kill_process(number, Signal::TERM);
                 }
             }
-            Some(asked) if asked.elapsed() > PATIENCE => command.kill().map_err(system)?,
+            Some(asked) if asked.elapsed() > TERMINATION_TIMEOUT => {
+                command.kill().map_err(system)?
+            }
             _ => {}
         }
         thread::sleep(Duration::from_millis(5));
@@ -201,7 +203,7 @@ fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
 }
 
 /// Returns the exit code of the command by the convention of shells, or that of an interrupt.
-fn finish(status: ExitStatus) -> Result<(), Failure> {
+fn exit_result(status: ExitStatus) -> Result<(), Failure> {
     let code = match (status.code(), status.signal()) {
         _ if interrupt::requested() => interrupt::CODE.into(),
         (Some(code), _) => code,

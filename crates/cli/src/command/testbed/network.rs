@@ -18,7 +18,7 @@ use netflow_testbed::network::{LinkCounts, NetworkReport, OneWayDelay};
 use netflow_testbed::{Capture, Lateness, bind_etc_hosts, is_pid_namespace_child};
 use serde::Serialize;
 
-use super::{finish, run_in_pid_namespace, wait};
+use super::{exit_result, run_in_pid_namespace, wait};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::progress::Progress;
@@ -76,13 +76,13 @@ pub fn testbed(
     // All errors are reported before anything is created.
     let scenario = evaluate::load(path, &arguments.overrides, FileAccess::BelowDirectory)
         .map_err(|problems| Failure::Input(problems.into()))?;
-    let work = Work::new(&scenario.network, arguments, command)?;
+    let work = NodeCommand::new(&scenario.network, arguments, command)?;
     let expected =
         netflow_emulation::check_feasibility(&scenario).map_err(netflow_emulation::Error::from)?;
     if !inside {
         if !arguments.quiet {
             for warning in warning_texts(&scenario) {
-                problems::warn_of(&warning);
+                problems::warn_message(&warning);
             }
             eprintln!(
                 "{}, about {} packets/s at hosts and {} at links",
@@ -104,7 +104,7 @@ pub fn testbed(
     let mut emulation = Emulation::new(&scenario, &settings)?;
     let Some((node, program)) = &work.command else {
         let wanted = !arguments.quiet;
-        let report = to_the_end(emulation, scenario.options.duration_s, wanted)?;
+        let report = run_to_end(emulation, scenario.options.duration_s, wanted)?;
         print(&scenario, &report, arguments.top, format, out)?;
         return Ok(report.captures.check()?);
     };
@@ -157,22 +157,22 @@ pub fn testbed(
         &mut io::stderr().lock(),
     );
     report.captures.check()?;
-    finish(status)
+    exit_result(status)
 }
 
 /// The commands by node, and the captures.
-struct Work<'a> {
+struct NodeCommand<'a> {
     command: Option<(NodeId, Vec<OsString>)>,
     serving: Vec<(NodeId, &'a str)>,
     captures: Vec<(LinkId, Capture)>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> NodeCommand<'a> {
     fn new(
         network: &Network,
         arguments: &'a NetworkArguments,
         command: &[OsString],
-    ) -> Result<Work<'a>, Failure> {
+    ) -> Result<NodeCommand<'a>, Failure> {
         let command = match (&arguments.shell, &arguments.at, command) {
             (Some(name), ..) => {
                 if !io::stdin().is_terminal() {
@@ -220,7 +220,7 @@ impl<'a> Work<'a> {
             };
             Ok((link(network, name)?, capture))
         });
-        let work = Work {
+        let work = NodeCommand {
             serving: serving.collect::<Result<_, Failure>>()?,
             captures: captures.collect::<Result<_, Failure>>()?,
             command,
@@ -244,16 +244,16 @@ impl<'a> Work<'a> {
 fn node(network: &Network, name: &str) -> Result<NodeId, Failure> {
     let found = network.nodes().find(|&id| network.node_name(id) == name);
     let names = network.nodes().map(|id| network.node_name(id));
-    found.ok_or_else(|| unknown("node", name, names))
+    found.ok_or_else(|| unknown_item("node", name, names))
 }
 
 fn link(network: &Network, name: &str) -> Result<LinkId, Failure> {
     let names = network.links().map(|id| network.link_name(id));
     let found = network.link_by_name(name);
-    found.ok_or_else(|| unknown("link", name, names))
+    found.ok_or_else(|| unknown_item("link", name, names))
 }
 
-fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
+fn unknown_item<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
     let names: Vec<&str> = names.collect();
     let nearest = nearest_name(name, names.iter().copied(), &[]);
     Failure::Usage {
@@ -263,12 +263,12 @@ fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> 
 }
 
 /// Runs the scenario to its end.
-fn to_the_end(
+fn run_to_end(
     mut emulation: Emulation,
     duration_s: f64,
     wanted: bool,
 ) -> Result<NetworkReport, Failure> {
-    let mut progress = Progress::of("the network time", wanted);
+    let mut progress = Progress::new("the network time", wanted);
     let began = emulation.start()?;
     let end = began + Duration::from_secs_f64(duration_s);
     while Instant::now() < end {
@@ -278,7 +278,7 @@ fn to_the_end(
         if !emulation.network().alive() {
             break;
         }
-        progress.at(began.elapsed().as_secs_f64() / duration_s);
+        progress.set(began.elapsed().as_secs_f64() / duration_s);
         let left = end.saturating_duration_since(Instant::now());
         thread::sleep(left.min(Duration::from_millis(50)));
     }
@@ -309,7 +309,7 @@ struct ConnectionRow {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct JsonNetworkReport {
     seconds: f64,
     links: Vec<LinkRow>,
     connections: Vec<ConnectionRow>,
@@ -323,8 +323,8 @@ struct Answer {
     doubt: Option<String>,
 }
 
-impl Answer {
-    fn new(scenario: &CompiledScenario, report: &NetworkReport) -> Answer {
+impl JsonNetworkReport {
+    fn new(scenario: &CompiledScenario, report: &NetworkReport) -> JsonNetworkReport {
         let network = &scenario.network;
         let links = network.links().zip(&report.links).map(|(id, counts)| {
             let LinkCounts {
@@ -362,7 +362,7 @@ impl Answer {
                     delay: report.delays[id.index()],
                 }
             });
-        Answer {
+        JsonNetworkReport {
             seconds: report.seconds,
             links: links.collect(),
             connections: connections.collect(),
@@ -384,8 +384,8 @@ fn print(
     format: Format,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let answer = Answer::new(scenario, report);
-    format.answer(
+    let answer = JsonNetworkReport::new(scenario, report);
+    format.print(
         out,
         &answer,
         |out| {
@@ -397,7 +397,7 @@ fn print(
     )
 }
 
-fn tables(answer: &Answer, top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn tables(answer: &JsonNetworkReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut links: Vec<&LinkRow> = answer.links.iter().collect();
     links.sort_by(|a, b| b.mean_queue_pkts.total_cmp(&a.mean_queue_pkts));
     Table::of(links)

@@ -10,7 +10,7 @@ use netflow::trace::analysis::{ConnectionSeries, Connections};
 use netflow::trace::sender::Options;
 use netflow::trace::{NodeNames, Reader};
 
-use super::reading::{Files, complete, few_flows, read};
+use super::trace_files::{Files, check_flow_count, check_intervals, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::json::object;
@@ -34,14 +34,14 @@ pub struct ConnectionsArguments {
 pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.files.format;
     if format == Format::Text {
-        return arguments.files.each(out, |file, out| {
+        return arguments.files.for_each(out, |file, out| {
             // Only totals are shown, so there is one interval.
             let (series, reader) = gather(f64::INFINITY, file)?;
             print(&series, reader.names(), arguments.files.top, out)
         });
     }
     let (series, reader) = gather(arguments.every, arguments.files.single()?)?;
-    let name = ConnectionSeries::namer(&series, reader.names());
+    let name = ConnectionSeries::unique_names(&series, reader.names());
     let shown = series.iter().map(|series| {
         object! {
             connection: name(series),
@@ -56,14 +56,14 @@ pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Res
     let csv = |out: &mut dyn Write| {
         results::write_csv(ConnectionSeries::rows(&series, reader.names()), out)
     };
-    Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
+    Ok(format.print(out, &shown, csv, |_| Ok(()))?)
 }
 
 fn gather(every_s: f64, file: &Path) -> Result<(Vec<ConnectionSeries>, Reader), Failure> {
     let mut connections = Connections::new(every_s, Options::default());
-    let reader = read(file, |event| connections.on(event))?;
-    few_flows(file, connections.flows_left_out())?;
-    complete(connections.left_out(), every_s)?;
+    let reader = read(file, |event| connections.on_event(event))?;
+    check_flow_count(file, connections.events_of_omitted_flows())?;
+    check_intervals(connections.omitted_events(), every_s)?;
     Ok((connections.finish(), reader))
 }
 
@@ -75,7 +75,7 @@ fn print(
 ) -> Result<(), Failure> {
     let mut order: Vec<&ConnectionSeries> = series.iter().collect();
     order.sort_by_key(|series| std::cmp::Reverse(series.totals.sent_pkts));
-    let name = ConnectionSeries::namer(series, names);
+    let name = ConnectionSeries::unique_names(series, names);
     Table::of(&order)
         .text("connection", |it| name(it))
         .text("rtt by", |it| {

@@ -10,7 +10,7 @@ use netflow::trace::analysis::{LinkSeries, LinkTraceInterval, Links, TraceTotals
 use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
-use super::reading::{Files, complete, read};
+use super::trace_files::{Files, check_intervals, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::table::{Table, format_or};
@@ -36,7 +36,7 @@ pub struct LinksArguments {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JsonLinks<'a> {
     link: String,
     #[serde(flatten)]
     totals: &'a TraceTotals,
@@ -46,27 +46,27 @@ struct Shown<'a> {
 pub fn links(arguments: &LinksArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.files.format;
     if format == Format::Text {
-        return arguments.files.each(out, |file, out| {
+        return arguments.files.for_each(out, |file, out| {
             let (series, reader) = gather(arguments, file)?;
             print(&series, reader.names(), arguments.files.top, out)
         });
     }
     let (series, reader) = gather(arguments, arguments.files.single()?)?;
-    let shown = series.iter().map(|series| Shown {
+    let shown = series.iter().map(|series| JsonLinks {
         link: reader.names().link(series.link),
         totals: &series.totals,
         intervals: &series.bins,
     });
-    let shown: Vec<Shown<'_>> = shown.collect();
+    let shown: Vec<JsonLinks<'_>> = shown.collect();
     let csv =
         |out: &mut dyn Write| results::write_csv(LinkSeries::rows(&series, reader.names()), out);
-    Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
+    Ok(format.print(out, &shown, csv, |_| Ok(()))?)
 }
 
 fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, Reader), Failure> {
     let mut links = Links::new(arguments.every);
-    let reader = read(file, |event| links.on(event))?;
-    complete(links.left_out(), arguments.every)?;
+    let reader = read(file, |event| links.on_event(event))?;
+    check_intervals(links.omitted_events(), arguments.every)?;
     let names = reader.names();
     for (name, bps) in &arguments.bandwidth {
         let Some(link) = links.links().find(|&link| names.link(link) == *name) else {
@@ -76,7 +76,7 @@ fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, R
                 help: Some(format!("links: {}", known.join(", "))),
             });
         };
-        links.bandwidth(link, *bps);
+        links.set_bandwidth(link, *bps);
     }
     let series = links.finish();
     if series.is_empty() {

@@ -3,9 +3,9 @@
 mod burstiness;
 mod connections;
 mod links;
-pub mod reading;
 pub mod samples;
 mod summary;
+pub mod trace_files;
 
 use std::io::Write;
 

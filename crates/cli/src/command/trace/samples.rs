@@ -9,7 +9,7 @@ use netflow::profile::fit::FlowSamples;
 use netflow::trace::sender::{Options, RttMethod, Samplers, SamplesWriter, read_samples};
 use netflow_files::{Kind, ShortLines};
 
-use super::reading::{few_flows, read, warn_of_vantage};
+use super::trace_files::{check_flow_count, read, warn_about_capture_point};
 use crate::failure::Failure;
 use crate::input;
 use crate::parse::from_1;
@@ -69,7 +69,7 @@ enum RttArgument {
 pub fn samples(arguments: &SamplesArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = SamplesWriter::new(out);
     for file in &arguments.files {
-        for flow in of_trace(file, &arguments.sampling)? {
+        for flow in samples_of_trace(file, &arguments.sampling)? {
             table.write(&flow)?;
         }
     }
@@ -77,20 +77,23 @@ pub fn samples(arguments: &SamplesArguments, out: &mut dyn Write) -> Result<(), 
 }
 
 /// Reads the samples of files: traces, or output of `netflow trace samples` (named `*.csv`).
-pub fn of_files(files: &[PathBuf], sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
+pub fn samples_of_files(
+    files: &[PathBuf],
+    sampling: &Sampling,
+) -> Result<Vec<FlowSamples>, Failure> {
     let mut flows = Vec::new();
     for file in files {
         let is_csv = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("csv");
         match file.extension() {
-            Some(extension) if is_csv(extension) => flows.extend(of_csv(file)?),
-            _ => flows.extend(of_trace(file, sampling)?),
+            Some(extension) if is_csv(extension) => flows.extend(samples_of_csv(file)?),
+            _ => flows.extend(samples_of_trace(file, sampling)?),
         }
     }
     Ok(flows)
 }
 
 /// Computes the samples of a trace.
-pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
+pub fn samples_of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
     let options = Options {
         rtt_method: match sampling.rtt_method {
             RttArgument::Best => None,
@@ -100,14 +103,14 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
         },
     };
     let mut samplers = Samplers::new(options, sampling.k.get());
-    read(file, |event| samplers.on(event))?;
-    few_flows(file, samplers.senders().flows_left_out())?;
-    warn_of_vantage(file, samplers.senders());
+    read(file, |event| samplers.on_event(event))?;
+    check_flow_count(file, samplers.senders().events_of_omitted_flows())?;
+    warn_about_capture_point(file, samplers.senders());
     Ok(samplers.finish(&file.display().to_string()))
 }
 
 /// Reads the samples of a table that `netflow trace samples` printed.
-fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
+fn samples_of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
     let bytes = input::read(file, Kind::Samples)?;
     read_samples(ShortLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", file.display()),

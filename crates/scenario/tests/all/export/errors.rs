@@ -2,7 +2,7 @@
 
 use netflow_scenario::export::{ExportError, Ns2Options, Ns2Trace, ns2};
 
-use super::ns::prepared;
+use super::ns2::compile_scenario;
 
 fn scenario(link: &str, connection: &str) -> String {
     format!(
@@ -12,15 +12,16 @@ fn scenario(link: &str, connection: &str) -> String {
     )
 }
 
-fn refused(link: &str, connection: &str, options: &Ns2Options) -> String {
-    let error: ExportError = ns2(&prepared(&scenario(link, connection)), options).unwrap_err();
+fn export_error(link: &str, connection: &str, options: &Ns2Options) -> String {
+    let error: ExportError =
+        ns2(&compile_scenario(&scenario(link, connection)), options).unwrap_err();
     error.to_string()
 }
 
 const RENO: &str = "source = { profile = \"ns-reno\" }";
 
 #[test]
-fn what_cannot_be_is_refused_with_a_reason() {
+fn unsupported_features_are_rejected_with_reason() {
     let default = Ns2Options::default();
     for (link, connection, message) in [
         (
@@ -66,25 +67,25 @@ fn what_cannot_be_is_refused_with_a_reason() {
             "connection c: 2000000000 packets are more than the 1073741823 that ns-2 can count",
         ),
     ] {
-        assert_eq!(refused(link, connection, &default), message);
+        assert_eq!(export_error(link, connection, &default), message);
     }
 }
 
 #[test]
-fn a_large_packet_among_small_ones_is_refused() {
+fn unusually_large_packet_is_rejected() {
     // The mean packet has 192 B, so 2000 B contain ten of them and at most 1808 B wait.
     let small = "source = { constant = \"1 pkt/s\" }\npacket-size = \"100 B\"\ncount = 19\n\
                  [[connection]]\nname = \"large\"\nfrom = \"A\"\nto = \"B\"\n\
                  source = { constant = \"1 pkt/s\" }\npacket-size = \"1940 B\"";
     assert_eq!(
-        refused("buffer = \"2000 B\"", small, &Ns2Options::default()),
+        export_error("buffer = \"2000 B\"", small, &Ns2Options::default()),
         "link A->B: packets of 1940 B (connection large) do not fit into its buffer beside one in service, so ns-2 would let none through"
     );
 }
 
 #[test]
-fn options_out_of_range_are_refused() {
-    let refused = |options| refused("", RENO, &options);
+fn options_out_of_range_are_rejected() {
+    let refused = |options| export_error("", RENO, &options);
     let default = Ns2Options::default;
     assert_eq!(
         refused(Ns2Options {
@@ -115,9 +116,9 @@ fn options_out_of_range_are_refused() {
 }
 
 #[test]
-fn more_bytes_than_a_counter_holds_are_refused() {
+fn byte_counter_overflow_is_rejected() {
     let text = scenario("", RENO).replace("8 Mbit/s", "100 Gbit/s");
-    let error = ns2(&prepared(&text), &Ns2Options::default()).unwrap_err();
+    let error = ns2(&compile_scenario(&text), &Ns2Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "an interval of 0.5 s is too long: ns-2 counts up to 4294967295 bytes, and more can cross link A->B in it"
@@ -125,7 +126,7 @@ fn more_bytes_than_a_counter_holds_are_refused() {
 }
 
 #[test]
-fn a_profile_of_an_unknown_tcp_needs_a_choice() {
+fn profile_of_unknown_tcp_requires_option() {
     let place = tempfile::tempdir().unwrap();
     let profile = "format = 1\nkind = \"pftk-full\"\nname = \"lab\"\n";
     std::fs::write(place.path().join("lab.toml"), profile).unwrap();
@@ -144,13 +145,13 @@ fn a_profile_of_an_unknown_tcp_needs_a_choice() {
 }
 
 #[test]
-fn what_differs_is_said_at_the_top() {
+fn script_header_lists_differences() {
     let text = scenario(
         "buffer = \"12.5 pkt\"",
         "source = { constant = \"1 Mbit/s\" }\nsize = \"1 MB\"",
     )
     .replace("[simulation]", "[simulation]\nseed = 0");
-    let script = ns2(&prepared(&text), &Ns2Options::default()).unwrap();
+    let script = ns2(&compile_scenario(&text), &Ns2Options::default()).unwrap();
     let (top, _) = script.split_once("\nset seed").unwrap();
     assert!(
         top.ends_with(

@@ -18,12 +18,12 @@ use netflow_testbed::{become_root, check_congestion_control, control_fault};
 
 use super::fit::{print_cells, print_slices};
 use super::write_profile;
-use crate::command::trace::samples::{Sampling, of_trace};
+use crate::command::trace::samples::{Sampling, samples_of_trace};
 use crate::failure::Failure;
 use crate::output::table::{by_loss_and_rtt, format_or};
 use crate::parse::{self, from_1, positive_time, probability, round_trip};
-use no_profile::{no_loss_dependence, no_profile, whole_rate};
-use parallel_transfers::{BUDGET_PPS, Measured, Plan, TransferSetting};
+use no_profile::{mean_rate_pps, no_loss_dependence, no_profile};
+use parallel_transfers::{BUDGET_PPS, MeasuredTransfer, MeasurementPlan, TransferSetting};
 
 /// Measure the profiles of this machine's own TCP over emulated links
 ///
@@ -89,7 +89,7 @@ pub struct MeasureArguments {
 }
 
 /// Minimum number of packets that a link sends in one round-trip time.
-const WITHIN_PKTS: f64 = 4.0;
+const MIN_PKTS_PER_RTT: f64 = 4.0;
 
 /// Packets per sample: few, so that short transfers have samples after slow start.
 const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
@@ -102,7 +102,7 @@ impl MeasureArguments {
 }
 
 pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let least_s = WITHIN_PKTS / arguments.link_rate;
+    let least_s = MIN_PKTS_PER_RTT / arguments.link_rate;
     if let Some(&rtt_s) = arguments.rtt.iter().find(|&&rtt_s| rtt_s < least_s) {
         return Err(Failure::Usage {
             message: format!(
@@ -120,7 +120,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
         check_congestion_control(name)?;
     }
     for name in &arguments.congestion {
-        write_profile::allow(&arguments.file(name))?;
+        write_profile::check_overwrite_profile(&arguments.file(name))?;
     }
     become_root()?;
     let captures = arguments.output.join("captures");
@@ -132,7 +132,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     fs::create_dir_all(&arguments.output)
         .map_err(|source| cannot((arguments.output.clone(), source)))?;
     make_inside(&arguments.output, "captures".as_ref()).map_err(cannot)?;
-    let plan = Plan {
+    let plan = MeasurementPlan {
         transfer: Duration::from_secs_f64(arguments.transfer),
         parallel: arguments.parallel.get(),
         captures,
@@ -151,7 +151,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
         let of_this = measured
             .iter()
             .filter(|run| run.cell.congestion_control == *name);
-        let runs: Vec<&Measured> = of_this.collect();
+        let runs: Vec<&MeasuredTransfer> = of_this.collect();
         if let Err(failure) = profile(name, &runs, arguments, out) {
             failure.report();
             failed.push(name.as_str());
@@ -190,7 +190,7 @@ fn cells(arguments: &MeasureArguments) -> Vec<TransferSetting> {
 /// Computes the profile of one congestion control from its transfers, or the reason why it has none.
 fn profile(
     name: &str,
-    runs: &[&Measured],
+    runs: &[&MeasuredTransfer],
     arguments: &MeasureArguments,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -209,8 +209,8 @@ fn profile(
         writeln!(out, "{name}: no profile: {why}")?;
         return Ok(print_rates(&good, arguments, out)?);
     }
-    let (bound, free): (Vec<&Measured>, Vec<&Measured>) =
-        good.iter().copied().partition(|run| run.fills_the_link());
+    let (bound, free): (Vec<&MeasuredTransfer>, Vec<&MeasuredTransfer>) =
+        good.iter().copied().partition(|run| run.is_link_limited());
     if !bound.is_empty() {
         let transfers = count(bound.len(), "transfer");
         writeln!(
@@ -224,7 +224,7 @@ fn profile(
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == (cell.loss, cell.rtt_s));
         there.map(|run| run.losses()).sum()
     };
-    let (free, unseen): (Vec<&Measured>, Vec<&Measured>) = free
+    let (free, unseen): (Vec<&MeasuredTransfer>, Vec<&MeasuredTransfer>) = free
         .iter()
         .copied()
         .partition(|run| losses_at(&run.cell) >= arguments.least_losses);
@@ -236,7 +236,7 @@ fn profile(
             count(arguments.least_losses as usize, "packet")
         )?;
     }
-    let cells = settings(&free)?;
+    let cells = experiment_cells(&free)?;
     let samples = cells
         .iter()
         .flat_map(|cell| &cell.transfers)
@@ -247,7 +247,7 @@ fn profile(
         name: &named,
         description: &format!(
             "TCP {name} of Linux {}, measured over emulated links: {} of {} s, {}",
-            release(),
+            kernel_release(),
             count(free.len(), "transfer"),
             plain(arguments.transfer),
             count(samples, "sample"),
@@ -293,10 +293,10 @@ fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 /// Reads the measurements of the senders, by setting.
-fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
+fn experiment_cells(runs: &[&MeasuredTransfer]) -> Result<Vec<ExperimentCell>, Failure> {
     let mut cells: Vec<ExperimentCell> = Vec::new();
     for run in runs {
-        let flows = of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
+        let flows = samples_of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
         let transfers = flows.into_iter().map(|flow| flow.samples);
         let (loss, rtt_s) = (run.cell.loss, run.cell.rtt_s);
         let known = cells
@@ -311,7 +311,7 @@ fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
             }),
         }
     }
-    let seen = seen_s(&cells);
+    let seen = measured_rtts_s(&cells);
     for cell in &mut cells {
         let seen = seen.iter().find(|(set_s, _)| *set_s == cell.rtt_s);
         cell.rtt_s = seen.map_or(cell.rtt_s, |&(_, seen_s)| seen_s);
@@ -321,7 +321,7 @@ fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
 
 /// Returns, for every nominal round-trip time, the mean measured one, to three digits. It is larger
 /// because of processing times and queueing of bursts.
-fn seen_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
+fn measured_rtts_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
     let mut set_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
     set_s.sort_by(f64::total_cmp);
     set_s.dedup();
@@ -339,7 +339,7 @@ fn seen_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
 
 /// Prints the rates of whole transfers.
 fn print_rates(
-    runs: &[&Measured],
+    runs: &[&MeasuredTransfer],
     arguments: &MeasureArguments,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -353,13 +353,13 @@ fn print_rates(
         let here = runs
             .iter()
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == setting);
-        format_or(whole_rate(here), short, "-")
+        format_or(mean_rate_pps(here), short, "-")
     };
     writeln!(out, "\n pkt/s sent by whole transfers")?;
     by_loss_and_rtt(losses.collect(), rtts.collect(), rate, out)
 }
 
-fn release() -> String {
+fn kernel_release() -> String {
     let text = fs::read_to_string(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
     text.trim().to_owned()
 }

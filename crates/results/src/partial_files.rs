@@ -8,13 +8,13 @@ use netflow_files::PartialFile;
 use crate::Error;
 
 /// Bytes per write to the operating system.
-pub(crate) const CHUNK: usize = 256 * 1024;
+pub(crate) const WRITE_CHUNK_BYTES: usize = 256 * 1024;
 
 /// Writes a file atomically.
 ///
 /// # Errors
 /// If the file cannot be written. An old file of that name is then unchanged.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     netflow_files::write_whole(path, bytes).map_err(|source| Error::Write {
         path: path.to_owned(),
         source,
@@ -30,7 +30,11 @@ pub(crate) fn create(directory: &Path, name: &str) -> Result<PartialFile, Error>
 }
 
 /// Writes a partial file of the given bytes.
-pub(crate) fn of(directory: &Path, name: &str, bytes: &[u8]) -> Result<PartialFile, Error> {
+pub(crate) fn create_with_content(
+    directory: &Path,
+    name: &str,
+    bytes: &[u8],
+) -> Result<PartialFile, Error> {
     let mut file = create(directory, name)?;
     append(&mut file, bytes)?;
     Ok(file)

@@ -36,7 +36,7 @@ pub struct Files {
 
 impl Files {
     /// Calls `show` for each file, with a heading if there are several.
-    pub fn each(
+    pub fn for_each(
         &self,
         out: &mut dyn Write,
         mut show: impl FnMut(&Path, &mut dyn Write) -> Result<(), Failure>,
@@ -65,9 +65,9 @@ impl Files {
 
 /// Reads a trace to its end, and warns about malformed content.
 pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> {
-    let mut reader = trace::open(file).map_err(cannot_read)?;
+    let mut reader = trace::open(file).map_err(read_failure)?;
     let mut events = 0_u32;
-    while let Some(event) = reader.next().map_err(cannot_read)? {
+    while let Some(event) = reader.next().map_err(read_failure)? {
         on(event);
         events = events.wrapping_add(1);
         if events.is_multiple_of(1 << 16) && interrupt::requested() {
@@ -78,12 +78,12 @@ pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> 
             )));
         }
     }
-    warn_of_faults(file, &reader);
+    warn_about_faults(file, &reader);
     Ok(reader)
 }
 
 /// Rejects a trace with omitted events.
-pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
+pub fn check_intervals(left_out: u64, every_s: f64) -> Result<(), Failure> {
     match left_out {
         0 => Ok(()),
         events => Err(Failure::Usage {
@@ -97,7 +97,7 @@ pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
 }
 
 /// Rejects a trace with omitted flows.
-pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
+pub fn check_flow_count(file: &Path, events_left_out: u64) -> Result<(), Failure> {
     match events_left_out {
         0 => Ok(()),
         events => Err(Failure::Usage {
@@ -115,21 +115,21 @@ pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
 }
 
 /// Warns about flows that were captured at the wrong end.
-pub fn warn_of_vantage(file: &Path, senders: &Senders) {
-    if let Some(message) = traces::vantage(file, senders) {
-        problems::warn_of(&message);
+pub fn warn_about_capture_point(file: &Path, senders: &Senders) {
+    if let Some(message) = traces::vantage_warning(file, senders) {
+        problems::warn_message(&message);
     }
 }
 
 /// Warns about malformed content of a trace.
-pub fn warn_of_faults(file: &Path, reader: &Reader) {
-    if let Some(message) = traces::faults(file, reader) {
-        problems::warn_of(&message);
+pub fn warn_about_faults(file: &Path, reader: &Reader) {
+    if let Some(message) = traces::malformed_trace_warning(file, reader) {
+        problems::warn_message(&message);
     }
 }
 
 /// Returns the failure. A file that is not a trace is invalid input, not an unreadable file.
-pub fn cannot_read(error: trace::Error) -> Failure {
+pub fn read_failure(error: trace::Error) -> Failure {
     match error {
         trace::Error::NotATrace { .. } | trace::Error::LinkLayer { .. } => {
             Failure::usage(error.to_string())

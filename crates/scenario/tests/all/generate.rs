@@ -1,10 +1,10 @@
 //! Generated scenarios, which must be valid for all parameters.
 
 use netflow_scenario::from_str;
-use netflow_scenario::generate::{Kind, SizeRequest};
+use netflow_scenario::generate::{SizeRequest, TopologyKind};
 use proptest::prelude::*;
 
-fn wishes() -> impl Strategy<Value = SizeRequest> {
+fn size_request() -> impl Strategy<Value = SizeRequest> {
     let some = |range| prop::option::of(range);
     (
         some(0..150_usize),
@@ -22,7 +22,7 @@ fn wishes() -> impl Strategy<Value = SizeRequest> {
 
 proptest! {
     #[test]
-    fn whatever_is_granted_is_without_problems(kind in prop::sample::select(&Kind::ALL), wishes in wishes()) {
+    fn generated_scenarios_are_valid(kind in prop::sample::select(&TopologyKind::ALL), wishes in size_request()) {
         let Ok(text) = kind.write(&wishes) else { return Ok(()) };
         let prepared = from_str("new.toml", &text, "".as_ref(), &[]);
         let prepared = prepared.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn the_defaults_grow_with_the_nodes(kind in prop::sample::select(&Kind::ALL), nodes in 4..200_usize) {
+    fn default_sizes_grow_with_nodes(kind in prop::sample::select(&TopologyKind::ALL), nodes in 4..200_usize) {
         let wishes = SizeRequest { nodes: Some(nodes), ..SizeRequest::default() };
         prop_assert!(kind.write(&wishes).is_ok());
     }
@@ -66,8 +66,8 @@ fn is_connected(network: &netflow_simulation::Network) -> bool {
 }
 
 #[test]
-fn impossible_wishes_are_refused_with_what_is_possible() {
-    let refuse = |kind: Kind, nodes, links, connections| {
+fn impossible_sizes_are_rejected_with_range() {
+    let refuse = |kind: TopologyKind, nodes, links, connections| {
         let wishes = SizeRequest {
             nodes,
             links,
@@ -77,27 +77,27 @@ fn impossible_wishes_are_refused_with_what_is_possible() {
         kind.write(&wishes).unwrap_err().to_string()
     };
     assert_eq!(
-        refuse(Kind::Random, Some(10), Some(8), None),
+        refuse(TopologyKind::Random, Some(10), Some(8), None),
         "random: links is 8, but must be 9 to 45 (so that every node can be reached, and no link is there twice)"
     );
     assert_eq!(
-        refuse(Kind::Star, Some(10), Some(12), None),
+        refuse(TopologyKind::Star, Some(10), Some(12), None),
         "star: links is 12, but must be 9, one less than the nodes"
     );
     assert_eq!(
-        refuse(Kind::Random, Some(1), None, None),
+        refuse(TopologyKind::Random, Some(1), None, None),
         "random: nodes is 1, but must be 2 to 50000"
     );
     assert_eq!(
-        refuse(Kind::Dumbbell, Some(3), None, None),
+        refuse(TopologyKind::Dumbbell, Some(3), None, None),
         "dumbbell: nodes is 3, but must be 4 to 50000"
     );
     assert_eq!(
-        refuse(Kind::Dumbbell, None, None, Some(0)),
+        refuse(TopologyKind::Dumbbell, None, None, Some(0)),
         "dumbbell: connections is 0, but must be 1 to 100000"
     );
     assert_eq!(
-        refuse(Kind::TransitStub, None, None, Some(usize::MAX)),
+        refuse(TopologyKind::TransitStub, None, None, Some(usize::MAX)),
         format!(
             "transit-stub: connections is {}, but must be 1 to 100000",
             usize::MAX
@@ -106,11 +106,11 @@ fn impossible_wishes_are_refused_with_what_is_possible() {
 }
 
 #[test]
-fn kinds_are_known_by_their_names() {
-    for kind in Kind::ALL {
+fn topologies_parse_by_name() {
+    for kind in TopologyKind::ALL {
         assert_eq!(kind.name().parse(), Ok(kind));
         let text = kind.write(&SizeRequest::default()).unwrap();
         assert!(text.starts_with(&format!("# {kind}: {}", kind.description())));
     }
-    assert!("ring".parse::<Kind>().is_err());
+    assert!("ring".parse::<TopologyKind>().is_err());
 }

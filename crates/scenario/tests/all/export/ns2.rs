@@ -11,7 +11,7 @@ use netflow_scenario::export::{
     NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, NS2_TRACE_FILE, Ns2Options, Ns2Trace, ns2,
 };
 
-pub fn prepared(text: &str) -> CompiledScenario {
+pub fn compile_scenario(text: &str) -> CompiledScenario {
     netflow_scenario::from_str("lab.toml", text, ".".as_ref(), &[])
         .unwrap_or_else(|problems| panic!("{problems}"))
 }

@@ -4,7 +4,7 @@ use netflow_network::Model;
 use netflow_scenario::from_str;
 
 /// Returns the warnings for a duplex link with these keys and these connections over it.
-fn warned(link: &str, connections: &[&str]) -> Vec<String> {
+fn warnings_of(link: &str, connections: &[&str]) -> Vec<String> {
     let mut text = format!(
         "simulation = {{ duration = '10 s', model = 'fluid' }}
         link = [{{ from = 'A', to = 'B', bandwidth = '12 Mbit/s', delay = '50 ms', {link} }}]\n"
@@ -24,7 +24,7 @@ fn warned(link: &str, connections: &[&str]) -> Vec<String> {
 const RENO: &str = "source = { profile = 'ns-reno' }";
 
 #[test]
-fn what_fluids_do_not_know_is_said() {
+fn fluid_model_limits_are_reported() {
     let bursts = "loss = { gilbert = { p = 0.01, r = 0.1 } }";
     let constant = "source = { constant = '1 Mbit/s' }";
     // The bandwidth-delay product is 100 packets of 1500 B.
@@ -64,7 +64,7 @@ fn what_fluids_do_not_know_is_said() {
             "",
         ),
     ] {
-        let found = warned(link, connections);
+        let found = warnings_of(link, connections);
         let is_right = match told {
             "" => found.is_empty(),
             told => found.len() == 1 && found[0].starts_with(told),
@@ -75,7 +75,7 @@ fn what_fluids_do_not_know_is_said() {
 
 /// The validated range of the study of present-day TCP, and values just outside.
 #[test]
-fn paths_of_linux_outside_the_compared_range_are_named() {
+fn linux_paths_outside_validated_range_are_reported() {
     let warned = |bandwidth: &str, delay: &str, more: &str| {
         let text = format!(
             "simulation = {{ duration = '10 s', model = 'packets' }}

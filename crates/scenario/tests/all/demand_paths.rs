@@ -60,7 +60,7 @@ fn queues(network: &Network, way: Vec<LinkId>) -> Vec<String> {
 
 /// Returns all queues, and all connections with the queues on their paths, however these were
 /// given.
-fn told(network: &Network) -> Vec<String> {
+fn describe_network(network: &Network) -> Vec<String> {
     let links = network.links().map(|id| {
         let room = (network.buffer_pkts(id), network.packet_buffer(id));
         let spec = network.link_spec(id);
@@ -95,7 +95,7 @@ fn told(network: &Network) -> Vec<String> {
 }
 
 #[test]
-fn a_class_is_that_of_all_connections_of_the_demand() {
+fn demand_class_applies_to_its_connections() {
     for model in ["fluid", "packets"] {
         for (kind, ecmp) in KINDS.iter().flat_map(|kind| [(kind, false), (kind, true)]) {
             for class in ["first", "bulk"] {
@@ -108,8 +108,16 @@ fn a_class_is_that_of_all_connections_of_the_demand() {
                     builder.classify(id, class);
                 }
                 let by_hand = builder.build().expect("a network");
-                assert_eq!(told(&given.network), told(&by_hand), "{kind}");
-                assert_ne!(told(&given.network), told(&plain), "{kind}");
+                assert_eq!(
+                    describe_network(&given.network),
+                    describe_network(&by_hand),
+                    "{kind}"
+                );
+                assert_ne!(
+                    describe_network(&given.network),
+                    describe_network(&plain),
+                    "{kind}"
+                );
                 let has_users = model == "packets" && is_answered(kind) && !kind.contains("flows");
                 let parts = plain.connection_count() / if has_users { 2 } else { 1 };
                 assert_eq!(parts, if ecmp { 2 } else { 1 }, "{kind}");
@@ -120,7 +128,7 @@ fn a_class_is_that_of_all_connections_of_the_demand() {
 
 /// Requests take the reverse path.
 #[test]
-fn a_path_is_that_of_all_connections_of_the_demand() {
+fn demand_path_applies_to_its_connections() {
     const PATHS: [(Option<&str>, Option<&str>); 3] = [
         (Some("ACD"), None),
         (Some("ACD"), Some("DBA")),
@@ -177,7 +185,11 @@ fn a_path_is_that_of_all_connections_of_the_demand() {
                     }
                 });
                 let by_hand = builder.build().expect("a network");
-                assert_eq!(told(&given.network), told(&by_hand), "{model} {kind}{keys}");
+                assert_eq!(
+                    describe_network(&given.network),
+                    describe_network(&by_hand),
+                    "{model} {kind}{keys}"
+                );
             }
         }
     }
@@ -185,7 +197,7 @@ fn a_path_is_that_of_all_connections_of_the_demand() {
 
 /// A path that is not given is the default one, also while links are down.
 #[test]
-fn requests_take_the_ways_of_replies_turned_round() {
+fn requests_use_reversed_reply_paths() {
     // The paths of both directions between B and D differ, and D has no link to C.
     const LINKS: &str = r#"
 simulation = { duration = "10 s", model = "packets" }
@@ -234,7 +246,7 @@ event = [
 }
 
 #[test]
-fn tables_have_classes_and_paths() {
+fn tables_support_classes_and_paths() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = "name,from,to,rate,path,return-path,class\n\
                 d,A,D,1 Mbit/s,A > C > D,D > B > A,first\n\
@@ -264,7 +276,7 @@ fn tables_have_classes_and_paths() {
 /// The steady state of a packet-model scenario equals that of its fluid version, if that is
 /// supported. Its transfer demands were represented there by users, with only their mean.
 #[test]
-fn the_steady_state_of_packets_has_the_demands_of_fluids() {
+fn steady_state_has_equal_demands_in_both_models() {
     let steady = |model: &str| {
         let text = scenario(model, false, "rate = '1 Mbit/s'", "");
         for_steady_state(load(&text), |settings| {

@@ -8,14 +8,14 @@ use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
 use crate::attributes::{
-    Attribute, LinkAttributes, NodeAttributes, StatedQuantity, cut, is_up, plain, scaled,
-    unit_of_bare_bps,
+    Attribute, LinkAttributes, NodeAttributes, StatedQuantity, default_rate_unit_bps, is_up,
+    scaled, single_line, truncate_text,
 };
 use crate::errors::{ImportError, ReadResult};
 use crate::lines::Lines;
 use crate::names::{self, NameRequest};
 use crate::{
-    About, Coordinates, Demand, Format, Link, Node, Position, Reading, Reverse, Topology,
+    Coordinates, Demand, Format, Link, Node, Position, Reading, Reverse, Subject, Topology,
     attributes,
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct TopologyBuilder<'t> {
     pub(crate) pairs: bool,
     lines: Lines,
     nodes: Vec<DraftNode>,
-    places: HashMap<String, usize>,
+    node_indices: HashMap<String, usize>,
     links: Vec<DraftLink>,
     demands: Vec<DraftDemand>,
     zero_demands: usize,
@@ -91,7 +91,7 @@ impl<'t> TopologyBuilder<'t> {
             pairs: true,
             lines: Lines::of(text),
             nodes: Vec::new(),
-            places: HashMap::new(),
+            node_indices: HashMap::new(),
             links: Vec::new(),
             demands: Vec::new(),
             zero_demands: 0,
@@ -104,22 +104,23 @@ impl<'t> TopologyBuilder<'t> {
     }
 
     /// Returns whether any rate has no unit.
-    pub(crate) fn has_bare_rates(&self) -> bool {
-        self.bare_rates().next().is_some()
+    pub(crate) fn has_unitless_rates(&self) -> bool {
+        self.unitless_rates().next().is_some()
     }
 
     /// Returns the rates of links and demands that have no unit.
-    fn bare_rates(&self) -> impl Iterator<Item = f64> {
+    fn unitless_rates(&self) -> impl Iterator<Item = f64> {
         let attributes = self.links.iter().flat_map(|link| {
             let reverse = link.attributes.reverse.as_deref();
             std::iter::once(&link.attributes).chain(reverse)
         });
-        let of_links = attributes.filter_map(|attributes| attributes.bandwidth.as_ref()?.0.bare());
-        of_links.chain(self.demands.iter().filter_map(|it| it.rate.bare()))
+        let of_links =
+            attributes.filter_map(|attributes| attributes.bandwidth.as_ref()?.0.unitless());
+        of_links.chain(self.demands.iter().filter_map(|it| it.rate.unitless()))
     }
 
     pub(crate) fn line(&self, span: &Range<usize>) -> usize {
-        self.lines.of_byte(span.start)
+        self.lines.line_of_byte(span.start)
     }
 
     pub(crate) fn node_count(&self) -> usize {
@@ -127,7 +128,7 @@ impl<'t> TopologyBuilder<'t> {
     }
 
     pub(crate) fn has_node(&self, id: &str) -> bool {
-        self.places.contains_key(id)
+        self.node_indices.contains_key(id)
     }
 
     pub(crate) fn add_node(
@@ -136,17 +137,20 @@ impl<'t> TopologyBuilder<'t> {
         attributes: &[Attribute<'_>],
         span: Range<usize>,
     ) -> ReadResult<usize> {
-        if let Some(&first) = self.places.get(id) {
+        if let Some(&first) = self.node_indices.get(id) {
             let line = self.line(&self.nodes[first].span);
-            let message = format!("node `{}` exists twice: first in line {line}", cut(id));
+            let message = format!(
+                "node `{}` exists twice: first in line {line}",
+                truncate_text(id)
+            );
             return Err(ImportError::new(ProblemKind::Duplicate, span, message));
         }
-        let attributes = attributes::node(attributes)?;
-        self.add_node_saying(id, attributes, span)
+        let attributes = attributes::parse_node(attributes)?;
+        self.add_node_with(id, attributes, span)
     }
 
     /// Adds a node with known attributes. It must be new.
-    pub(crate) fn add_node_saying(
+    pub(crate) fn add_node_with(
         &mut self,
         id: &str,
         attributes: NodeAttributes,
@@ -154,7 +158,7 @@ impl<'t> TopologyBuilder<'t> {
     ) -> ReadResult<usize> {
         check_count(self.nodes.len(), "nodes", &span)?;
         let place = self.nodes.len();
-        self.places.insert(id.to_owned(), place);
+        self.node_indices.insert(id.to_owned(), place);
         let id = id.to_owned();
         self.nodes.push(DraftNode {
             id,
@@ -165,19 +169,19 @@ impl<'t> TopologyBuilder<'t> {
     }
 
     /// Returns the node that a link or a demand refers to.
-    pub(crate) fn known(&self, id: &str, span: Range<usize>) -> ReadResult<usize> {
-        self.places.get(id).copied().ok_or_else(|| {
-            let message = format!("there is no node `{}`", cut(id));
+    pub(crate) fn existing_node(&self, id: &str, span: Range<usize>) -> ReadResult<usize> {
+        self.node_indices.get(id).copied().ok_or_else(|| {
+            let message = format!("there is no node `{}`", truncate_text(id));
             let wrong = ImportError::new(ProblemKind::UnknownName, span, message);
             let ids = self.nodes.iter().take(10_000).map(|node| node.id.as_str());
             match netflow_units::nearest_name(id, ids, &[]) {
-                Some(near) => wrong.help(format!("did you mean `{}`?", cut(near))),
+                Some(near) => wrong.help(format!("did you mean `{}`?", truncate_text(near))),
                 None => wrong.help(match self.nodes.len() {
                     0 => "the file has no nodes".to_owned(),
                     1 => "the file has one node".to_owned(),
                     n => format!(
                         "the file has {n} nodes, the first of them `{}`",
-                        cut(&self.nodes[0].id)
+                        truncate_text(&self.nodes[0].id)
                     ),
                 }),
             }
@@ -185,8 +189,8 @@ impl<'t> TopologyBuilder<'t> {
     }
 
     /// Returns the node of this identifier, which is added if the file does not list its nodes.
-    pub(crate) fn named(&mut self, id: &str, span: Range<usize>) -> ReadResult<usize> {
-        match self.places.get(id) {
+    pub(crate) fn node_or_new(&mut self, id: &str, span: Range<usize>) -> ReadResult<usize> {
+        match self.node_indices.get(id) {
             Some(&place) => Ok(place),
             None => self.add_node(id, &[], span),
         }
@@ -201,18 +205,22 @@ impl<'t> TopologyBuilder<'t> {
     ) -> ReadResult<()> {
         check_count(self.links.len(), "links", &span)?;
         if from == to {
-            let name = format!("{0}--{0}", cut(&self.nodes[from].id));
+            let name = format!("{0}--{0}", truncate_text(&self.nodes[from].id));
             let text = "a link from a node to itself carries nothing: left out";
-            let about = About::Other(name, self.line(&span));
-            self.assumptions.about(text, about);
+            let about = Subject::Other(name, self.line(&span));
+            self.assumptions.add(text, about);
             return Ok(());
         }
         if attributes.is_down() {
-            let status = attributes.status.as_deref().map(cut).unwrap_or_default();
+            let status = attributes
+                .status
+                .as_deref()
+                .map(truncate_text)
+                .unwrap_or_default();
             let text = format!("a link with the status \"{status}\" is out of service: left out");
-            let [from, to] = [from, to].map(|end| cut(&self.nodes[end].id));
-            let about = About::Other(format!("{from}--{to}"), self.line(&span));
-            self.assumptions.about(text, about);
+            let [from, to] = [from, to].map(|end| truncate_text(&self.nodes[end].id));
+            let about = Subject::Other(format!("{from}--{to}"), self.line(&span));
+            self.assumptions.add(text, about);
             return Ok(());
         }
         self.links.push(DraftLink {
@@ -236,7 +244,7 @@ impl<'t> TopologyBuilder<'t> {
         let back = |link: &DraftLink| ways.get(&(link.to, link.from)).copied();
         let paired = |link: &DraftLink| back(link) == Some(ways[&(link.from, link.to)]);
         if !self.links.is_empty() && self.links.iter().all(paired) {
-            self.assumptions.whole(format!(
+            self.assumptions.add_general(format!(
                 "every link is listed in both directions, which are one link: {silence}"
             ));
             for link in &mut self.links {
@@ -251,8 +259,11 @@ impl<'t> TopologyBuilder<'t> {
         for (place, link) in self.links.iter().enumerate() {
             let back = seen.get_mut(&(link.to, link.from));
             let found = back.and_then(|back| {
-                let is_alike =
-                    |&other: &usize| self.links[other].attributes.is_alike(&link.attributes);
+                let is_alike = |&other: &usize| {
+                    self.links[other]
+                        .attributes
+                        .has_equal_name_and_attributes(&link.attributes)
+                };
                 let at = back.iter().position(is_alike)?;
                 Some(back.remove(at))
             });
@@ -263,11 +274,11 @@ impl<'t> TopologyBuilder<'t> {
         }
         for &place in repeats.iter().rev() {
             let link = self.links.remove(place);
-            let [from, to] = [link.from, link.to].map(|end| cut(&self.nodes[end].id));
+            let [from, to] = [link.from, link.to].map(|end| truncate_text(&self.nodes[end].id));
             let text =
                 "a row repeats a link with its ends exchanged: one link, which leads both ways";
-            let about = About::Other(format!("{from}--{to}"), self.line(&link.span));
-            self.assumptions.about(text, about);
+            let about = Subject::Other(format!("{from}--{to}"), self.line(&link.span));
+            self.assumptions.add(text, about);
         }
         let mut seen = HashSet::new();
         for (place, link) in self.links.iter().enumerate() {
@@ -277,8 +288,8 @@ impl<'t> TopologyBuilder<'t> {
                     "a further link, although one leads the other way, because not every link is there in both \
                      directions: {silence}"
                 );
-                let about = About::Link(place, self.lines.of_byte(link.span.start));
-                self.assumptions.about(text, about);
+                let about = Subject::Link(place, self.lines.line_of_byte(link.span.start));
+                self.assumptions.add(text, about);
             }
         }
         false
@@ -347,8 +358,8 @@ impl<'t> TopologyBuilder<'t> {
                 "a demand of 0 is none: left out"
             };
             self.zero_demands += usize::from(number == 0.0);
-            let about = About::Other(String::new(), self.line(&span));
-            self.assumptions.about(text, about);
+            let about = Subject::Other(String::new(), self.line(&span));
+            self.assumptions.add(text, about);
             return Ok(());
         }
         self.demands.push(DraftDemand {
@@ -368,8 +379,9 @@ impl<'t> TopologyBuilder<'t> {
         elsewhere: f64,
     ) -> ReadResult<ParsedTopology> {
         let said = reading.rate_unit_bps.or(self.rate_unit);
-        let rate_unit =
-            said.unwrap_or_else(|| unit_of_bare_bps(self.bare_rates().fold(elsewhere, f64::max)));
+        let rate_unit = said.unwrap_or_else(|| {
+            default_rate_unit_bps(self.unitless_rates().fold(elsewhere, f64::max))
+        });
         let positions = self.positions(reading)?;
         let names = self.names();
         for (place, node) in self.nodes.iter().enumerate() {
@@ -378,15 +390,15 @@ impl<'t> TopologyBuilder<'t> {
                 .label
                 .as_ref()
                 .or(node.attributes.name.as_ref());
-            if label.is_some_and(|label| shortened(label) != *label) {
-                let about = About::Node(place, self.lines.of_byte(node.span.start));
+            if label.is_some_and(|label| truncate_label(label) != *label) {
+                let about = Subject::Node(place, self.lines.line_of_byte(node.span.start));
                 self.assumptions
-                    .about("a label of more than 200 characters is cut", about);
+                    .add("a label of more than 200 characters is cut", about);
             }
-            if node.attributes.hyperedge {
+            if node.attributes.is_hyperedge {
                 let text = "where more than two links meet (a hyperedge) is a node like any other";
-                let about = About::Node(place, self.lines.of_byte(node.span.start));
-                self.assumptions.about(text, about);
+                let about = Subject::Node(place, self.lines.line_of_byte(node.span.start));
+                self.assumptions.add(text, about);
             }
         }
         let one_way = self
@@ -402,14 +414,14 @@ impl<'t> TopologyBuilder<'t> {
         if self.pairs {
             self.pair_directions();
         }
-        let links = self.settle_links(reading, rate_unit)?;
-        let demands = self.settle_demands(reading, rate_unit)?;
+        let links = self.finish_links(reading, rate_unit)?;
+        let demands = self.finish_demands(reading, rate_unit)?;
         let ids = self.nodes.iter().map(|node| node.id.clone()).collect();
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
             // A node without a label is labelled with its identifier in the file.
             let label = node.attributes.label.or(node.attributes.name);
-            let label = shortened(&label.unwrap_or_else(|| plain(&node.id)));
+            let label = truncate_label(&label.unwrap_or_else(|| single_line(&node.id)));
             Node {
                 label: Some(label).filter(|label| !label.is_empty() && *label != name),
                 name,
@@ -456,20 +468,20 @@ impl<'t> TopologyBuilder<'t> {
                 let text = format!(
                     "{} nodes are called `{}`: their identifiers stand behind it",
                     count[wish.preferred],
-                    cut(wish.preferred)
+                    truncate_text(wish.preferred)
                 );
-                let line = self.lines.of_byte(self.nodes[place].span.start);
-                self.assumptions.about(text, About::Node(place, line));
+                let line = self.lines.line_of_byte(self.nodes[place].span.start);
+                self.assumptions.add(text, Subject::Node(place, line));
                 continue;
             }
             let legal = names::legal(wish.preferred);
             if names[place] != legal {
                 let text = format!(
                     "node `{}` is named `{}`, because `{legal}` would be the name of several nodes",
-                    cut(wish.preferred),
+                    truncate_text(wish.preferred),
                     names[place]
                 );
-                self.assumptions.whole(text);
+                self.assumptions.add_general(text);
             }
         }
         names
@@ -495,7 +507,7 @@ impl<'t> TopologyBuilder<'t> {
         };
         let swapped = as_degrees && most_y > 90.0;
         if pairs_found > 0 && told.is_none() && !drawn {
-            self.assumptions.whole(match (as_degrees, swapped) {
+            self.assumptions.add_general(match (as_degrees, swapped) {
                 (true, false) => {
                     "coordinates are taken as degrees, the longitude first: none goes beyond ±180 and ±90"
                 }
@@ -523,7 +535,7 @@ impl<'t> TopologyBuilder<'t> {
                     if longitude.abs() > 180.0 || latitude.abs() > 90.0 {
                         let message = format!(
                             "node `{}` is at longitude {longitude} and latitude {latitude}",
-                            cut(&node.id)
+                            truncate_text(&node.id)
                         );
                         let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
                         return Err(ImportError::value(node.span.clone(), message).help(help));
@@ -540,9 +552,9 @@ impl<'t> TopologyBuilder<'t> {
         Ok(positions)
     }
 
-    fn settle_links(&mut self, reading: &Reading, rate_unit: f64) -> ReadResult<Vec<Link>> {
+    fn finish_links(&mut self, reading: &Reading, rate_unit: f64) -> ReadResult<Vec<Link>> {
         let bare = |stated: &Option<(StatedQuantity, Range<usize>)>| {
-            stated.as_ref().and_then(|(stated, _)| stated.bare())
+            stated.as_ref().and_then(|(stated, _)| stated.unitless())
         };
         let attributes = || {
             self.links.iter().flat_map(|link| {
@@ -560,19 +572,19 @@ impl<'t> TopologyBuilder<'t> {
         }
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
         if has_bare_times && reading.time_unit_s.is_none() {
-            let unit = unit_in_words(&Seconds(time_unit).to_string());
+            let unit = unit_text(&Seconds(time_unit).to_string());
             let text = format!("delays without a unit are taken as {unit}");
-            self.assumptions.whole(text);
+            self.assumptions.add_general(text);
         }
         let links = std::mem::take(&mut self.links);
         let mut settled = Vec::with_capacity(links.len());
         for (place, link) in links.into_iter().enumerate() {
-            settled.push(self.settle_link(place, link, rate_unit, time_unit)?);
+            settled.push(self.finish_link(place, link, rate_unit, time_unit)?);
         }
         Ok(settled)
     }
 
-    fn settle_link(
+    fn finish_link(
         &mut self,
         place: usize,
         link: DraftLink,
@@ -594,12 +606,12 @@ impl<'t> TopologyBuilder<'t> {
         let ends = (from, to, directed);
         let line = self.line(&span);
         let mut link =
-            self.settle_direction(place, ends, attributes, span, rate_unit, time_unit)?;
+            self.finish_direction(place, ends, attributes, span, rate_unit, time_unit)?;
         let is_pair = back.is_some();
         let Some((attributes, span)) = back.or(own) else {
             return Ok(link);
         };
-        let back = self.settle_direction(place, ends, attributes, span, rate_unit, time_unit)?;
+        let back = self.finish_direction(place, ends, attributes, span, rate_unit, time_unit)?;
         let reverse = Reverse {
             bandwidth_bps: back
                 .bandwidth_bps
@@ -612,13 +624,13 @@ impl<'t> TopologyBuilder<'t> {
         link.reverse = reverse.if_any();
         if link.reverse.is_some() && is_pair {
             let text = "two directions that differ are one link (`reverse`), and fail together";
-            self.assumptions.about(text, About::Link(place, line));
+            self.assumptions.add(text, Subject::Link(place, line));
         }
         Ok(link)
     }
 
     /// Resolves one direction of a link. `ends` are its nodes and whether it is directed.
-    fn settle_direction(
+    fn finish_direction(
         &mut self,
         place: usize,
         (from, to, directed): (usize, usize, bool),
@@ -627,14 +639,14 @@ impl<'t> TopologyBuilder<'t> {
         rate_unit: f64,
         time_unit: f64,
     ) -> ReadResult<Link> {
-        let about = About::Link(place, self.line(&span));
+        let about = Subject::Link(place, self.line(&span));
         let mut remark = None;
         let mut bandwidth_bps = None;
         if let Some((stated, at)) = attributes.bandwidth {
-            let bps = stated.in_units_of(rate_unit);
+            let bps = stated.to_base_units(rate_unit);
             if bps == 0.0 {
                 self.assumptions
-                    .about("a bandwidth of 0 says nothing", about.clone());
+                    .add("a bandwidth of 0 says nothing", about.clone());
             } else {
                 check_rate(bps, &stated, "bandwidth", at)?;
                 bandwidth_bps = Some(bps);
@@ -654,7 +666,7 @@ impl<'t> TopologyBuilder<'t> {
                 )?;
                 remark = Some(format!(
                     "by the label \"{}\", not {}",
-                    cut(&label),
+                    truncate_text(&label),
                     BitsPerSecond(bps)
                 ));
                 bandwidth_bps = Some(told.bps);
@@ -666,26 +678,29 @@ impl<'t> TopologyBuilder<'t> {
                     "bandwidth",
                     span.clone(),
                 )?;
-                let (label, how) = (cut(&label), told.remark());
+                let (label, how) = (truncate_text(&label), told.remark());
                 remark = Some(format!("by the label \"{label}\"{how}"));
                 bandwidth_bps = Some(told.bps);
             }
             (None, None) => {
-                let silent = attributes.silent.map(|label| cut(&label));
+                let silent = attributes.silent.map(|label| truncate_text(&label));
                 remark = silent.map(|label| format!("the label \"{label}\" tells no bandwidth"));
             }
             _ => {}
         }
         if let (Some(remark), Some(bps)) = (&remark, bandwidth_bps) {
             let text = format!("bandwidth {} {remark}", BitsPerSecond(bps));
-            self.assumptions.about(text, about.clone());
+            self.assumptions.add(text, about.clone());
         }
         for text in attributes.contradictions {
-            self.assumptions.about(text, about.clone());
+            self.assumptions.add(text, about.clone());
         }
         if let Some(status) = attributes.status.filter(|status| !is_up(status)) {
-            let text = format!("a link that is \"{}\" is taken as there", cut(&status));
-            self.assumptions.about(text, about);
+            let text = format!(
+                "a link that is \"{}\" is taken as there",
+                truncate_text(&status)
+            );
+            self.assumptions.add(text, about);
         }
         let delay_s = match attributes.delay {
             None => None,
@@ -719,12 +734,12 @@ impl<'t> TopologyBuilder<'t> {
         })
     }
 
-    fn settle_demands(&mut self, reading: &Reading, unit: f64) -> ReadResult<Vec<Demand>> {
-        if self.demands.iter().any(|it| it.rate.bare().is_some()) {
+    fn finish_demands(&mut self, reading: &Reading, unit: f64) -> ReadResult<Vec<Demand>> {
+        if self.demands.iter().any(|it| it.rate.unitless().is_some()) {
             self.note_unit(reading, unit, "demands");
         }
         let demands = std::mem::take(&mut self.demands).into_iter().map(|demand| {
-            let rate_bps = demand.rate.in_units_of(unit);
+            let rate_bps = demand.rate.to_base_units(unit);
             check_rate(rate_bps, &demand.rate, "demand", demand.span)?;
             Ok(Demand::new(demand.from, demand.to, rate_bps))
         });
@@ -734,30 +749,30 @@ impl<'t> TopologyBuilder<'t> {
     /// Lists the unit of rates without one as an assumption, unless the caller set it.
     fn note_unit(&mut self, reading: &Reading, unit: f64, what: &str) {
         if reading.rate_unit_bps.is_none() {
-            let words = unit_in_words(&BitsPerSecond(unit).to_string());
+            let words = unit_text(&BitsPerSecond(unit).to_string());
             let text = format!("{what} without a unit are taken as {words}");
-            self.assumptions.whole(text);
+            self.assumptions.add_general(text);
         }
     }
 }
 
 /// Returns a label cut to the length that a scenario allows.
-fn shortened(label: &str) -> String {
-    const LONGEST: usize = 200;
-    match label.char_indices().nth(LONGEST) {
+fn truncate_label(label: &str) -> String {
+    const MAX_CHARS: usize = 200;
+    match label.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &label[..end]),
         None => label.to_owned(),
     }
 }
 
 /// Returns a quantity as a unit: `Mbit/s` for `1 Mbit/s`, and `100 kbit/s` unchanged.
-pub(crate) fn unit_in_words(quantity: &str) -> String {
+pub(crate) fn unit_text(quantity: &str) -> String {
     quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
 }
 
 /// Returns the range of rates that scenarios allow, with help if the unit of a rate was assumed.
 pub(crate) fn allowed_rates(stated: &StatedQuantity) -> String {
-    let unit = match stated.bare() {
+    let unit = match stated.unitless() {
         Some(_) => "; --unit states the unit of rates without one",
         None => "",
     };

@@ -30,7 +30,7 @@ fn groups(network: &Network) -> Vec<(&str, Vec<&str>)> {
 }
 
 #[test]
-fn both_directions_of_a_link_are_in_its_groups() {
+fn risk_groups_contain_both_directions() {
     let ring = [
         link("A", "B", "srlg = [\"river\", \"conduit\"]"),
         link("B", "C", "srlg = \"river\""),
@@ -60,7 +60,7 @@ fn both_directions_of_a_link_are_in_its_groups() {
 }
 
 #[test]
-fn options_put_one_direction_into_groups_of_its_own() {
+fn options_set_groups_of_one_direction() {
     let duplex = link("A", "B", "srlg = \"river\"");
     let network = read(&[&duplex], &["link.B->A.srlg=bridge; conduit"]).network;
     assert_eq!(
@@ -74,7 +74,7 @@ fn options_put_one_direction_into_groups_of_its_own() {
 }
 
 #[test]
-fn tables_have_groups_and_events_of_nodes_and_groups() {
+fn tables_support_groups_and_node_events() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write(
@@ -115,7 +115,7 @@ fn tables_have_groups_and_events_of_nodes_and_groups() {
 /// A failure of an element that has failed partly has an effect; one that has failed wholly has
 /// none.
 #[test]
-fn events_without_effect_are_named_by_what_they_happen_to() {
+fn ineffective_events_are_reported_with_their_target() {
     let ring = [
         link("A", "B", "srlg = \"conduit\""),
         link("B", "C", ""),
@@ -146,7 +146,7 @@ fn events_without_effect_are_named_by_what_they_happen_to() {
 /// Regression: two directions of different bandwidth were separate links, which failed
 /// independently.
 #[test]
-fn directions_of_one_link_may_differ_and_fail_together() {
+fn groups_of_both_directions_may_differ() {
     let reverse = "delay = \"5 ms\"\nmetric = 10\nbuffer = \"50 ms\"\nloss = 0.01\nsrlg = \"river\"\n\
         reverse = { bandwidth = \"1 Mbit/s\", delay = \"7 ms\", metric = 20, loss = 0.02 }\n";
     let text = link("A", "B", reverse);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::delimited::quote;
-use crate::number::{LONGEST, push_time, put_value};
+use crate::number::{MAX_NUMBER_BYTES, push_time, put_value};
 use crate::{Row, Table};
 
 /// Writes rows in the format of the CSV file of the series, with the header.
@@ -25,7 +25,7 @@ pub fn write_csv<R: Row>(rows: impl IntoIterator<Item = R>, out: &mut dyn Write)
         }
         for value in values {
             line.push(b',');
-            let mut digits = [0; LONGEST];
+            let mut digits = [0; MAX_NUMBER_BYTES];
             let end = put_value(&mut digits, 0, value);
             line.extend_from_slice(&digits[..end]);
         }

@@ -18,24 +18,24 @@ impl FileId {
 
 /// A byte range in a file. Files are limited to 4 GiB by 32-bit offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourceSpan {
     file: FileId,
     start: u32,
     end: u32,
 }
 
-impl Place {
+impl SourceSpan {
     /// The place of a value without a source: made by a program, or a placeholder for an invalid value.
-    pub const NONE: Place = Place {
+    pub const NONE: SourceSpan = SourceSpan {
         file: FileId::NONE,
         start: 0,
         end: 0,
     };
 
     /// Returns the place of these bytes of a file.
-    pub fn new(file: FileId, span: Range<usize>) -> Place {
+    pub fn new(file: FileId, span: Range<usize>) -> SourceSpan {
         let narrow = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
-        Place {
+        SourceSpan {
             file,
             start: narrow(span.start),
             end: narrow(span.end),
@@ -43,8 +43,8 @@ impl Place {
     }
 
     /// Returns the range from the start of `self` to the end of `last`, in the same file.
-    pub(crate) fn to(self, last: Place) -> Place {
-        Place {
+    pub(crate) fn extend_to(self, last: SourceSpan) -> SourceSpan {
+        SourceSpan {
             end: last.end,
             ..self
         }
@@ -61,7 +61,7 @@ impl Place {
     }
 
     /// Returns whether there is no source.
-    pub fn is_nowhere(self) -> bool {
+    pub fn is_unknown(self) -> bool {
         self.file == FileId::NONE
     }
 }
@@ -70,17 +70,17 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 pub struct Spanned<T> {
     value: T,
-    place: Place,
+    place: SourceSpan,
 }
 
 impl<T> Spanned<T> {
     /// Returns a value with its place.
-    pub fn new(value: T, place: Place) -> Self {
+    pub fn new(value: T, place: SourceSpan) -> Self {
         Spanned { value, place }
     }
 
     /// Returns the place. A value made by a program has [`Place::NONE`].
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceSpan {
         self.place
     }
 
@@ -90,15 +90,15 @@ impl<T> Spanned<T> {
     }
 
     /// Returns whether the value was read, in contrast to a placeholder for an invalid value.
-    pub fn is_sound(&self) -> bool {
-        !self.place.is_nowhere()
+    pub fn is_valid(&self) -> bool {
+        !self.place.is_unknown()
     }
 }
 
 /// Conversion of a value made by a program.
 impl<T> From<T> for Spanned<T> {
     fn from(value: T) -> Self {
-        Spanned::new(value, Place::NONE)
+        Spanned::new(value, SourceSpan::NONE)
     }
 }
 

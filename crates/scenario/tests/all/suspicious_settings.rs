@@ -18,7 +18,7 @@ fn warnings(parts: &[&str], options: &[&str]) -> Vec<Problem> {
 }
 
 #[test]
-fn bandwidths_in_bytes_are_told_with_what_to_write() {
+fn bandwidth_in_bytes_causes_warning() {
     for (text, is, bits) in [
         ("10 MB/s", "80 Mbit/s", "10 Mbit/s"),
         ("1GB/s", "8 Gbit/s", "1Gbit/s"),
@@ -48,7 +48,7 @@ fn bandwidths_in_bytes_are_told_with_what_to_write() {
 }
 
 #[test]
-fn voice_of_less_than_a_call_is_told() {
+fn voice_below_one_call_causes_warning() {
     let demand =
         |what: &str| format!("[[demand]]\nfrom = \"A\"\nto = \"B\"\nkind = \"voice\"\n{what}\n");
     let bits = link("B", "8 Mbit/s");
@@ -79,7 +79,7 @@ fn voice_of_less_than_a_call_is_told() {
 }
 
 #[test]
-fn a_cubic_without_sack_is_told() {
+fn cubic_without_sack_causes_warning() {
     let of = |source: &str| {
         let traffic =
             format!("[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = {{ {source} }}\n");
