@@ -4,7 +4,7 @@
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
 use netflow_tcpmodel::rounds::{self, Rounds};
-use netflow_tcpmodel::rto::{ExactDistribution, MonteCarlo, MonteCarloUnless};
+use netflow_tcpmodel::rto::{ExactDistribution, InterruptibleMonteCarlo, MonteCarlo};
 use netflow_tcpmodel::short::{Exponent, Short};
 use netflow_tcpmodel::{CongestionControl, Error, Recovery, Stack, Transfer};
 use serde::Serialize;
@@ -221,7 +221,7 @@ fn short(
                 trials,
                 ..MonteCarlo::default()
             };
-            short.latency(&MonteCarloUnless { monte_carlo, stop })?
+            short.latency(&InterruptibleMonteCarlo { monte_carlo, stop })?
         }
     };
     let quantile = |q| {
@@ -267,7 +267,7 @@ fn simulated(
             options.trials = options.trials.min(most);
         }
     }
-    let latency = rounds.solve_unless(&options, stop)?;
+    let latency = rounds.solve_interruptible(&options, stop)?;
     Ok(LatencyResult {
         mean_s: latency.mean_s(),
         standard_error_s: latency.standard_error_s(),

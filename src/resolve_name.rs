@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use netflow_document::Problems;
-use netflow_files::Kind;
+use netflow_files::FileKind;
 use netflow_profile::Profile;
 use netflow_tcpmodel::Stack;
 
@@ -45,7 +45,7 @@ pub fn stack(name: &str) -> Result<Stack, ResolveError> {
     }
     let path = Path::new(name);
     if path.exists() || name.ends_with(".toml") {
-        let loaded = netflow_document::load(path, Kind::Stack, Stack::read_in);
+        let loaded = netflow_document::load(path, FileKind::Stack, Stack::read_in);
         return loaded.map_err(ResolveError::Invalid);
     }
     Err(ResolveError::Unknown(

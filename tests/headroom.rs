@@ -56,7 +56,7 @@ fn is_within(prepared: &CompiledScenario, at: &Steady, bounds: &Bounds) -> bool 
 
 /// Changing the rate in the file gives the same headroom, for any kind of demand.
 #[test]
-fn a_divided_demand_has_the_headroom_that_its_rate_has() {
+fn split_demand_has_headroom_of_its_rate() {
     let utilization = Bounds {
         utilization: 0.9,
         ..Bounds::default()
@@ -109,7 +109,7 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
 /// Flows of a connection with different paths have one name, too; elastic TCP has no demand in any
 /// part.
 #[test]
-fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
+fn names_select_connections_flows_and_demands() {
     let connections = r#"connection = [
         { name = "c", from = "A", to = "D", source = { profile = "linux-cubic" }, application = { poisson = "1 Mbit/s" }, count = 20 },
         { name = "bulk", from = "A", to = "D", source = { profile = "linux-cubic" }, count = 20, start = "9 s", stop = "9.5 s" },

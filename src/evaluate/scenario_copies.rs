@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use netflow_files::{Kind, make_inside, read_text, write_own};
+use netflow_files::{FileKind, create_dirs_inside, read_text, write_unless_foreign};
 use netflow_results::{self as results, is_results, write_atomically};
 use netflow_scenario::{CompiledScenario, digest};
 
@@ -37,7 +37,7 @@ impl ScenarioCopies {
 
     fn copy(&mut self, directory: &Path, inner: &Path, text: &str) -> Result<(), results::Error> {
         let folders = inner.parent().unwrap_or(Path::new(""));
-        let made = make_inside(directory, folders);
+        let made = create_dirs_inside(directory, folders);
         let made = made.map_err(|(path, source)| results::Error::MakeDirectory { path, source })?;
         self.created.extend(made);
         let copy = &directory.join(inner);
@@ -47,7 +47,7 @@ impl ScenarioCopies {
         if self.replaces {
             return write_atomically(copy, text.as_bytes());
         }
-        write_own(copy, text.as_bytes(), None).map_err(|source| results::Error::Write {
+        write_unless_foreign(copy, text.as_bytes(), None).map_err(|source| results::Error::Write {
             path: copy.to_owned(),
             source,
         })
@@ -70,7 +70,7 @@ pub fn copy_scenario(
     let Some(places) = absolute_paths(scenario) else {
         return Ok(kept);
     };
-    let read = |path: &PathBuf| read_text(path, Kind::Table).ok();
+    let read = |path: &PathBuf| read_text(path, FileKind::Table).ok();
     let texts: Option<Vec<String>> = places.iter().map(read).collect();
     let same = |texts: &Vec<String>| digest(texts.iter().map(String::as_str)) == scenario.digest;
     let Some(texts) = texts.filter(same) else {

@@ -22,7 +22,7 @@ pub fn outside_profile(connections: &[ConnectionSummary]) -> Vec<String> {
             percent(of(most)),
         ))
     };
-    let not_usable = Provenance::NotUsable.name();
+    let not_usable = Provenance::Unreliable.name();
     let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
         Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
         _ => 0.0,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use netflow::scenario::{CompiledScenario, FileAccess, for_steady_state};
 use netflow::units::nearest_name;
-use netflow_files::Kind;
+use netflow_files::FileKind;
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -69,7 +69,7 @@ impl ScenarioArguments {
 }
 
 /// Reads a whole file of this kind.
-pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
+pub fn read(path: &Path, kind: FileKind) -> Result<Vec<u8>, Failure> {
     netflow_files::read(path, kind).map_err(|refusal| Failure::File {
         action: "read",
         path: path.to_owned(),

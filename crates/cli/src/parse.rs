@@ -10,7 +10,7 @@ use netflow::document::Words;
 use netflow::results::Format;
 use netflow::scenario::export::Ns2Tcp;
 use netflow::units::{
-    BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError,
+    BitsPerSecond, BufferSize, Bytes, Packets, Probability, Rate, Seconds, Size, UnitError,
 };
 use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
@@ -143,10 +143,10 @@ pub fn bits_per_s(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a buffer size above 0.
-pub fn room(text: &str) -> Result<Room, String> {
-    let above_0 = |room: &Room| match room {
-        Room::Size(size) => size.get() > 0.0,
-        Room::Time(time) => time.get() > 0.0,
+pub fn room(text: &str) -> Result<BufferSize, String> {
+    let above_0 = |room: &BufferSize| match room {
+        BufferSize::Size(size) => size.get() > 0.0,
+        BufferSize::Time(time) => time.get() > 0.0,
     };
     validated(quantity(text)?, above_0, "it must be above 0")
 }

@@ -10,7 +10,7 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Problems, Severity};
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 
 use crate::output::escape_control_characters::{EscapingWriter, escape_controls, mask_controls};
 
@@ -168,7 +168,7 @@ impl FileTexts {
         }
         let file = problem.file.as_ref()?;
         let read = || {
-            let text = read_text(file, Kind::Table).ok()?;
+            let text = read_text(file, FileKind::Table).ok()?;
             Some(mask_controls(&text).into_owned())
         };
         self.0.entry(file.clone()).or_insert_with(read).as_deref()

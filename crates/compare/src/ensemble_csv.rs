@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use netflow_files::write_own;
+use netflow_files::write_unless_foreign;
 
 use crate::error::file;
 use crate::{Ensemble, Error, Run, RunStatistics};
@@ -127,6 +127,6 @@ fn write(
     file(
         "write",
         path,
-        write_own(path, text.as_bytes(), Some(header)),
+        write_unless_foreign(path, text.as_bytes(), Some(header)),
     )
 }

@@ -60,7 +60,7 @@ fn run_from_report(scenario: &CompiledScenario, report: &NetworkReport) -> Run {
             .map(|id| (network.connection_name(id).to_owned(), Vec::new()))
             .collect(),
         cost_s: Some(report.seconds),
-        doubt: report.doubt(),
+        doubt: report.unreliable_reason(),
         ..Run::default()
     };
     for (id, delay) in network.connections().zip(&report.delays) {

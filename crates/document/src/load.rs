@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use netflow_files::{Kind, Refusal, read_text};
+use netflow_files::{FileKind, ReadError, read_text};
 
 use crate::{FileId, Findings, ProblemKind, Problems, SourceSpan, Sources};
 
@@ -13,7 +13,7 @@ use crate::{FileId, Findings, ProblemKind, Problems, SourceSpan, Sources};
 /// The file cannot be read, or its content is invalid.
 pub fn load<T>(
     path: &Path,
-    kind: Kind,
+    kind: FileKind,
     read: impl FnOnce(&str, FileId, &mut Findings) -> Option<T>,
 ) -> Result<T, Problems> {
     let text = read_text(path, kind).map_err(|refusal| unreadable_file(path, refusal, ""))?;
@@ -41,26 +41,30 @@ impl Sources {
 
 /// Returns the problem of a document that cannot be read. `smaller` is the help for one that is too
 /// large.
-pub fn unreadable_file(path: &Path, refusal: Refusal, too_large_help: &str) -> Problems {
+pub fn unreadable_file(path: &Path, refusal: ReadError, too_large_help: &str) -> Problems {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
-    if let Refusal::NotUtf8 { before, utf16 } = refusal {
+    if let ReadError::NotUtf8 {
+        valid_prefix: before,
+        utf16,
+    } = refusal
+    {
         report_not_utf8(&mut sources, &mut findings, path, before, utf16);
         return findings.into_problems(sources);
     }
     let place = SourceSpan::new(sources.add_unreadable(path), 0..0);
     let beside = match &refusal {
-        Refusal::Unreadable(error) if error.kind() == ErrorKind::NotFound => nearest_file(path),
+        ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound => nearest_file(path),
         _ => None,
     };
     let (kind, message, help) = match refusal {
-        Refusal::Unreadable(error) => (ProblemKind::Unreadable, io_error_text(&error), ""),
-        Refusal::Directory => (
+        ReadError::Unreadable(error) => (ProblemKind::Unreadable, io_error_text(&error), ""),
+        ReadError::Directory => (
             ProblemKind::Unreadable,
             "it is a directory".to_owned(),
             "name the file in it",
         ),
-        Refusal::NotRegular(is) => (
+        ReadError::NotRegular(is) => (
             ProblemKind::Unreadable,
             format!("it is {is}"),
             "name a file, or `-` for the standard input",

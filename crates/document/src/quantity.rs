@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use netflow_units::{Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size, UnitError};
+use netflow_units::{BufferSize, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size, UnitError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -139,10 +139,10 @@ impl Dimension for Size {
     }
 }
 
-impl Dimension for Room {
+impl Dimension for BufferSize {
     const NAME: &'static str = "Room";
     const KIND: &'static str = "size, or time";
-    const ONE: Self = Room::Size(Size::ONE);
+    const ONE: Self = BufferSize::Size(Size::ONE);
     const DESCRIPTION: &'static str =
         "A size with its unit, or a time at the link's rate: \"100 pkt\", \"150 KB\", \"50 ms\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";

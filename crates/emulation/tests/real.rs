@@ -31,7 +31,7 @@ fn shipped(name: &str, settings: &[&str]) -> CompiledScenario {
 fn run(scenario: &CompiledScenario, settings: &Settings) -> Option<NetworkReport> {
     let report = Emulation::new(scenario, settings).and_then(|it| it.run(&|| false));
     match report {
-        Ok(report) => match report.doubt() {
+        Ok(report) => match report.unreliable_reason() {
             None => Some(report),
             Some(doubt) => {
                 skip(Need::Quiet, &format!("inconclusive: {doubt}"));

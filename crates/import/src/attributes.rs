@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind, nearest_name};
+use netflow_units::{BitsPerSecond, BufferSize, Seconds, Size, UnitErrorKind, nearest_name};
 
 use crate::errors::{ImportError, ReadResult};
 use crate::label::{self, ByteUnit, LabelBandwidth};
@@ -141,7 +141,7 @@ pub(crate) struct LinkAttributes {
     pub(crate) metric: Option<f64>,
     /// A status such as `Planned`.
     pub(crate) status: Option<String>,
-    pub(crate) buffer: Option<Room>,
+    pub(crate) buffer: Option<BufferSize>,
     /// Shared-risk groups.
     pub(crate) srlg: Vec<String>,
     /// Attributes of the opposite direction only.
@@ -618,13 +618,13 @@ pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
     }
 }
 
-fn buffer(attribute: &Attribute<'_>) -> ReadResult<Room> {
-    let above_0 = |room: &Room| match room {
-        Room::Size(Size::Bytes(bytes)) => bytes.get() > 0.0,
-        Room::Size(Size::Packets(packets)) => packets.get() > 0.0,
-        Room::Time(time) => time.get() > 0.0,
+fn buffer(attribute: &Attribute<'_>) -> ReadResult<BufferSize> {
+    let above_0 = |room: &BufferSize| match room {
+        BufferSize::Size(Size::Bytes(bytes)) => bytes.get() > 0.0,
+        BufferSize::Size(Size::Packets(packets)) => packets.get() > 0.0,
+        BufferSize::Time(time) => time.get() > 0.0,
     };
-    let room = attribute.value.trim().parse::<Room>().ok();
+    let room = attribute.value.trim().parse::<BufferSize>().ok();
     room.filter(above_0).ok_or_else(|| {
         let message = format!(
             "`{}` of `{}` is no room of a queue",

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use netflow_network::{Buffer, LinkId};
 use netflow_scenario::CompiledScenario;
-use netflow_units::{Bytes, Packets, Room, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, Packets, Seconds, Size};
 
 use crate::{Link, Node, Position, Reverse, Topology};
 
@@ -15,7 +15,7 @@ struct DirectedLink {
     bandwidth_bps: f64,
     delay_s: f64,
     metric: Option<f64>,
-    buffer: Option<Room>,
+    buffer: Option<BufferSize>,
     srlg: Vec<String>,
     /// Index of the opposite direction of the same link.
     opposite: Option<usize>,
@@ -77,11 +77,11 @@ impl Topology {
 }
 
 /// Returns a fixed buffer size, if the buffer has one.
-fn fixed_buffer(buffer: Buffer) -> Option<Room> {
+fn fixed_buffer(buffer: Buffer) -> Option<BufferSize> {
     match buffer {
-        Buffer::Packets(packets) => Some(Room::Size(Size::Packets(Packets(packets)))),
-        Buffer::Bytes(bytes) => Some(Room::Size(Size::Bytes(Bytes(bytes)))),
-        Buffer::Time(time) => Some(Room::Time(Seconds(time.s))),
+        Buffer::Packets(packets) => Some(BufferSize::Size(Size::Packets(Packets(packets)))),
+        Buffer::Bytes(bytes) => Some(BufferSize::Size(Size::Bytes(Bytes(bytes)))),
+        Buffer::Time(time) => Some(BufferSize::Time(Seconds(time.s))),
         Buffer::BandwidthDelay => None,
     }
 }

@@ -1,7 +1,7 @@
 //! A network independent of its file format.
 
 use netflow_scenario::file::DemandKind;
-use netflow_units::Room;
+use netflow_units::BufferSize;
 
 use crate::{Assumption, Format};
 
@@ -82,7 +82,7 @@ pub struct Link {
     /// Routing metric.
     pub metric: Option<f64>,
     /// Buffer size of its queue.
-    pub buffer: Option<Room>,
+    pub buffer: Option<BufferSize>,
     /// Shared-risk groups that contain it.
     pub srlg: Vec<String>,
 }
@@ -99,7 +99,7 @@ pub struct Reverse {
     /// Routing metric.
     pub metric: Option<f64>,
     /// Buffer size of its queue.
-    pub buffer: Option<Room>,
+    pub buffer: Option<BufferSize>,
 }
 
 impl Reverse {

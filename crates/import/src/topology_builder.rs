@@ -709,7 +709,7 @@ impl<'t> TopologyBuilder<'t> {
                     StatedQuantity::WithUnit(delay_s) => delay_s,
                     StatedQuantity::WithoutUnit(number) => scaled(number, time_unit),
                 };
-                if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.allow(delay_s) {
+                if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.contains(delay_s) {
                     let message = format!("a delay of {}", Seconds(delay_s));
                     return Err(
                         ImportError::value(at, message).help("write 0 s to 1 h, at least 0.001 us")
@@ -780,7 +780,7 @@ pub(crate) fn allowed_rates(stated: &StatedQuantity) -> String {
 }
 
 fn check_rate(bps: f64, stated: &StatedQuantity, what: &str, span: Range<usize>) -> ReadResult<()> {
-    if bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
+    if bps > 0.0 && Bounds::BIT_RATE.contains(bps) {
         Ok(())
     } else {
         let message = format!("a {what} of {}", BitsPerSecond(bps));

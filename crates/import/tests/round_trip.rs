@@ -5,7 +5,7 @@ use netflow_import::{
     scenario,
 };
 use netflow_scenario::file::DemandKind;
-use netflow_units::{Packets, Room, Size};
+use netflow_units::{BufferSize, Packets, Size};
 use proptest::prelude::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -42,7 +42,7 @@ fn reverse() -> impl Strategy<Value = Reverse> {
             delay_s: Some(delay_s),
             length_km,
             metric,
-            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+            buffer: pkts.map(|pkts| BufferSize::Size(Size::Packets(Packets(pkts)))),
         },
     )
 }
@@ -74,7 +74,7 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
             delay_s,
             length_km: km,
             metric,
-            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+            buffer: pkts.map(|pkts| BufferSize::Size(Size::Packets(Packets(pkts)))),
             srlg,
             reverse: reverse.filter(|_| !directed),
         },

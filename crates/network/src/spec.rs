@@ -7,7 +7,7 @@ use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
 use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
@@ -320,7 +320,7 @@ pub struct ConnectionSpec {
     pub ecmp_share: Option<EcmpShare>,
     /// Finite TCP transfers that a constant or Poisson source represents. Their packets arrive in bursts, so
     /// the fluid model and the steady state estimate longer queues. The packet model ignores it.
-    pub transfers: Option<Arc<Transfers>>,
+    pub transfers: Option<Arc<TransferSizes>>,
     /// Acknowledgements. Sources without feedback (constant, Poisson) usually have none.
     pub acks: Acks,
 }

@@ -7,7 +7,7 @@ use netflow_network::{
 use netflow_problems::connection;
 use proptest::prelude::*;
 
-fn circuit(from: NodeId, to: NodeId, name: &str, bandwidth_bps: f64) -> LinkSpec {
+fn parallel_link(from: NodeId, to: NodeId, name: &str, bandwidth_bps: f64) -> LinkSpec {
     LinkSpec {
         circuit: (!name.is_empty()).then(|| name.into()),
         ..LinkSpec::new(from, to, bandwidth_bps)
@@ -51,7 +51,7 @@ fn circuit_names_distinguish_parallel_links() {
     let mut b = NetworkBuilder::new();
     let [x, y] = ["A", "B"].map(|name| b.node(name));
     for name in ["", "2", "north"] {
-        duplex(&mut b, circuit(x, y, name, 1e6));
+        duplex(&mut b, parallel_link(x, y, name, 1e6));
     }
     b.connection(constant("c", x, y));
     let network = b.build().unwrap();
@@ -79,8 +79,8 @@ fn indistinguishable_links_are_rejected() {
     for (first, second) in [("", ""), ("2", "2")] {
         let mut b = NetworkBuilder::new();
         let [x, y] = ["A", "B"].map(|name| b.node(name));
-        b.link(circuit(x, y, first, 1e6));
-        b.link(circuit(x, y, second, 2e6));
+        b.link(parallel_link(x, y, first, 1e6));
+        b.link(parallel_link(x, y, second, 2e6));
         let errors = b.build().unwrap_err();
         let [BuildError::DuplicateLink { link }] = &errors[..] else {
             panic!("{errors:?}");
@@ -90,8 +90,8 @@ fn indistinguishable_links_are_rejected() {
     // This node name ends like a circuit.
     let mut b = NetworkBuilder::new();
     let [x, y, z] = ["A", "B", "B#2"].map(|name| b.node(name));
-    b.link(circuit(x, y, "2", 1e6));
-    b.link(circuit(x, z, "", 1e6));
+    b.link(parallel_link(x, y, "2", 1e6));
+    b.link(parallel_link(x, z, "", 1e6));
     assert!(
         matches!(&b.build().unwrap_err()[..], [BuildError::DuplicateLink { link }] if link == "A->B#2")
     );
@@ -105,8 +105,8 @@ fn explicit_paths_use_a_working_circuit() {
     let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
     let circuits = [("slow", 1e6), ("2", 8e6), ("1", 8e6)];
     let [slow, second, first] =
-        circuits.map(|(name, bps)| duplex(&mut b, circuit(x, y, name, bps)));
-    duplex(&mut b, circuit(y, z, "", 8e6));
+        circuits.map(|(name, bps)| duplex(&mut b, parallel_link(x, y, name, bps)));
+    duplex(&mut b, parallel_link(y, z, "", 8e6));
     let given = b.connection(ConnectionSpec {
         path: Some(vec![x, y, z]),
         ..constant("given", x, z)
@@ -151,10 +151,10 @@ fn equal_cost_circuits_share_traffic() {
         for i in 0..count {
             duplex(
                 &mut b,
-                circuit(x, y, &i.to_string(), 1e6 * f64::from(i + 1)),
+                parallel_link(x, y, &i.to_string(), 1e6 * f64::from(i + 1)),
             );
         }
-        duplex(&mut b, circuit(y, z, "", 1e6));
+        duplex(&mut b, parallel_link(y, z, "", 1e6));
         let shares = b.equal_paths().shares(x, z);
         assert_eq!(shares.len(), count as usize);
         for part in shares {
@@ -182,7 +182,7 @@ fn used_links(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[
         } else {
             name.to_string()
         };
-        let spec = circuit(
+        let spec = parallel_link(
             all[from],
             all[(from + step) % 5],
             &name,

@@ -10,7 +10,7 @@ const VARIABLE: &str = "NETFLOW_POPULATION";
 ///
 /// # Panics
 /// If the variable is not such a number.
-pub fn population(seed: u64) -> u64 {
+pub fn population_seed(seed: u64) -> u64 {
     let Some(which) = std::env::var_os(VARIABLE) else {
         return seed;
     };

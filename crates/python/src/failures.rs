@@ -8,11 +8,11 @@ use netflow::report::PAGE_MARK;
 use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{self, FailureRow, LinkUnderFailureRow};
 use netflow::steady::{FailureOptions, Failures as Found, failures};
-use netflow_files::write_own;
+use netflow_files::write_unless_foreign;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::background_task::work;
+use crate::background_task::run_in_background;
 use crate::errors;
 use crate::results::interrupted;
 use crate::table::Table;
@@ -53,7 +53,7 @@ impl Failures {
         threads: Option<usize>,
     ) -> PyResult<Failures> {
         let network = &prepared.network;
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             failures(network, at_s, options, &|| wish.stop())
         })?;
         if let Some(error) = worked.interruption {
@@ -104,12 +104,12 @@ impl Failures {
     /// Writes the page that `netflow failures -o` writes.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
-        let worked = work(py, Some(1), None, |_| {
+        let worked = run_in_background(py, Some(1), None, |_| {
             let seen = FailureReport::new(&self.prepared.network, &self.found, self.at_s);
             let page = seen
                 .page(&self.path, &self.prepared.node_annotations)
                 .html();
-            write_own(&path, page.as_bytes(), Some(PAGE_MARK))
+            write_unless_foreign(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
         worked.into_result()?.map_err(PyOSError::new_err)

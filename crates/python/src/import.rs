@@ -7,7 +7,7 @@ use netflow::import::scenario::{Defaults, Origin, write};
 use netflow::import::{Format, Reading, Topology, from_text, read};
 use netflow::scenario::FileAccess;
 use netflow::scenario::file::DemandKind;
-use netflow::units::Room;
+use netflow::units::BufferSize;
 use pyo3::prelude::*;
 
 use crate::convert::{bandwidth as bandwidth_of, seconds_from_0};
@@ -63,7 +63,7 @@ pub fn import_topology(
         },
         delay_s,
         buffer: buffer
-            .map(|it| it.parse::<Room>())
+            .map(|it| it.parse::<BufferSize>())
             .transpose()
             .map_err(|error| errors::value(format!("`buffer`: {error}")))?,
         detour,
@@ -104,7 +104,7 @@ pub fn import_topology(
             text: written.text.into(),
             directory: StablePath::new(PathBuf::from(".")),
         },
-        reach: FileAccess::BelowDirectory,
+        file_access: FileAccess::BelowDirectory,
         settings: Vec::new(),
     };
     Ok((Scenario::of(py, spec)?, assumptions, nodes))

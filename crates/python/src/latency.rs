@@ -7,7 +7,7 @@ use netflow::tcpmodel::CongestionControl;
 use netflow::units::{Bytes, Size};
 use pyo3::prelude::*;
 
-use crate::background_task::work;
+use crate::background_task::run_in_background;
 use crate::convert;
 use crate::errors;
 use crate::table::Table;
@@ -45,7 +45,7 @@ pub fn latency(
             let message = format!("`congestion` has no effect with the model {model}");
             return Err(errors::value(message));
         }
-        if let Some(why) = stack.refuses_congestion(congestion) {
+        if let Some(why) = stack.congestion_error(congestion) {
             return Err(errors::value(why));
         }
         stack.set_congestion(congestion);
@@ -77,8 +77,8 @@ pub fn latency(
         let message = format!("`{setting}` has no effect with the model {name}");
         return Err(errors::value(message));
     }
-    let questions = questions(&sizes, &delays, &losses, method.mss_bytes)?;
-    let worked = work(py, threads, None, |wish| {
+    let questions = parameter_grid(&sizes, &delays, &losses, method.mss_bytes)?;
+    let worked = run_in_background(py, threads, None, |wish| {
         let mut answers = Vec::with_capacity(questions.len());
         for question in &questions {
             if wish.stop() {
@@ -93,7 +93,7 @@ pub fn latency(
     Table::of(&LatencyResult::default(), &answers)
 }
 
-fn questions(
+fn parameter_grid(
     sizes: &[Bound<'_, PyAny>],
     delays: &[Bound<'_, PyAny>],
     losses: &[f64],

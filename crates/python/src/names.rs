@@ -36,7 +36,7 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
 }
 
 /// Returns the connection with this name, or the parts of the demand with this name.
-pub fn connections_called(scenario: &CompiledScenario, name: &str) -> PyResult<Vec<ConnectionId>> {
+pub fn connections_named(scenario: &CompiledScenario, name: &str) -> PyResult<Vec<ConnectionId>> {
     let known = || scenario.connection_names();
     scenario
         .connections_by_name(name)

@@ -10,12 +10,12 @@ use netflow::results::{
     Table as Layout, WAITS, wait_rows,
 };
 use netflow::scenario::CompiledScenario;
-use netflow::simulation::WaitFor;
-use netflow_files::{Kind, read_text, write_own};
+use netflow::simulation::ResponseEvent;
+use netflow_files::{FileKind, read_text, write_unless_foreign};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::background_task::{InterruptibleResult, work};
+use crate::background_task::{InterruptibleResult, run_in_background};
 use crate::errors::{self, EvaluationError, Interrupted};
 use crate::names;
 use crate::table::Table;
@@ -39,13 +39,13 @@ impl WrittenRun {
     }
 
     /// Returns whether the directory still contains this run.
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         manifest(&self.directory).is_some_and(|it| it == self.manifest)
     }
 }
 
 fn manifest(directory: &Path) -> Option<String> {
-    read_text(&directory.join(Manifest::FILE), Kind::Summary).ok()
+    read_text(&directory.join(Manifest::FILE), FileKind::Summary).ok()
 }
 
 /// Means, maxima and totals of a run, and its series.
@@ -241,7 +241,9 @@ impl Results {
         let rows = wait_rows(&self.evaluation.response_times);
         let workloads = self.prepared.network.workloads();
         let names = workloads.map(|it| it.name.clone()).collect();
-        let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned()).to_vec();
+        let kinds = ResponseEvent::ALL
+            .map(|kind| kind.name().to_owned())
+            .to_vec();
         let place = |i: usize| rows.iter().map(move |(_, keys, _)| keys[i] as i32);
         let keys = vec![(names, place(0).collect()), (kinds, place(1).collect())];
         let times_s = rows.iter().map(|(time_s, ..)| *time_s).collect();
@@ -279,7 +281,7 @@ impl Results {
     /// Writes the run's page. A run whose directory is not there, or is of another run by now, is repeated for it.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
-        let written = self.written.as_ref().filter(|it| it.is_there());
+        let written = self.written.as_ref().filter(|it| it.exists());
         if written.is_none() && !self.is_complete() {
             let message = match &self.written {
                 Some(it) => format!(
@@ -293,7 +295,7 @@ impl Results {
             };
             return Err(errors::value(message));
         }
-        let worked = work(py, self.settings.threads, None, |wish| {
+        let worked = run_in_background(py, self.settings.threads, None, |wish| {
             let report = match written {
                 Some(written) => report_of(&written.directory),
                 None => tempfile::tempdir()
@@ -313,7 +315,7 @@ impl Results {
                     }),
             };
             let page = report?.html();
-            write_own(&path, page.as_bytes(), Some(PAGE_MARK))
+            write_unless_foreign(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
         worked.into_result()?.map_err(PyOSError::new_err)

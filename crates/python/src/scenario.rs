@@ -11,8 +11,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::allowed_settings::Settable;
-use crate::background_task::work;
+use crate::allowed_settings::AllowedSettings;
+use crate::background_task::run_in_background;
 use crate::convert::{
     format as format_of, items, positive_seconds, seconds_from_0, seeds as seeds_of, setting,
 };
@@ -41,15 +41,15 @@ pub fn load(
     set: Option<&Bound<'_, PyDict>>,
     allow_outside: bool,
 ) -> PyResult<Scenario> {
-    let reach = if allow_outside {
+    let file_access = if allow_outside {
         FileAccess::Unrestricted
     } else {
         FileAccess::BelowDirectory
     };
     let settings = settings_of(set)?;
     let spec = Spec {
-        source: Source::at(py, path, reach)?,
-        reach,
+        source: Source::at(py, path, file_access)?,
+        file_access,
         settings,
     };
     Scenario::of(py, spec)
@@ -106,7 +106,7 @@ impl Scenario {
             for_steady_state((*prepared).clone(), |more| {
                 state.with(more).map_err(|refusal| match refusal {
                     // Sources that the fluid model does not support stay unchanged.
-                    ReloadError::Wrong(_) => {}
+                    ReloadError::Invalid(_) => {}
                     ReloadError::Unreadable(_) | ReloadError::Changed(_) => changed = Some(refusal),
                 })
             })
@@ -138,7 +138,7 @@ impl Scenario {
         if prepared.network.calibration_due().is_none() {
             return Ok(prepared);
         }
-        let worked = work(py, None, None, |wish| {
+        let worked = run_in_background(py, None, None, |wish| {
             let ready = netflow::evaluate::calibrated(&prepared, &|| wish.stop());
             ready.map(|ready| ready.map(Cow::into_owned))
         })?;
@@ -174,7 +174,7 @@ impl Scenario {
         };
         let spec = Spec {
             source,
-            reach: FileAccess::BelowDirectory,
+            file_access: FileAccess::BelowDirectory,
             settings: settings_of(set)?,
         };
         Scenario::of(py, spec)
@@ -314,7 +314,7 @@ impl Scenario {
             }),
         };
         let directory = settings.directory.as_ref().map(|it| absolute(&it.path));
-        let worked = work(py, threads, progress.as_ref(), |wish| {
+        let worked = run_in_background(py, threads, progress.as_ref(), |wish| {
             let evaluation =
                 evaluate_with(&prepared, &settings, &mut |part| wish.done(part), &|| {
                     wish.stop()
@@ -413,7 +413,7 @@ impl Scenario {
         rates: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let prepared = Self::calibrated(py, self.with_model(py, model)?)?;
-        let settable = Settable::read(&prepared.network, bandwidths, delays, routes, rates)?;
+        let settable = AllowedSettings::read(&prepared.network, bandwidths, delays, routes, rates)?;
         Simulation::begin(py, prepared, &settable)
     }
 
@@ -451,7 +451,7 @@ impl Scenario {
                 directory,
             } => (directory.absolute, Some((name, text.to_string()))),
         };
-        let outside = spec.reach == FileAccess::Unrestricted;
+        let outside = spec.file_access == FileAccess::Unrestricted;
         let arguments = (path, text, outside, spec.settings, prepared.digest.clone());
         (again, arguments.into_bound_py_any(py)?).into_pyobject(py)
     }
@@ -473,14 +473,14 @@ impl Scenario {
                 directory: StablePath::new(path.clone()),
             },
         };
-        let reach = if outside {
+        let file_access = if outside {
             FileAccess::Unrestricted
         } else {
             FileAccess::BelowDirectory
         };
         let spec = Spec {
             source,
-            reach,
+            file_access,
             settings,
         };
         let scenario = Scenario::of(py, spec)?;

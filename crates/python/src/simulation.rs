@@ -11,8 +11,8 @@ use netflow::simulation::{
 };
 use pyo3::prelude::*;
 
-use crate::allowed_settings::{self, Settable};
-use crate::background_task::work;
+use crate::allowed_settings::{self, AllowedSettings};
+use crate::background_task::run_in_background;
 use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
 use crate::names;
@@ -24,18 +24,18 @@ use crate::table::Table;
 pub struct Simulation {
     scenario: Arc<CompiledScenario>,
     simulation: Library,
-    last: Last,
+    last: LastInterval,
 }
 
 /// Values of the last interval, as rows of the series.
 #[derive(Clone, Default)]
-struct Last {
+struct LastInterval {
     time_s: f64,
     links: Vec<Vec<f64>>,
     connections: Vec<Vec<f64>>,
 }
 
-impl Recorder for Last {
+impl Recorder for LastInterval {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
@@ -58,7 +58,7 @@ impl Simulation {
     pub fn begin(
         py: Python<'_>,
         scenario: Arc<CompiledScenario>,
-        settable: &Settable,
+        settable: &AllowedSettings,
     ) -> PyResult<Simulation> {
         let network = settable.announce(&scenario.network)?;
         let made = py.detach(|| Library::new(network, scenario.options));
@@ -66,7 +66,7 @@ impl Simulation {
         let mut it = Simulation {
             scenario,
             simulation,
-            last: Last::default(),
+            last: LastInterval::default(),
         };
         it.last.links = vec![LinkInterval::default().numbers(); it.network().link_count()];
         it.last.connections =
@@ -95,7 +95,7 @@ impl Simulation {
         let Simulation {
             simulation, last, ..
         } = self;
-        let worked = work(py, None, None, |wish| {
+        let worked = run_in_background(py, None, None, |wish| {
             simulation.run_until(time_s, last, || wish.stop())
         })?;
         let outcome: Result<_, RunError> = worked.into_result()?;
@@ -135,7 +135,7 @@ impl Simulation {
         let set = self.simulation.set_bandwidth(id, bps);
         set.map_err(|error| {
             let help = "simulation(bandwidths={LINK: [LEAST, MOST]}) says what a link may have";
-            refused(&error, Some(help))
+            run_error(&error, Some(help))
         })
     }
 
@@ -150,7 +150,7 @@ impl Simulation {
             let help =
                 "simulation(routes={CONNECTION: [[NODE, NODE, ...], ...]}) says which it may take";
             let is_announced = path.is_some_and(|path| self.network().paths(id).contains(&path));
-            refused(&error, Some(help).filter(|_| !is_announced))
+            run_error(&error, Some(help).filter(|_| !is_announced))
         })
     }
 
@@ -171,7 +171,7 @@ impl Simulation {
         set.map_err(|error| {
             let help = "simulation(rates={CONNECTION: [LEAST, MOST]}) says what it may have";
             let may_have = self.network().own_rate_pps(id).is_ok();
-            refused(&error, Some(help).filter(|_| may_have))
+            run_error(&error, Some(help).filter(|_| may_have))
         })
     }
 
@@ -193,7 +193,7 @@ impl Simulation {
             peak_bps: peak_bps.transpose()?,
         };
         let set = self.simulation.set_marker(id, rates);
-        set.map_err(|error| refused(&error, None))
+        set.map_err(|error| run_error(&error, None))
     }
 
     fn marker_rates_bps(&self, aggregate: &str) -> PyResult<(f64, Option<f64>)> {
@@ -215,7 +215,7 @@ impl Simulation {
         let set = self.simulation.set_delay(id, delay_s);
         set.map_err(|error| {
             let help = "simulation(delays={LINK: [LEAST, MOST]}) says what a link may have";
-            refused(&error, Some(help))
+            run_error(&error, Some(help))
         })
     }
 
@@ -301,7 +301,7 @@ impl Simulation {
 }
 
 /// Returns the error of a setter, without option names that Python does not have.
-fn refused(error: &RunError, help: Option<&str>) -> PyErr {
+fn run_error(error: &RunError, help: Option<&str>) -> PyErr {
     match error {
         RunError::BadOption { reason, .. } => errors::value_with(reason, help),
         other => errors::value_with(&other.to_string(), help),

@@ -9,7 +9,7 @@ use netflow::steady::rows::{
 use netflow::steady::{Bounds, ConnectionSelection, Solver, SteadyOptions};
 use pyo3::prelude::*;
 
-use crate::background_task::work;
+use crate::background_task::run_in_background;
 use crate::errors;
 use crate::names;
 use crate::table::Table;
@@ -48,7 +48,7 @@ impl SteadyState {
             ..SteadyOptions::default()
         };
         let network = &scenario.network;
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             let mut solver = Solver::new(network, at_s)?;
             let steady = solver.solve_until_stopped(&options, &|| wish.stop())?;
             Ok((solver, steady))
@@ -121,7 +121,7 @@ impl Sensitivities {
         let network = &scenario.network;
         let only = match of {
             None => None,
-            Some(name) => Some(names::connections_called(scenario, name)?),
+            Some(name) => Some(names::connections_named(scenario, name)?),
         };
         let which = only
             .as_deref()
@@ -130,7 +130,7 @@ impl Sensitivities {
             seed: scenario.options.seed,
             ..SteadyOptions::default()
         };
-        let worked = work(py, threads, None, |_| {
+        let worked = run_in_background(py, threads, None, |_| {
             let mut solver = Solver::new(network, at_s)?;
             let steady = solver.solve(&options)?;
             let gains = MeasureSensitivities::at(&mut solver, &steady, which)?;
@@ -204,13 +204,13 @@ impl Headroom {
         };
         let only = match scale {
             None => None,
-            Some(name) => Some(names::connections_called(scenario, name)?),
+            Some(name) => Some(names::connections_named(scenario, name)?),
         };
         let demands = only
             .as_deref()
             .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         let options = SteadyOptions::default();
-        let worked = work(py, threads, None, |_| {
+        let worked = run_in_background(py, threads, None, |_| {
             Solver::new(network, at_s)?.headroom(&bounds, demands, &options)
         })?;
         let found = worked

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::background_task::{InterruptibleResult, progress as progress_of, work};
+use crate::background_task::{InterruptibleResult, progress as progress_of, run_in_background};
 use crate::convert::{self, positive_seconds, setting};
 use crate::errors::{self, EvaluationError};
 use crate::results::interrupted;
@@ -77,7 +77,7 @@ impl Sweep {
         };
         py.detach(|| state.is_unchanged())
             .map_err(|refusal| refusal.to_py_err(py))?;
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             let load = |settings: &[String]| spec.load(settings);
             match tried {
                 None => Library::new(request, &load, &|| wish.stop()),
@@ -90,7 +90,9 @@ impl Sweep {
                 }
             }
         })?;
-        let sweep = worked.into_result()?.map_err(|error| cannot(py, &error))?;
+        let sweep = worked
+            .into_result()?
+            .map_err(|error| sweep_error(py, &error))?;
         Ok(Sweep { spec, sweep })
     }
 
@@ -116,11 +118,13 @@ impl Sweep {
     /// Seconds of one processor that all cases will take about, by trying a few.
     fn estimate_s(&self, py: Python<'_>) -> PyResult<f64> {
         let load = |settings: &[String]| self.spec.load(settings);
-        let worked = work(py, Some(1), None, |wish| {
+        let worked = run_in_background(py, Some(1), None, |wish| {
             self.sweep
                 .estimate(Shard::default(), &load, &|| wish.stop())
         })?;
-        let estimate = worked.into_result()?.map_err(|error| cannot(py, &error))?;
+        let estimate = worked
+            .into_result()?
+            .map_err(|error| sweep_error(py, &error))?;
         Ok(estimate.time_s)
     }
 
@@ -154,7 +158,7 @@ impl Sweep {
             force,
         };
         let load = |settings: &[String]| self.spec.load(settings);
-        let worked = work(py, threads, progress.as_ref(), |wish| {
+        let worked = run_in_background(py, threads, progress.as_ref(), |wish| {
             let mut on_progress = |part| wish.done(part);
             let stop = || wish.stop();
             self.sweep
@@ -179,7 +183,7 @@ impl Sweep {
         threads: Option<usize>,
     ) -> PyResult<()> {
         let load = |settings: &[String]| self.spec.load(settings);
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             let stop = || wish.stop();
             self.sweep
                 .write_chunks(&directory, &chunks, &load, &mut |_| {}, &stop)
@@ -190,8 +194,10 @@ impl Sweep {
 
 impl Sweep {
     fn complete(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<Vec<u64>> {
-        let worked = work(py, None, None, |_| self.sweep.prepare(&directory, force))?;
-        worked.into_result()?.map_err(|error| cannot(py, &error))
+        let worked = run_in_background(py, None, None, |_| self.sweep.prepare(&directory, force))?;
+        worked
+            .into_result()?
+            .map_err(|error| sweep_error(py, &error))
     }
 }
 
@@ -207,7 +213,7 @@ fn written(
             Err(interrupted(py, error.to_string(), None))
         }
         (_, Some(why)) => Err(why),
-        (written, None) => written.map_err(|error| cannot(py, &error)),
+        (written, None) => written.map_err(|error| sweep_error(py, &error)),
     }
 }
 
@@ -229,7 +235,7 @@ fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     })
 }
 
-fn cannot(py: Python<'_>, error: &Error) -> PyErr {
+fn sweep_error(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Scenario(problems) => errors::scenario(py, problems),
         Error::Write { .. } | Error::Read { .. } | Error::InUse { .. } => {

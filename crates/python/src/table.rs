@@ -28,7 +28,7 @@ impl Table {
     pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> PyResult<Table> {
         let frame = DataFrame::of(every, rows);
         let arrays: Result<Vec<ArrayRef>, ArrowError> = frame.data.iter().map(array).collect();
-        Table::made(schema(&frame.columns), arrays)
+        Table::from_arrays(schema(&frame.columns), arrays)
     }
 
     /// Creates the table of a series: times; for every key column its names and the index of each
@@ -49,10 +49,10 @@ impl Table {
             vec![Ok(Arc::new(Float64Array::from(times_s)))];
         arrays.extend(keys.iter().map(|(names, places)| texts(names, places)));
         arrays.extend(values.into_iter().map(|column| Ok(numbers(column))));
-        Table::made(Schema::new(fields), arrays.into_iter().collect())
+        Table::from_arrays(Schema::new(fields), arrays.into_iter().collect())
     }
 
-    fn made(schema: Schema, arrays: Result<Vec<ArrayRef>, ArrowError>) -> PyResult<Table> {
+    fn from_arrays(schema: Schema, arrays: Result<Vec<ArrayRef>, ArrowError>) -> PyResult<Table> {
         let batch = arrays.and_then(|arrays| RecordBatch::try_new(Arc::new(schema), arrays));
         let failed = |error: ArrowError| errors::InternalError::new_err(error.to_string());
         batch.map(Table).map_err(failed)
@@ -63,7 +63,7 @@ impl Table {
         self.0.num_rows()
     }
 
-    fn place(&self, name: &str) -> PyResult<usize> {
+    fn column_index(&self, name: &str) -> PyResult<usize> {
         let schema = self.0.schema();
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
@@ -139,7 +139,7 @@ impl Table {
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         if let Ok(name) = key.extract::<String>() {
-            return Ok(self.list(py, self.place(&name)?)?.into_any());
+            return Ok(self.list(py, self.column_index(&name)?)?.into_any());
         }
         let rows = self.0.num_rows();
         let place: isize = key.extract()?;

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use netflow::profile::fit::{FlowSamples, Method, Names, fit};
+use netflow::profile::fit::{FlowSamples, Method, ProfileLabel, fit};
 use netflow::results::{CONNECTIONS, LINKS, Row};
 use netflow::trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
 use netflow::trace::sender::{Options, SampleRow, Samplers};
@@ -14,7 +14,7 @@ use netflow::traces::{self, fit_description};
 use pyo3::exceptions::{PyOSError, PyUserWarning};
 use pyo3::prelude::*;
 
-use crate::background_task::{CancelToken, work};
+use crate::background_task::{CancelToken, run_in_background};
 use crate::convert::positive_seconds;
 use crate::errors;
 use crate::table::Table;
@@ -42,7 +42,7 @@ impl Trace {
 }
 
 /// Data gathered while a trace is read.
-struct Gathered {
+struct TraceData {
     format: String,
     links: Vec<LinkSeries>,
     connections: Vec<ConnectionSeries>,
@@ -66,8 +66,10 @@ pub fn trace(
         None => 0.5,
     };
     let k = NonZeroU32::new(k).ok_or_else(|| errors::value("`k` must be 1 or more"))?;
-    let worked = work(py, Some(1), None, |wish| gather(&path, every_s, k, wish))?;
-    let gathered = worked.into_result()?.map_err(|error| cannot(&error))?;
+    let worked = run_in_background(py, Some(1), None, |wish| {
+        read_trace(&path, every_s, k, wish)
+    })?;
+    let gathered = worked.into_result()?.map_err(|error| trace_error(&error))?;
     let Some(gathered) = gathered else {
         return Err(errors::value(format!(
             "{} has too many intervals of {every_s} s, or too many flows",
@@ -88,12 +90,12 @@ pub fn trace(
 }
 
 /// Reads a trace; returns `None` if the data does not fit.
-fn gather(
+fn read_trace(
     path: &Path,
     every_s: f64,
     k: NonZeroU32,
     wish: &CancelToken,
-) -> Result<Option<Gathered>, Error> {
+) -> Result<Option<TraceData>, Error> {
     let mut links = Links::new(every_s);
     let mut connections = Connections::new(every_s, Options::default());
     let mut samplers = Samplers::new(Options::default(), k.get());
@@ -116,7 +118,7 @@ fn gather(
     }
     let faults = traces::malformed_trace_warning(path, &reader);
     let vantage = traces::vantage_warning(path, samplers.senders());
-    Ok(Some(Gathered {
+    Ok(Some(TraceData {
         warnings: faults.into_iter().chain(vantage).collect(),
         format: reader.format().to_string(),
         links: links.finish(),
@@ -135,7 +137,7 @@ fn warn(py: Python<'_>, messages: &[String]) -> PyResult<()> {
     Ok(())
 }
 
-fn cannot(error: &Error) -> PyErr {
+fn trace_error(error: &Error) -> PyErr {
     match error {
         Error::NotATrace { .. } | Error::LinkLayer { .. } => errors::value(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),
@@ -198,10 +200,10 @@ pub fn fit_profile(
             return Err(errors::unknown("method", other, known));
         }
     };
-    let worked = work(py, Some(1), None, |wish| {
+    let worked = run_in_background(py, Some(1), None, |wish| {
         let (mut flows, mut warnings) = (Vec::new(), Vec::new());
         for path in &traces {
-            let Some(gathered) = gather(path, f64::INFINITY, k, wish)? else {
+            let Some(gathered) = read_trace(path, f64::INFINITY, k, wish)? else {
                 return Ok(None);
             };
             flows.extend(gathered.samples);
@@ -210,7 +212,7 @@ pub fn fit_profile(
         Ok(Some((flows, warnings)))
     })?;
     let found: Result<_, Error> = worked.into_result()?;
-    let Some((flows, warnings)) = found.map_err(|error| cannot(&error))? else {
+    let Some((flows, warnings)) = found.map_err(|error| trace_error(&error))? else {
         return Err(errors::value("a trace has too many flows"));
     };
     warn(py, &warnings)?;
@@ -219,7 +221,7 @@ pub fn fit_profile(
             "no samples of `k` = {k} packets: no flow sent as many; give a smaller `k`"
         )));
     }
-    let names = Names {
+    let names = ProfileLabel {
         name,
         description: &fit_description(&flows, method),
     };

@@ -6,7 +6,7 @@ use netflow_results::{
     CONNECTIONS, Column, ConnectionSummary, ESTIMATE, LINKS, LinkSummary, NETWORK_TOTALS,
     NetworkQuantity, Results, Topology, TopologyConnection, TopologyLink, TopologyPath,
 };
-use netflow_workload::Times;
+use netflow_workload::TimeSample;
 
 use crate::confidence_band::{band_edges, link_series_max};
 use crate::data;
@@ -265,7 +265,7 @@ fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
         waits.map(|wait| (users.workload.as_str(), wait.wait.as_str()))
     });
     let kinds = kinds.filter_map(|(workload, wait)| {
-        let times = Times::new(by_kind.remove(&(workload, wait))?);
+        let times = TimeSample::new(by_kind.remove(&(workload, wait))?);
         let points = times.cdf(MAX_CDF_POINTS).into_iter();
         Some(data::Waits {
             workload: workload.to_owned(),

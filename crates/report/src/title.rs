@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_results::Results;
 
 /// Maximum length of a title in characters.
@@ -17,7 +17,7 @@ pub fn scenario_title(results: &Results) -> Option<String> {
         return None;
     }
     let path = results.directory().join(kept);
-    let text = read_text(&path, Kind::Scenario).ok()?;
+    let text = read_text(&path, FileKind::Scenario).ok()?;
     sentence(&text, &path.file_stem()?.to_string_lossy())
 }
 

@@ -15,7 +15,7 @@ pub(crate) const WRITE_CHUNK_BYTES: usize = 256 * 1024;
 /// # Errors
 /// If the file cannot be written. An old file of that name is then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    netflow_files::write_whole(path, bytes).map_err(|source| Error::Write {
+    netflow_files::write_atomically(path, bytes).map_err(|source| Error::Write {
         path: path.to_owned(),
         source,
     })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netflow_files::{Kind, Refusal};
+use netflow_files::{FileKind, ReadError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -215,9 +215,9 @@ pub(crate) fn malformed(path: &Path, line: Option<u64>, reason: impl ToString) -
     }
 }
 
-pub(crate) fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
+pub(crate) fn read_text(path: &Path, kind: FileKind) -> Result<String, Error> {
     netflow_files::read_text(path, kind).map_err(|refusal| match refusal {
-        Refusal::NotUtf8 { .. } => malformed(path, None, "not UTF-8"),
+        ReadError::NotUtf8 { .. } => malformed(path, None, "not UTF-8"),
         refusal => Error::Read {
             path: path.to_owned(),
             source: refusal.into(),
@@ -226,7 +226,7 @@ pub(crate) fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
 }
 
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    serde_json::from_str(&read_text(path, Kind::Summary)?).map_err(|error| {
+    serde_json::from_str(&read_text(path, FileKind::Summary)?).map_err(|error| {
         malformed(
             path,
             Some(error.line() as u64).filter(|&line| line > 0),
@@ -310,7 +310,7 @@ pub fn for_each_csv_row(
     values: &[(&str, bool)],
     mut on: impl FnMut(f64, &[Arc<str>], &[f64]),
 ) -> Result<(), Error> {
-    let text = read_text(path, Kind::Series)?;
+    let text = read_text(path, FileKind::Series)?;
     let mut table = CsvTable::new(path, &text)?;
     let time = table.column_index("time_s")?;
     let key_columns = keys.iter().map(|key| table.column_index(key));
@@ -346,7 +346,7 @@ pub fn for_each_csv_row(
 }
 
 fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
-    let text = read_text(path, Kind::Series)?;
+    let text = read_text(path, FileKind::Series)?;
     check_last_line(path, &text)?;
     let mut rows = Vec::new();
     let mut names = Interner::default();

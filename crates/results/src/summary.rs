@@ -976,10 +976,10 @@ mod tests {
                 gone: 2,
                 waits: vec![crate::WaitSummary {
                     wait: "file".to_owned(),
-                    times: netflow_workload::Times::new(vec![0.1, 0.2])
+                    times: netflow_workload::TimeSample::new(vec![0.1, 0.2])
                         .summary()
                         .unwrap(),
-                    steps: vec![netflow_workload::Step {
+                    steps: vec![netflow_workload::RttCluster {
                         round_trips: 1,
                         share: 0.5,
                     }],

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use netflow_files::Kind as FileKind;
+use netflow_files::FileKind;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Cell, Column, ColumnType};

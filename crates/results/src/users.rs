@@ -1,7 +1,7 @@
 //! Statistics of the response times of users.
 
-use netflow_network::{Network, UserStats, WaitFor};
-use netflow_workload::{Step, Times};
+use netflow_network::{Network, ResponseEvent, UserStats};
+use netflow_workload::{RttCluster, TimeSample};
 use serde::{Deserialize, Serialize};
 
 use crate::WaitNumbers;
@@ -32,7 +32,7 @@ pub struct WaitSummary {
     pub times: netflow_workload::Summary,
     /// Waits of whole round trips of the empty network, which they exceed by a tenth of one at most:
     /// each number of round trips that at least a hundredth of all has.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RttCluster>,
 }
 
 /// Returns the response times of the users of each workload in each run, in order of arrival. Each item
@@ -60,24 +60,24 @@ pub fn wait_rows(runs: &[Vec<UserStats>]) -> Vec<(f64, [usize; 2], WaitNumbers)>
 pub(crate) fn summaries(network: &Network, runs: &[Vec<UserStats>]) -> Vec<WorkloadSummary> {
     let summary = |(w, name): (usize, &str)| {
         let all = || runs.iter().filter_map(move |run| run.get(w));
-        let of_kind = |kind: WaitFor| {
+        let of_kind = |kind: ResponseEvent| {
             let waits = || {
                 let waits = all().flat_map(|experience| &experience.waits);
                 waits.filter(move |wait| wait.kind == kind)
             };
-            let times = Times::new(waits().map(|wait| wait.wait_s).collect());
-            let trips = Times::new(waits().map(|wait| wait.wait_s / wait.rtt_s).collect());
+            let times = TimeSample::new(waits().map(|wait| wait.wait_s).collect());
+            let trips = TimeSample::new(waits().map(|wait| wait.wait_s / wait.rtt_s).collect());
             Some(WaitSummary {
                 wait: kind.name().to_owned(),
                 times: times.summary()?,
-                steps: trips.steps(1.0, RTT_TOLERANCE),
+                steps: trips.rtt_clusters(1.0, RTT_TOLERANCE),
             })
         };
         WorkloadSummary {
             workload: name.to_owned(),
             came: all().map(|experience| experience.arrived).sum(),
             gone: all().map(|experience| experience.finished).sum(),
-            waits: WaitFor::ALL.into_iter().filter_map(of_kind).collect(),
+            waits: ResponseEvent::ALL.into_iter().filter_map(of_kind).collect(),
         }
     };
     let names = network.workloads().map(|spec| spec.name.as_str());
@@ -126,7 +126,7 @@ mod tests {
         let wait = |user, rtt_s, wait_s| ResponseTime {
             user,
             arrival_s: 1.0,
-            kind: WaitFor::File,
+            kind: ResponseEvent::File,
             wait_s,
             rtt_s,
         };

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use netflow_files::{Claim, PartialFile, publish};
-use netflow_network::{Columns, Interval, Network, Recorder, UserStats, WaitFor};
+use netflow_files::{DirectoryLock, PartialFile, publish};
+use netflow_network::{Columns, Interval, Network, Recorder, ResponseEvent, UserStats};
 
 use crate::detect;
 use crate::ensemble::{Ensemble, Statistic};
@@ -35,7 +35,7 @@ pub struct Writer {
     topology: Topology,
     format: Format,
     /// Lock that keeps other runs from writing to the directory.
-    _claim: Claim,
+    _claim: DirectoryLock,
 }
 
 impl Writer {
@@ -69,7 +69,7 @@ impl Writer {
                 0 => None,
                 _ => {
                     let workloads = network.workloads().map(|spec| spec.name.clone());
-                    let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned());
+                    let kinds = ResponseEvent::ALL.map(|kind| kind.name().to_owned());
                     let names = [&workloads.collect(), &kinds.to_vec()];
                     Some(export(directory, WAITS, format, &names)?)
                 }
@@ -298,12 +298,12 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
 }
 
 /// Locks the directory against other runs, and removes files that killed runs left there.
-fn lock_directory(directory: &Path) -> Result<Claim, Error> {
+fn lock_directory(directory: &Path) -> Result<DirectoryLock, Error> {
     let cannot = |source| Error::MakeDirectory {
         path: directory.to_owned(),
         source,
     };
-    let claim = Claim::of(directory).map_err(|source| match source.kind() {
+    let claim = DirectoryLock::acquire(directory).map_err(|source| match source.kind() {
         io::ErrorKind::ResourceBusy => Error::InUse {
             path: directory.to_owned(),
         },

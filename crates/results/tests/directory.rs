@@ -236,7 +236,7 @@ fn early_stop_is_recorded_in_manifest() {
 #[test]
 fn directory_is_locked_by_one_run() {
     let directory = tempfile::tempdir().unwrap();
-    let claim = netflow_files::Claim::of(directory.path()).unwrap();
+    let claim = netflow_files::DirectoryLock::acquire(directory.path()).unwrap();
     let error = run(directory.path(), Format::Csv, false).unwrap_err();
     assert!(matches!(error, Error::InUse { .. }), "{error}");
     assert!(error.to_string().contains("another run is writing to"));

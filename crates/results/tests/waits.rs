@@ -3,7 +3,7 @@
 use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Model, Network, NetworkBuilder, Options, Simulation, UserStats, WaitFor, WindowSource,
+    Model, Network, NetworkBuilder, Options, ResponseEvent, Simulation, UserStats, WindowSource,
     WorkloadSpec,
 };
 use netflow_workload::{Application, Http, Telnet};
@@ -102,7 +102,9 @@ fn waits_of_all_seeds_have_rows() {
             let came: u64 = seeds.iter().map(|seed| seed[w].arrived).sum();
             assert_eq!(users.came, came);
         }
-        let echoes = rows.iter().filter(|row| &*row.wait == WaitFor::Echo.name());
+        let echoes = rows
+            .iter()
+            .filter(|row| &*row.wait == ResponseEvent::Echo.name());
         assert!(echoes.clone().count() > 100);
         assert!(echoes.clone().all(|row| &*row.workload == "terminals"));
         assert!(

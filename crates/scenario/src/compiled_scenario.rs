@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_document::{Problem, Sources};
 use netflow_network::{Application, Change, ConnectionId, Model, Network, NodeId, Options, Source};
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 use sha2::{Digest, Sha256};
 
 use crate::load::FileAccess;
@@ -192,7 +192,7 @@ pub struct TransferDemand {
     /// Connection with the mean rate.
     pub connection: ConnectionId,
     /// Size distribution and TCP of the transfers, shared by many demands.
-    pub transfers: Arc<Transfers>,
+    pub transfers: Arc<TransferSizes>,
 }
 
 /// Demand or connection that the network represents in parts: its flows take several equal-cost

@@ -6,7 +6,7 @@ use netflow_document::{
     Element, Fields, FileId, Findings, Overrides, ProblemKind, Problems, SourceSpan, Sources,
     unreadable_file,
 };
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_workload::Application;
 
 use crate::compiled_scenario::{CompiledScenario, digest};
@@ -46,7 +46,7 @@ pub fn load_within(
     overrides: &[String],
     reach: FileAccess,
 ) -> Result<CompiledScenario, Problems> {
-    match read_text(path, Kind::Scenario) {
+    match read_text(path, FileKind::Scenario) {
         Ok(text) => {
             let directory = path.parent().unwrap_or(Path::new(""));
             compile(path, text, directory, overrides, reach)
@@ -108,7 +108,7 @@ pub struct FileWorkload {
 /// # Errors
 /// All errors in them; and a file without any.
 pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
-    let text = read_text(path, Kind::Scenario)
+    let text = read_text(path, FileKind::Scenario)
         .map_err(|refusal| unreadable_file(path, refusal, TOO_LARGE_HELP))?;
     let mut sources = Sources::default();
     let mut findings = Findings::default();

@@ -5,7 +5,7 @@ use netflow_network::{
     ClassInterval, ConnectionId, ConnectionInterval, Explanation, Interval, IntervalReader, LinkId,
     LinkInterval, Network, Recorder,
 };
-use netflow_packets::OF_ACKS;
+use netflow_packets::ACK_PRECEDENCES;
 
 use crate::simulation::{EngineKind, Simulation};
 
@@ -138,7 +138,7 @@ impl IntervalReader for IntervalDelta<'_> {
         if let EngineKind::Packets(packets) = self.simulation.stepper() {
             let marking = packets.marking_of(id);
             for hop in &mut explanation.hops {
-                let marking = if hop.back { OF_ACKS } else { marking };
+                let marking = if hop.back { ACK_PRECEDENCES } else { marking };
                 let i = hop.link.index();
                 let sums = self.now.links[i].since(&self.before.links[i]);
                 let pass = (1.0 - sums.lost_of(marking)) * (1.0 - hop.link_loss_probability);

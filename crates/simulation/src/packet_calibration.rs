@@ -12,14 +12,14 @@ use std::sync::Arc;
 use netflow_fluid::Fluid;
 use netflow_fluid::link_traffic::LinkTraffic;
 use netflow_fluid::packet_calibration::{LinkMeasurement, SHRINKAGE_PKTS};
-use netflow_fluid::queue_fixed_point::learnt_loss;
+use netflow_fluid::queue_fixed_point::estimated_loss;
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_network::{
     Application, BuildError, Calibration, CalibrationPlan, ConnectionId, ConnectionInterval,
     ConnectionSpec, Interval, LinkInterval, Model, Network, NetworkBuilder, Options, PacketOptions,
     Recorder, RunError, Source, are_windows_similar,
 };
-use netflow_profile::Scaled;
+use netflow_profile::ScaledProfile;
 
 use crate::simulation::{Outcome, Simulation};
 
@@ -74,7 +74,7 @@ pub fn calibrated(
         return Ok(None);
     };
     let fluid = Fluid::new(uncalibrated(network)?, to_s, options.seed, fluid)?;
-    let looks = fluid.crossings_at(
+    let looks = fluid.link_traffic_at(
         &[
             sample_times(0.5 * from_s, from_s),
             sample_times(from_s, to_s),
@@ -257,7 +257,7 @@ fn scaled_sources(
             })
             .product();
         let window_pkts = rate_pps * rtt_s;
-        let loss = learnt_loss((1.0 - pass) * window_pkts, window_pkts);
+        let loss = estimated_loss((1.0 - pass) * window_pkts, window_pkts);
         let profile_pps = profile.throughput(loss, rtt_s);
         let most_pps = max_window_pkts(spec).map_or(f64::INFINITY, |pkts| pkts / rtt_s);
         let factor = match rate_pps >= WINDOW_LIMITED_FRACTION * most_pps {
@@ -270,7 +270,7 @@ fn scaled_sources(
         if factor == 1.0 {
             continue; // as measured
         }
-        let scaled = Scaled::new(profile.clone(), factor.clamp(1.0 / MAX_SCALE, MAX_SCALE));
+        let scaled = ScaledProfile::new(profile.clone(), factor.clamp(1.0 / MAX_SCALE, MAX_SCALE));
         of_class[class] = Some(Source::Profile(Arc::new(scaled)));
     }
     let of = |id: ConnectionId| of_class[inner.class_of[id.index()] as usize].clone();

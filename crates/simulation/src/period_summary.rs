@@ -25,7 +25,7 @@ pub(crate) struct PeriodStart {
     /// Counters of every branch; fluid model only.
     branches: Vec<BranchCounts>,
     delays: Vec<BranchDelays>,
-    packets: netflow_packets::Start,
+    packets: netflow_packets::PeriodStart,
 }
 
 /// Delays of a connection's packets, one-way and round-trip.
@@ -66,9 +66,9 @@ impl Run for Simulation {
             EngineKind::Fluid(fluid) => (
                 fluid.branch_counts(),
                 fluid.branch_delays().to_vec(),
-                netflow_packets::Start::default(),
+                netflow_packets::PeriodStart::default(),
             ),
-            EngineKind::Packets(packets) => (Vec::new(), Vec::new(), packets.start()),
+            EngineKind::Packets(packets) => (Vec::new(), Vec::new(), packets.period_start()),
         };
         let start = PeriodStart {
             time_s: engine.time_s(),
@@ -111,7 +111,7 @@ impl Run for Simulation {
         let longest = longest.filter_map(|of_links| of_links.get(id.index()));
         let longest_pkts = longest.fold(self.engine().max_queue_pkts(id), |a, &b| a.max(b));
         let filled = match self.stepper() {
-            EngineKind::Fluid(fluid) => Some(fluid.filled_by(id, &start.branches)),
+            EngineKind::Fluid(fluid) => Some(fluid.traffic_mix(id, &start.branches)),
             EngineKind::Packets(_) => None,
         };
         // A queue that loses packets, or in the fluid model one with a backlog, was busy at that
@@ -243,7 +243,7 @@ impl Run for Simulation {
     ) -> Result<Vec<UserStats>, RunError> {
         match self.stepper() {
             EngineKind::Fluid(fluid) => fluid.experiences(self.period_start_s(), interrupted),
-            EngineKind::Packets(packets) => Ok(packets.experiences(&self.start.packets)),
+            EngineKind::Packets(packets) => Ok(packets.user_stats(&self.start.packets)),
         }
     }
 }

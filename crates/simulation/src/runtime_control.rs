@@ -270,7 +270,7 @@ impl Simulation {
         }
         match &mut self.stepper {
             EngineKind::Fluid(fluid) => fluid.set(id, set),
-            EngineKind::Packets(packets) => packets.set(id, set),
+            EngineKind::Packets(packets) => packets.set_control(id, set),
         }
     }
 

@@ -344,7 +344,7 @@ impl Simulation {
     /// adaptive steps and for the packet model, which is event-driven.
     pub fn step_range_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
-            EngineKind::Fluid(fluid) => Some(fluid.chosen_s()),
+            EngineKind::Fluid(fluid) => Some(fluid.step_range_s()),
             EngineKind::Packets(_) => None,
         }
     }

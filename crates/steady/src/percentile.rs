@@ -2,7 +2,8 @@
 //! derivatives.
 
 use netflow_fluid::delays::{
-    ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slopes,
+    AtomDerivatives, DelayDistribution, DelayLaw, QueueOnArrival, RELATIVE_STEP, Tolerances,
+    finite_differences, quantile_of,
 };
 
 use crate::sensitivity::{IncludedFlows, PartialDerivatives};
@@ -10,12 +11,12 @@ use crate::solver::Solver;
 
 /// Probability of the percentile.
 const QUANTILE: f64 = 0.95;
-const FINE_TOLERANCE: Exactness = Exactness {
+const FINE_TOLERANCE: Tolerances = Tolerances {
     time: 1e-14,
     part: 1e-15,
 };
 /// Accuracy of the starting point of Newton's method, and its maximum number of steps.
-const COARSE_TOLERANCE: Exactness = Exactness {
+const COARSE_TOLERANCE: Tolerances = Tolerances {
     time: 1e-3,
     part: 1e-6,
 };
@@ -32,19 +33,19 @@ pub(crate) struct Percentile {
     pub time_s: f64,
     /// Flows included, each with its share of all delivered packets and its delay distribution.
     flows: Vec<usize>,
-    times: Vec<(f64, Distribution)>,
+    times: Vec<(f64, DelayDistribution)>,
     /// Distribution parameters of the packets found at each link.
-    arrival_queues: Vec<Found>,
+    arrival_queues: Vec<QueueOnArrival>,
 }
 
 /// Returns the percentile of all these, where no delay is below `shortest_s`.
-fn quantile_s(times: &[(f64, Distribution)], shortest_s: f64) -> f64 {
+fn quantile_s(times: &[(f64, DelayDistribution)], shortest_s: f64) -> f64 {
     let near_s = quantile_of(times, QUANTILE, shortest_s, COARSE_TOLERANCE);
     let mut time_s = near_s;
     for _ in 0..MAX_QUANTILE_STEPS {
         let (mut over, mut density) = (-QUANTILE, 0.0);
         for (weight, it) in times {
-            over += weight * it.within(time_s, FINE_TOLERANCE.part);
+            over += weight * it.cdf(time_s, FINE_TOLERANCE.part);
             density += weight * it.density(time_s);
         }
         let next_s = time_s - over / density;
@@ -61,7 +62,7 @@ fn quantile_s(times: &[(f64, Distribution)], shortest_s: f64) -> f64 {
     quantile_of(times, QUANTILE, shortest_s, FINE_TOLERANCE)
 }
 
-fn moments(found: &Found) -> [f64; 3] {
+fn moments(found: &QueueOnArrival) -> [f64; 3] {
     [found.mean_pkts, found.variance, found.third]
 }
 
@@ -70,12 +71,12 @@ impl Solver {
     /// arrives.
     pub(crate) fn percentile(&self, counted: &IncludedFlows) -> Option<Percentile> {
         let (problem, point) = (&self.problem, &self.point);
-        let mut found = vec![Found::default(); problem.links.len()];
+        let mut found = vec![QueueOnArrival::default(); problem.links.len()];
         for &l in &problem.used_links {
             let l = l as usize;
             let queue_pkts = point.links[l].fixed_point.queue_pkts;
             if queue_pkts > MIN_QUEUE_PKTS && !point.laws[l].is_paced() {
-                found[l] = Found::of(queue_pkts, point.links[l].buffer_pkts);
+                found[l] = QueueOnArrival::of(queue_pkts, point.links[l].buffer_pkts);
             }
         }
         let mut flows = Vec::new();
@@ -85,19 +86,19 @@ impl Solver {
             if goodput_pps <= 0.0 || !counted.has(i) {
                 continue;
             }
-            let mut law = Law {
+            let mut law = DelayLaw {
                 fixed_s: problem.base_delays_s(flow)[0],
-                ..Law::default()
+                ..DelayLaw::default()
             };
             for &l in &problem.hop_link[flow.data_hops()] {
                 let (found, packet_s) = (&found[l as usize], point.links[l as usize].packet_s);
                 law.mean_s += found.mean_pkts * packet_s;
                 law.variance += found.variance * packet_s.powi(2);
                 law.third += found.third * packet_s.powi(3);
-                law.most_s += found.most_pkts * packet_s;
+                law.max_s += found.max_pkts * packet_s;
             }
             flows.push(i);
-            times.push((goodput_pps, Distribution::new(law)));
+            times.push((goodput_pps, DelayDistribution::new(law)));
         }
         let all: f64 = times.iter().map(|(pps, _)| pps).sum();
         times.iter_mut().for_each(|(pps, _)| *pps /= all);
@@ -115,41 +116,46 @@ impl Solver {
     pub(crate) fn add_percentile_partials(&self, it: &Percentile, direct: &mut PartialDerivatives) {
         direct.value = it.time_s;
         let (problem, point) = (&self.problem, &self.point);
-        let mut worth = vec![ByLaw::default(); problem.links.len()];
-        let mut add = |direct: &mut PartialDerivatives, i: usize, own: ByLaw, fixed: f64| {
-            direct.base_delay[i] += fixed;
-            for &l in &problem.hop_link[problem.flows[i].data_hops()] {
-                let all = &mut worth[l as usize];
-                all.moments
-                    .iter_mut()
-                    .zip(own.moments)
-                    .for_each(|(all, own)| *all += own);
-                all.most += own.most;
-            }
-        };
-        let jumps: Vec<(usize, ByLaw)> = it.flows_at_jumps().collect();
+        let mut worth = vec![AtomDerivatives::default(); problem.links.len()];
+        let mut add =
+            |direct: &mut PartialDerivatives, i: usize, own: AtomDerivatives, fixed: f64| {
+                direct.base_delay[i] += fixed;
+                for &l in &problem.hop_link[problem.flows[i].data_hops()] {
+                    let all = &mut worth[l as usize];
+                    all.moments
+                        .iter_mut()
+                        .zip(own.moments)
+                        .for_each(|(all, own)| *all += own);
+                    all.by_max += own.by_max;
+                }
+            };
+        let jumps: Vec<(usize, AtomDerivatives)> = it.flows_at_jumps().collect();
         if !jumps.is_empty() {
             // At a jump, the percentile is the delay of the flows at the jump.
             let part = 1.0 / jumps.len() as f64;
             for (i, by) in jumps {
-                let own = ByLaw {
+                let own = AtomDerivatives {
                     moments: by.moments.map(|it| part * it),
-                    most: part * by.most,
+                    by_max: part * by.by_max,
                 };
                 add(direct, i, own, part);
             }
         } else {
             // Σ w (W(T) − PART) stays 0, with w the share of all packets and W the fraction not
             // slower than T.
-            let density = |(weight, times): &(f64, Distribution)| weight * times.density(it.time_s);
+            let density =
+                |(weight, times): &(f64, DelayDistribution)| weight * times.density(it.time_s);
             let all: f64 = it.times.iter().map(density).sum();
             for (&i, (weight, times)) in it.flows.iter().zip(&it.times) {
-                let within = times.within(it.time_s, FINE_TOLERANCE.part);
+                let within = times.cdf(it.time_s, FINE_TOLERANCE.part);
                 let aside = -weight * (within - QUANTILE) / all;
                 direct.ln_sent[i] += aside;
                 direct.ln_pass[i] += aside;
                 let moments = times.slopes(it.time_s).map(|by| -weight / all * by);
-                let own = ByLaw { moments, most: 0.0 };
+                let own = AtomDerivatives {
+                    moments,
+                    by_max: 0.0,
+                };
                 add(direct, i, own, weight * times.density(it.time_s) / all);
             }
         }
@@ -164,27 +170,28 @@ impl Solver {
             let sees = &mut direct.links[l];
             // The derivative of a full queue is that of a nearly full one.
             let queue_pkts = queue_pkts.min(buffer_pkts - FULL_MARGIN_PKTS);
-            let room = STEP * queue_pkts.min(buffer_pkts - queue_pkts);
-            let of = |queue_pkts, buffer_pkts| moments(&Found::of(queue_pkts, buffer_pkts));
-            let by_queue = slopes(room, |h| of(queue_pkts + h, buffer_pkts));
-            let by_buffer = slopes(room, |h| of(queue_pkts, buffer_pkts + h));
+            let room = RELATIVE_STEP * queue_pkts.min(buffer_pkts - queue_pkts);
+            let of =
+                |queue_pkts, buffer_pkts| moments(&QueueOnArrival::of(queue_pkts, buffer_pkts));
+            let by_queue = finite_differences(room, |h| of(queue_pkts + h, buffer_pkts));
+            let by_buffer = finite_differences(room, |h| of(queue_pkts, buffer_pkts + h));
             for (r, moment) in moments(&found).into_iter().enumerate() {
                 let scale = worth.moments[r] * link.packet_s.powi(r as i32 + 1);
                 sees.ln_packet_s += (r as f64 + 1.0) * scale * moment;
                 sees.queue_pkts += scale * by_queue[r];
                 sees.buffer_pkts += scale * by_buffer[r];
             }
-            sees.ln_packet_s += worth.most * found.most_pkts * link.packet_s;
-            sees.buffer_pkts += worth.most * link.packet_s;
+            sees.ln_packet_s += worth.by_max * found.max_pkts * link.packet_s;
+            sees.buffer_pkts += worth.by_max * link.packet_s;
         }
     }
 }
 
 impl Percentile {
     /// Returns the flows of which many packets have exactly this delay.
-    fn flows_at_jumps(&self) -> impl Iterator<Item = (usize, ByLaw)> + '_ {
+    fn flows_at_jumps(&self) -> impl Iterator<Item = (usize, AtomDerivatives)> + '_ {
         let both = self.flows.iter().zip(&self.times);
-        both.filter_map(|(&i, (_, times))| Some((i, times.jump(self.time_s, JUMP_TOLERANCE)?)))
+        both.filter_map(|(&i, (_, times))| Some((i, times.atom_at(self.time_s, JUMP_TOLERANCE)?)))
     }
 
     /// Returns whether packets of several flows have exactly this delay, so that each changes it in

@@ -11,7 +11,7 @@ use netflow_network::{
     LinkLoss, LinkSpec, Network, Overhead, Red, Rerouted, Source,
 };
 use netflow_profile::Profile;
-use netflow_workload::{Application as Users, Transfers};
+use netflow_workload::{Application as Users, TransferSizes};
 
 use crate::SteadyError;
 
@@ -36,7 +36,7 @@ pub(crate) struct Problem {
     pub hop_pass: Vec<f64>,
     pub profiles: Vec<Arc<dyn Profile>>,
     /// Per class: the transfers whose mean rate it is.
-    pub transfers: Vec<Option<Arc<Transfers>>>,
+    pub transfers: Vec<Option<Arc<TransferSizes>>>,
     /// Flow range of each profile; fixed-rate sources are last.
     pub groups: Vec<(u32, Range<usize>)>,
     /// Flows of each class: none if inactive, several if it is split among paths.

@@ -8,7 +8,7 @@
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
 use netflow_fluid::queue_fixed_point::{
-    QueueFixedPoint, learnt_loss, rate_kept_pps, within_window,
+    QueueFixedPoint, estimated_loss, sustained_rate_pps, window_limited_pps,
 };
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_profile::Profile;
@@ -115,9 +115,10 @@ impl NetworkState {
         let crossings = problem.link_traffic();
         self.laws.clear();
         let links = crossings.iter().zip(&problem.links);
-        self.laws.extend(
-            links.map(|(crossing, link)| crossing.filling(link.calibration, link.red.is_some())),
-        );
+        self.laws
+            .extend(links.map(|(crossing, link)| {
+                crossing.queue_model(link.calibration, link.red.is_some())
+            }));
         let fixed_s = |flow| problem.base_delays_s(flow).iter().sum::<f64>();
         self.base_rtt_s.extend(problem.flows.iter().map(fixed_s));
     }
@@ -150,7 +151,7 @@ impl NetworkState {
             let mean_bits = libm::exp(z[2 * l + 1]);
             let queue = link.queue(mean_bits);
             let buffer_pkts = queue.buffer_pkts;
-            let rest = queue.at_rest(z[2 * l], &self.laws[l]);
+            let rest = queue.fixed_point(z[2 * l], &self.laws[l]);
             let packet_s = mean_bits / link.bandwidth_bps;
             let wait_packet_s = if self.laws[l].is_paced() {
                 0.0
@@ -259,15 +260,15 @@ impl FlowState {
         let through = libm::exp(self.ln_pass);
         let most_pps = |pps: f64| {
             // Lost packets are retransmitted.
-            let pps =
-                within_window(pps, flow.window_pkts, rtt_s).min(flow.application_pps / through);
-            rate_kept_pps(pps, loss, rtt_s)
+            let pps = window_limited_pps(pps, flow.window_pkts, rtt_s)
+                .min(flow.application_pps / through);
+            sustained_rate_pps(pps, loss, rtt_s)
         };
         (self.rate_pps, self.loss_estimate) = (most_pps(profile_pps), loss);
         let mut profile_pps = profile_pps;
         let mut one_loss = false;
         let window_pkts = self.rate_pps * rtt_s;
-        if learnt_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
+        if estimated_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
             // Several losses in a window count as one: W = rtt · F(1/W, rtt).
             let window_pkts =
                 one_loss_per_window(profile, 1.0 / loss, rtt_s, |pps| most_pps(pps) * rtt_s);
@@ -296,11 +297,11 @@ impl FlowState {
         (self.by_pass, self.by_rtt) = match self.limit {
             BindingConstraint::OwnRate => (0.0, 0.0),
             BindingConstraint::Profile => {
-                let slopes = profile.slopes(loss, rtt_s);
+                let slopes = profile.log_derivatives(loss, rtt_s);
                 (-through * slopes.by_loss, slopes.by_rtt)
             }
             BindingConstraint::OneLossPerWindow => {
-                let slopes = profile.slopes(self.loss_estimate, rtt_s);
+                let slopes = profile.log_derivatives(self.loss_estimate, rtt_s);
                 // d ln W (1 + p̂ ∂lnF/∂p̂) = (∂lnF/∂rtt + 1/rtt) d rtt
                 let by_rtt =
                     (slopes.by_rtt + 1.0 / rtt_s) / (1.0 + self.loss_estimate * slopes.by_loss);

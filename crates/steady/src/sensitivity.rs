@@ -235,7 +235,7 @@ impl Solver {
         };
         let by_filling: Vec<LawGradient> = (0..links)
             .map(|l| {
-                let (link, by) = (&point.links[l], &point.links[l].fixed_point.by_filling);
+                let (link, by) = (&point.links[l], &point.links[l].fixed_point.by_queue_model);
                 let worth_of = |slopes: &QueueSlopes| {
                     tangents.ln_pass[l] * slopes.ln_pass
                         + tangents.waiting_s[l] * link.wait_packet_s * slopes.queue_pkts
@@ -476,7 +476,7 @@ impl Solver {
         }
         // Elasticities on both sides.
         let here = |loss: f64, rtt_s: f64| {
-            let slopes = profile.slopes(loss, rtt_s);
+            let slopes = profile.log_derivatives(loss, rtt_s);
             [slopes.by_loss * loss, slopes.by_rtt * rtt_s]
         };
         let (less, more) = (1.0 - KINK_TOLERANCE, 1.0 + KINK_TOLERANCE);

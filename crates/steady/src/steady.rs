@@ -1,6 +1,6 @@
 //! Results of a steady-state solution, per link and per connection.
 
-use netflow_fluid::queue_fixed_point::wait_for_own_s;
+use netflow_fluid::queue_fixed_point::own_burst_wait_s;
 use netflow_network::{ConnectionId, Estimate, LinkId, Network};
 use netflow_profile::Provenance;
 use serde::Serialize;
@@ -282,7 +282,7 @@ impl Solver {
             let others_pkts = queue_pkts.min(found_pkts);
             let others_s = (others_pkts - found_pkts) * at.packet_s;
             let more_pkts = filling.added_by_bursts_pkts(at.fixed_point.ln_rho, k);
-            let own_s = wait_for_own_s(more_pkts, at.fixed_point.utilization, pps);
+            let own_s = own_burst_wait_s(more_pkts, at.fixed_point.utilization, pps);
             let most_s = (k - others_pkts).max(0.0) * at.packet_s;
             [others_s, others_s + own_s.min(most_s)]
         };

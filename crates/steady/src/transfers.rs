@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fnv::FnvHashMap;
 use netflow_network::{ACK_BYTES, ConnectionId, HEADER_BYTES};
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
 use crate::problem::{Flow, LinkParams};
 use crate::slowdown::SharingSlowdown;
@@ -43,7 +43,7 @@ impl TransferTimes {
 
 /// Transfers of one connection over one path, before interaction with others.
 struct PathTransfers<'a> {
-    transfers: &'a Transfers,
+    transfers: &'a TransferSizes,
     /// Fraction of the transfers that takes this path.
     share: f64,
     links: &'a [u32],
@@ -103,7 +103,7 @@ impl Solver {
     pub fn transfer_times(
         &self,
         steady: &Steady,
-        all: &[(ConnectionId, &Transfers)],
+        all: &[(ConnectionId, &TransferSizes)],
     ) -> Vec<Option<TransferTimes>> {
         let own: Vec<Vec<PathTransfers<'_>>> = all
             .iter()
@@ -189,7 +189,7 @@ impl Solver {
     fn path_transfers<'a>(
         &'a self,
         id: ConnectionId,
-        transfers: &'a Transfers,
+        transfers: &'a TransferSizes,
     ) -> Vec<PathTransfers<'a>> {
         let problem = &self.problem;
         let flows = &problem.flows[problem.flows_of(&self.network, id)];

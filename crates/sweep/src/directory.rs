@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use netflow_files::{Claim, Kind, PartialFile, make_inside, publish, read_text, write_whole};
+use netflow_files::{
+    DirectoryLock, FileKind, PartialFile, create_dirs_inside, publish, read_text, write_atomically,
+};
 use netflow_results::{
     Format, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepTable, chunk_file, is_results,
     sweep_mark,
@@ -136,7 +138,7 @@ impl SweepDirectory {
             return Ok(directory);
         }
         let text = serde_json::to_string_pretty(&description).unwrap_or_default() + "\n";
-        write_whole(&file, text.as_bytes()).map_err(Error::write(&file))?;
+        write_atomically(&file, text.as_bytes()).map_err(Error::write(&file))?;
         Ok(directory)
     }
 
@@ -155,18 +157,18 @@ impl SweepDirectory {
         }
         fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
         for part in SweepDirectory::subdirectories() {
-            make_inside(&self.path, Path::new(part))
+            create_dirs_inside(&self.path, Path::new(part))
                 .map_err(|(path, source)| Error::Write { path, source })?;
         }
         Ok(())
     }
 
     /// Waits for a lock on the directory. Other processes hold it only briefly.
-    fn lock(&self) -> Result<Claim, Error> {
+    fn lock(&self) -> Result<DirectoryLock, Error> {
         const LOCK_ATTEMPTS: u32 = 500;
         let mut tries = 0;
         loop {
-            match Claim::of(&self.path) {
+            match DirectoryLock::acquire(&self.path) {
                 Ok(claim) => return Ok(claim),
                 Err(error)
                     if error.kind() == io::ErrorKind::ResourceBusy && tries < LOCK_ATTEMPTS =>
@@ -230,7 +232,7 @@ impl SweepDirectory {
     /// Returns the receipt of a chunk if its files match it, otherwise the path of a file that does not.
     pub(crate) fn receipt(&self, chunk: u64) -> Result<ChunkReceipt, PathBuf> {
         let path = self.receipt_path(chunk);
-        let text = read_text(&path, Kind::Summary).map_err(|_| path.clone())?;
+        let text = read_text(&path, FileKind::Summary).map_err(|_| path.clone())?;
         let receipt: ChunkReceipt = serde_json::from_str(&text).map_err(|_| path)?;
         for (table, size) in SweepTable::ALL.into_iter().zip(receipt.files) {
             let path = self.table_path(table, chunk);
@@ -330,7 +332,8 @@ fn check_same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), E
         path: file.to_owned(),
         reason,
     };
-    let text = read_text(file, Kind::Summary).map_err(|refusal| not_one(refusal.to_string()))?;
+    let text =
+        read_text(file, FileKind::Summary).map_err(|refusal| not_one(refusal.to_string()))?;
     let theirs: Value = serde_json::from_str(&text).map_err(|error| not_one(error.to_string()))?;
     let (Some(ours), Some(theirs)) = (ours.as_object(), theirs.as_object()) else {
         return Err(not_one("it is no object".to_owned()));

@@ -5,12 +5,12 @@ use crate::error::ensure;
 
 /// The largest number of packets of a transfer. 10 million packets are several gigabytes. Such a transfer
 /// is not short, and state is kept for every packet.
-pub const MOST_PACKETS: u64 = 10_000_000;
+pub const MAX_PACKETS: u64 = 10_000_000;
 
 /// Checks that the number of packets is from 1 to 10 million.
 pub(crate) fn ensure_packets(packets: u64) -> Result<(), Error> {
     let what = "number of packets";
-    let good = (1..=MOST_PACKETS).contains(&packets);
+    let good = (1..=MAX_PACKETS).contains(&packets);
     ensure(good, what, packets as f64, "1 to 10 million")
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct CaptureWriter {
 }
 
 /// Maximum number of packets that wait to be written. A slow disk causes gaps in the file, not delays.
-const MOST_WAITING: usize = 100_000;
+const MAX_WAITING_PKTS: usize = 100_000;
 
 /// Outcome of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -119,7 +119,7 @@ impl CaptureWriter {
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let (packets, taken) = sync_channel::<CapturedPacket>(MOST_WAITING);
+        let (packets, taken) = sync_channel::<CapturedPacket>(MAX_WAITING_PKTS);
         let thread = std::thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {

@@ -35,7 +35,7 @@ impl Outcome {
     /// Returns this outcome if the link was accurate, otherwise inconclusive. A skip stays a skip.
     #[must_use]
     pub fn guarded(self, report: &LinkReport) -> Outcome {
-        match (report.doubt(), &self) {
+        match (report.unreliable_reason(), &self) {
             (Some(doubt), Outcome::Passed | Outcome::Failed(_)) => Outcome::Inconclusive(doubt),
             _ => self,
         }

@@ -120,7 +120,7 @@ pub const MAX_P99_LATENESS_US: f64 = 1000.0;
 
 impl LinkReport {
     /// Returns the reason why results over this link are not valid; `None` if they are.
-    pub fn doubt(&self) -> Option<String> {
+    pub fn unreliable_reason(&self) -> Option<String> {
         for (name, direction) in [("a to b", &self.out), ("b to a", &self.back)] {
             let late_us = direction.lateness.p99_us;
             if late_us > MAX_P99_LATENESS_US {

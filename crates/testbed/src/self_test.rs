@@ -21,7 +21,7 @@ use crate::{
 
 /// Result of one test.
 #[derive(Debug, Clone, Serialize)]
-pub struct Row {
+pub struct SelfTestResult {
     /// Condition that must hold.
     pub what: String,
     /// Measured values; empty if there are none.
@@ -49,7 +49,7 @@ const Z_99: f64 = 2.5758;
 
 /// Runs every test and passes its row to `row` at once. A test that is inconclusive because of the
 /// machine is repeated up to twice.
-pub fn self_test(mut row: impl FnMut(&Row)) {
+pub fn self_test(mut row: impl FnMut(&SelfTestResult)) {
     let mut test = |what: String, test: &dyn Fn() -> Result<(String, Outcome), Error>| {
         let mut tried = try_once(test);
         for _ in 0..2 {
@@ -59,7 +59,7 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
             tried = try_once(test);
         }
         let (measured, outcome) = tried;
-        row(&Row {
+        row(&SelfTestResult {
             what,
             measured,
             outcome,
@@ -154,7 +154,7 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
         let times_s = testbed.run_in(End::A, || {
             set_realtime_priority(ThreadRole::Measuring);
             (0..exchanges)
-                .map(|_| refusal_s(&socket, rtt_s))
+                .map(|_| port_unreachable_rtt_s(&socket, rtt_s))
                 .collect::<io::Result<Vec<f64>>>()
         });
         done.store(true, Ordering::Relaxed);
@@ -212,14 +212,14 @@ fn stall_fraction(done: &AtomicBool) -> f64 {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let probes: Vec<_> = (0..processors)
-            .map(|processor| scope.spawn(move || standstill_of(processor, done)))
+            .map(|processor| scope.spawn(move || stall_fraction_of(processor, done)))
             .collect();
         let shares = probes.into_iter().map(|probe| probe.join().unwrap_or(0.0));
         shares.fold(0.0, f64::max)
     })
 }
 
-fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
+fn stall_fraction_of(processor: usize, done: &AtomicBool) -> f64 {
     const SLEEP: Duration = Duration::from_millis(1);
     let mut here = CpuSet::new();
     // Without pinning, the probe measures the machine as a whole.
@@ -231,32 +231,32 @@ fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
     while !done.load(Ordering::Relaxed) {
         let begin = Instant::now();
         thread::sleep(SLEEP);
-        away += begin.elapsed().saturating_sub(SLEEP + USUAL_WAKING);
+        away += begin.elapsed().saturating_sub(SLEEP + USUAL_WAKEUP_TIME);
     }
     away.as_secs_f64() / began.elapsed().as_secs_f64()
 }
 
 /// Usual time to wake a thread on a suitable machine.
-const USUAL_WAKING: Duration = Duration::from_micros(150);
+const USUAL_WAKEUP_TIME: Duration = Duration::from_micros(150);
 
 /// Time of busy waiting before an answer is due, because waking a thread also takes time.
-const WATCHED: Duration = Duration::from_millis(1);
+const BUSY_WAIT_TIME: Duration = Duration::from_millis(1);
 
 /// Maximum delay of an answer after its round-trip time.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_REPLY_DELAY: Duration = Duration::from_secs(1);
 
-fn refusal_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
+fn port_unreachable_rtt_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
     let rtt = Duration::from_secs_f64(rtt_s);
     let begin = Instant::now();
     socket.send(&[0])?;
-    thread::sleep(rtt.saturating_sub(WATCHED));
+    thread::sleep(rtt.saturating_sub(BUSY_WAIT_TIME));
     loop {
         match socket.recv(&mut [0]) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 return Ok(begin.elapsed().as_secs_f64());
             }
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-            _ if begin.elapsed() > rtt + LONGEST => return Err(ErrorKind::TimedOut.into()),
+            _ if begin.elapsed() > rtt + MAX_REPLY_DELAY => return Err(ErrorKind::TimedOut.into()),
             _ => std::hint::spin_loop(),
         }
     }

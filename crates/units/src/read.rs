@@ -52,7 +52,7 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
     }
     let text = body.to_owned();
     match dimension.bounds() {
-        Some(bounds) if !bounds.allow(value) => {
+        Some(bounds) if !bounds.contains(value) => {
             let noun = dimension.noun();
             let kind = UnitErrorKind::OutOfBounds { text, noun };
             let help = format!("allowed are {}, and 0 where that is a choice", bounds.text);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_shown_with_units() {
+    fn bare_number_error_lists_units() {
         let rate = error("50", &[Dimension::BitRate, Dimension::PacketRate]);
         assert_eq!(rate.to_string(), "missing unit after `50`");
         assert!(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_unit_names_the_nearest() {
+    fn unknown_unit_error_suggests_the_nearest() {
         let rate = [Dimension::BitRate, Dimension::PacketRate];
         let found = error("8 Mbq", &rate);
         let kind = UnitErrorKind::UnknownUnit {
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_something_else_is_named() {
+    fn wrong_dimension_error_names_both_dimensions() {
         let found = error("8 ms", &[Dimension::BitRate]);
         assert_eq!(found.to_string(), "`ms` is a unit of time, not of rate");
         assert_eq!(found.span(), 2..4);
     }
 
     #[test]
-    fn an_invalid_number_is_pointed_at() {
+    fn invalid_number_error_marks_its_position() {
         let time = &[Dimension::Time];
         let cases = [
             ("", "empty: a number and a unit are missing", 0..0),

@@ -10,7 +10,7 @@ use netflow_units::SplitMix64;
 pub const SECONDS: f64 = 25.0;
 
 /// Start of the measurement in seconds, after slow start.
-pub const FROM_S: f64 = 5.0;
+pub const WARMUP_S: f64 = 5.0;
 
 /// Range of the random start times of transfers in seconds.
 pub const STARTS_S: f64 = 1.0;
@@ -154,7 +154,7 @@ impl Cell {
     }
 
     /// Returns a description.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let ecn = if self.ecn { ", ECN" } else { "" };
         let rtt = if self.farther > 1.0 {
             format!("{} and {} ms", self.rtt_ms, self.farther * self.rtt_ms)

@@ -5,12 +5,12 @@ use std::fs;
 
 use netflow::compare::{ComparedValue, Comparison, LinkComparison, MAX_BUSIEST_LINKS};
 
-use crate::Found;
+use crate::NetworkComparison;
 
 /// Number of worst results that are named.
 const WORST: usize = 5;
 
-pub fn page(found: &[Found]) -> String {
+pub fn page(found: &[NetworkComparison]) -> String {
     let mut out = String::from(INTRODUCTION);
     let _ = write!(
         out,
@@ -38,7 +38,7 @@ pub fn page(found: &[Found]) -> String {
 }
 
 /// Returns the table of docs/trust.md.
-pub fn summary(found: &[Found]) -> String {
+pub fn summary(found: &[NetworkComparison]) -> String {
     let mut out = String::from(
         "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | CPU time of ns-2 / time of netflow: plain, with a trace |\n|---|---|---|---|---|---|---|\n",
     );
@@ -122,7 +122,7 @@ fn goodputs(comparison: &Comparison) -> String {
 }
 
 /// Returns the links and connections with the largest errors.
-fn losers(network: &Found) -> String {
+fn losers(network: &NetworkComparison) -> String {
     let mut links: Vec<&LinkComparison> = network.plain.links.iter().collect();
     links.sort_by(|a, b| {
         b.queue_pkts

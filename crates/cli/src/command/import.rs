@@ -8,7 +8,7 @@ use netflow::document::Words;
 use netflow::import::scenario::{self, Defaults, Origin, WrittenScenario};
 use netflow::import::{Coordinates, Format, Reading, demands, read};
 use netflow::scenario::file::DemandKind;
-use netflow::units::Room;
+use netflow::units::BufferSize;
 use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 
 use crate::failure::Failure;
@@ -64,7 +64,7 @@ pub struct ImportArguments {
 
     /// Room of the queues, such as `100 pkt` or `50 ms` [default: that of scenarios]
     #[arg(long, value_name = "SIZE", value_parser = room)]
-    buffer: Option<Room>,
+    buffer: Option<BufferSize>,
 
     /// How much longer than the great circle the way of a fibre is
     #[arg(long, value_name = "FACTOR", default_value = "1.5", value_parser = factor_from_1)]

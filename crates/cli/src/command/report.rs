@@ -9,7 +9,7 @@ use netflow::report::{
     profile_figure, results_figure, sweep_figure,
 };
 use netflow::results::{self, is_sweep};
-use netflow_files::{Kind, ShortLines};
+use netflow_files::{BoundedLines, FileKind};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -309,13 +309,13 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
         rtt_s: f64,
         throughput_pps: f64,
     }
-    let bytes = input::read(path, Kind::Samples)?;
+    let bytes = input::read(path, FileKind::Samples)?;
     let wrong = |what: String| Failure::Usage {
         message: format!("{}: {what}", path.display()),
         help: Some("samples have columns loss, rtt_s and throughput_pps".to_owned()),
     };
     let mut samples = Vec::new();
-    let mut lines = csv::Reader::from_reader(ShortLines::new(bytes.as_slice()));
+    let mut lines = csv::Reader::from_reader(BoundedLines::new(bytes.as_slice()));
     for (at, line) in lines.deserialize().enumerate() {
         let Line {
             loss,

@@ -15,12 +15,12 @@ pub fn check_overwrite(path: &Path, mark: Option<&str>) -> Result<(), Failure> {
 
 /// Writes a file atomically. An existing file must have the `mark`.
 pub fn write(path: &Path, text: impl AsRef<[u8]>, mark: Option<&str>) -> Result<(), Failure> {
-    netflow_files::write_own(path, text.as_ref(), mark).map_err(write_failure(path))
+    netflow_files::write_unless_foreign(path, text.as_ref(), mark).map_err(write_failure(path))
 }
 
 /// Writes a file atomically, and replaces any existing file.
 pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    netflow_files::write_whole(path, text.as_ref()).map_err(write_failure(path))
+    netflow_files::write_atomically(path, text.as_ref()).map_err(write_failure(path))
 }
 
 /// Writes a table, whose mark is its first line.

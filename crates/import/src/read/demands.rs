@@ -136,7 +136,7 @@ impl Demands {
             } else if from == to {
                 let text = "a demand of a node to itself needs no network: left out";
                 assumptions.add(text, about());
-            } else if rate_bps < 0.0 || !Bounds::BIT_RATE.allow(rate_bps) {
+            } else if rate_bps < 0.0 || !Bounds::BIT_RATE.contains(rate_bps) {
                 let message = format!("a demand of {}", BitsPerSecond(rate_bps));
                 let wrong = ImportError::new(ProblemKind::OutOfRange, row.span, message);
                 return Err(wrong.help(allowed_rates(&row.rate)));

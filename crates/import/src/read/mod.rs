@@ -15,7 +15,7 @@ mod xml;
 use std::path::Path;
 
 use netflow_document::{FileId, Findings, Problems, Sources};
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_units::BitsPerSecond;
 
 use crate::errors::{ImportError, ReadResult};
@@ -55,7 +55,7 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
     let mut findings = Findings::default();
     let mut files = Vec::new();
     for path in paths {
-        let text = match read_text(path, Kind::Topology) {
+        let text = match read_text(path, FileKind::Topology) {
             Ok(text) => text,
             Err(refusal) => return Err(netflow_document::unreadable_file(path, refusal, "")),
         };

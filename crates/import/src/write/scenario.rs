@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use netflow_document::Words;
 use netflow_network::{LinkSpec, NetworkBuilder, NodeId};
 use netflow_scenario::file::DemandKind;
-use netflow_units::{BitsPerSecond, Room, Seconds};
+use netflow_units::{BitsPerSecond, BufferSize, Seconds};
 
 use super::components::Components;
 use super::resolve::{ResolvedLink, resolve_links};
@@ -22,7 +22,7 @@ pub struct Defaults {
     /// Delay in seconds of links without one.
     pub delay_s: f64,
     /// Buffer size of queues; `None` for the default of scenarios.
-    pub buffer: Option<Room>,
+    pub buffer: Option<BufferSize>,
     /// Length of a fibre path relative to the great-circle distance.
     pub detour: f64,
     /// Kind of traffic of demands without one.
@@ -381,7 +381,7 @@ struct LinkRow<'a> {
     circuit: Option<usize>,
     duplex: bool,
     resolved: &'a ResolvedLink,
-    buffer: Option<Room>,
+    buffer: Option<BufferSize>,
     srlg: &'a [String],
     metric: Option<f64>,
     reverse: Option<&'a Reverse>,

@@ -10,8 +10,8 @@ use netflow_units::{Packets, Seconds};
 
 use super::FORMAT;
 use crate::{
-    Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, Place, PowerLaw, PowerLawRow,
-    PowerLawSpec, Profile, ProfileError,
+    Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, NumberLocation, PowerLaw,
+    PowerLawRow, PowerLawSpec, Profile, ProfileError,
 };
 
 type Time = Spanned<Quantity<Seconds>>;
@@ -140,7 +140,7 @@ struct PftkFile {
 }
 
 /// Keys of all kinds.
-const ALL: &[&[Key]] = &[
+const ALL_KEYS: &[&[Key]] = &[
     Head::KEYS,
     GridFile::KEYS,
     PowerLawFile::KEYS,
@@ -152,7 +152,7 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
     let before = findings.errors();
     let profile = parse(text, file, findings, |fields, findings| {
         let start = Where::new(file, 0..text.len().min(1));
-        let mut section = Section::new(findings, "the profile", fields, start, ALL);
+        let mut section = Section::new(findings, "the profile", fields, start, ALL_KEYS);
         let head = Head::fields(&mut section);
         if !head.kind.is_valid() {
             section.finish();
@@ -233,21 +233,23 @@ fn grid(head: &Head, it: &GridFile, s: Section<'_, '_>) -> Option<Arc<dyn Profil
         rows.push(GridRow {
             loss: *row.loss,
             throughput_pps: row.throughput.iter().map(|pps| to_pps * **pps).collect(),
-            extended,
+            extrapolated: extended,
         });
     }
     let place = |s: &Section<'_, '_>, place| match place {
-        Place::Loss { row } => Some(it.rows.get(row)?.loss.place()),
-        Place::Row { row } => Some(it.rows.get(row)?.throughput.place()),
-        Place::Cell { row, column } => Some(it.rows.get(row)?.throughput.get(column)?.place()),
-        Place::Rtt { column } => Some(it.rtt.get(column)?.place()),
+        NumberLocation::Loss { row } => Some(it.rows.get(row)?.loss.place()),
+        NumberLocation::Row { row } => Some(it.rows.get(row)?.throughput.place()),
+        NumberLocation::Cell { row, column } => {
+            Some(it.rows.get(row)?.throughput.get(column)?.place())
+        }
+        NumberLocation::Rtt { column } => Some(it.rtt.get(column)?.place()),
         place => s.value_place(key(place)),
     };
     let spec = GridSpec {
         name: head.name.to_string(),
         description: head.description(),
         window_pkts: pkts(it.window.as_ref()),
-        swing: it.swing.map_or(1.0, |swing| *swing),
+        sawtooth_amplitude: it.swing.map_or(1.0, |swing| *swing),
         rtts_s,
         rows,
     };
@@ -269,9 +271,9 @@ fn power_law(head: &Head, it: &PowerLawFile, s: Section<'_, '_>) -> Option<Arc<d
         rtt_max_s: it.rtt_max.get(),
     };
     let place = |s: &Section<'_, '_>, place| match place {
-        Place::Loss { row } => Some(it.rows.get(row)?.loss.place()),
-        Place::Exponent { row } => Some(it.rows.get(row)?.a.place()),
-        Place::Factor { row } => Some(it.rows.get(row)?.b.place()),
+        NumberLocation::Loss { row } => Some(it.rows.get(row)?.loss.place()),
+        NumberLocation::Exponent { row } => Some(it.rows.get(row)?.a.place()),
+        NumberLocation::Factor { row } => Some(it.rows.get(row)?.b.place()),
         place => s.value_place(key(place)),
     };
     finish(s, PowerLaw::new(spec), place)
@@ -296,7 +298,7 @@ fn analytic(
 fn finish<P: Profile + 'static>(
     s: Section<'_, '_>,
     made: Result<P, ProfileError>,
-    place: impl Fn(&Section<'_, '_>, Place) -> Option<Where>,
+    place: impl Fn(&Section<'_, '_>, NumberLocation) -> Option<Where>,
 ) -> Option<Arc<dyn Profile>> {
     // A placeholder for a value that could not be read must not be reported.
     let is_read = s.is_valid();
@@ -327,21 +329,21 @@ fn pkts(window: Option<&Window>) -> Option<f64> {
 }
 
 /// Returns the key that contains a number.
-fn key(place: Place) -> &'static str {
+fn key(place: NumberLocation) -> &'static str {
     match place {
-        Place::Rtts | Place::Rtt { .. } => "rtt",
-        Place::RttMin => "rtt-min",
-        Place::RttMax => "rtt-max",
-        Place::LossRttExponent => "loss-rtt-exponent",
-        Place::Window => "window",
-        Place::Swing => "swing",
-        Place::Timeout => "timeout",
-        Place::SegmentsPerAck => "segments-per-ack",
-        Place::Rows
-        | Place::Loss { .. }
-        | Place::Exponent { .. }
-        | Place::Factor { .. }
-        | Place::Row { .. }
-        | Place::Cell { .. } => "rows",
+        NumberLocation::Rtts | NumberLocation::Rtt { .. } => "rtt",
+        NumberLocation::RttMin => "rtt-min",
+        NumberLocation::RttMax => "rtt-max",
+        NumberLocation::LossRttExponent => "loss-rtt-exponent",
+        NumberLocation::Window => "window",
+        NumberLocation::SawtoothAmplitude => "swing",
+        NumberLocation::Timeout => "timeout",
+        NumberLocation::SegmentsPerAck => "segments-per-ack",
+        NumberLocation::Rows
+        | NumberLocation::Loss { .. }
+        | NumberLocation::Exponent { .. }
+        | NumberLocation::Factor { .. }
+        | NumberLocation::Row { .. }
+        | NumberLocation::Cell { .. } => "rows",
     }
 }

@@ -2,7 +2,7 @@
 //! anywhere ([`netflow_units::Bounds`]).
 
 use netflow_document::{Allowed, Quantity, Spanned};
-use netflow_units::{Bytes, CIRCUIT as SIGN, Packets, Rate, Room, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, CIRCUIT as SIGN, Packets, Rate, Seconds, Size};
 
 use super::day::Factors;
 use super::srlg::{RiskGroups, SEPARATOR};
@@ -71,11 +71,11 @@ pub(super) const INTERARRIVAL: Allowed<Time> = Allowed {
     test: |t| t.get() >= 1e-6,
     text: "at least 1 us",
 };
-pub(super) const BUFFER: Allowed<Quantity<Room>> = Allowed {
+pub(super) const BUFFER: Allowed<Quantity<BufferSize>> = Allowed {
     test: |room| match room.0 {
-        Room::Size(Size::Packets(packets)) => packets.get() >= 1.0 && packets.get() <= 1e8,
-        Room::Size(Size::Bytes(bytes)) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
-        Room::Time(time) => time.get() >= 1e-6 && time.get() <= 100.0,
+        BufferSize::Size(Size::Packets(packets)) => packets.get() >= 1.0 && packets.get() <= 1e8,
+        BufferSize::Size(Size::Bytes(bytes)) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
+        BufferSize::Time(time) => time.get() >= 1e-6 && time.get() <= 100.0,
     },
     text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1000 GB, or 1 us to 100 s",
 };

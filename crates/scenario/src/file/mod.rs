@@ -54,7 +54,7 @@ pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 use netflow_document::{
     Fields, FileId, Findings, Overrides, Quantity, Section, SourceSpan, Spanned, Table, table,
 };
-use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, Packets, Rate, Seconds, Size};
 
 /// A time, such as `"20 ms"`.
 pub type Time = Spanned<Quantity<Seconds>>;
@@ -67,7 +67,7 @@ pub type PacketCount = Spanned<Quantity<Packets>>;
 /// A size in bytes or packets, such as `"150 KB"` or `"100 pkt"`.
 pub type SizeSetting = Spanned<Quantity<Size>>;
 /// Room in a queue, as a setting.
-pub type BufferSetting = Spanned<Quantity<Room>>;
+pub type BufferSetting = Spanned<Quantity<BufferSize>>;
 
 /// A network, the traffic in it, and how to evaluate it.
 ///

@@ -10,7 +10,7 @@ use netflow_network::{
 };
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
-use netflow_workload::{Application as Users, Distribution, Http, Transfers, Video};
+use netflow_workload::{Application as Users, Distribution, Http, TransferSizes, Video};
 
 use super::Validator;
 use super::connections::ConnectionEnds;
@@ -41,7 +41,7 @@ const DEFAULT_TRANSFER_SIZE: Distribution = Distribution::Exponential {
 #[derive(Default)]
 pub(super) struct Demands {
     /// Cache, because many demands have the same transfers and computing their packets takes time.
-    last_transfers: Option<Arc<Transfers>>,
+    last_transfers: Option<Arc<TransferSizes>>,
     pub(super) transfer_demands: Vec<TransferDemand>,
     /// Connections of the demand that is being added.
     demand_connections: Vec<ConnectionId>,
@@ -55,7 +55,7 @@ impl Demands {
         size: &Distribution,
         payload_bytes: f64,
         stack: &Stack,
-    ) -> Arc<Transfers> {
+    ) -> Arc<TransferSizes> {
         if let Some(last) = &self.last_transfers
             && last.size() == size
             && last.payload_bytes() == payload_bytes
@@ -63,7 +63,7 @@ impl Demands {
             return last.clone();
         }
         let window_pkts = f64::from(stack.initial_window_pkts);
-        let new = Arc::new(Transfers::new(size.clone(), payload_bytes, window_pkts));
+        let new = Arc::new(TransferSizes::new(size.clone(), payload_bytes, window_pkts));
         self.last_transfers = Some(new.clone());
         new
     }
@@ -385,7 +385,7 @@ impl Validator<'_> {
             Rate::PacketsPerSecond(_) => Bounds::PACKET_RATE,
         };
         // A rate that rounds to zero is not a demand.
-        if rate.get() <= 0.0 || rate.get() > bounds.largest {
+        if rate.get() <= 0.0 || rate.get() > bounds.max {
             let with = match demand.day {
                 Some(_) => "all users, `demand-scale` and `day`",
                 None => "all users and `demand-scale`",
@@ -519,7 +519,7 @@ impl Validator<'_> {
         application: Users,
         stack: Stack,
         mean: &MeanTraffic,
-        transfers: Arc<Transfers>,
+        transfers: Arc<TransferSizes>,
     ) -> Option<ConnectionId> {
         let wire = Bytes(mean.wire_bytes);
         let rate_pps = demand.rate.packets_per_second(wire).get();

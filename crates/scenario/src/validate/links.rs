@@ -7,7 +7,7 @@ use netflow_network::{
     Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, LinkId, LinkSpec,
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
 };
-use netflow_units::{Bytes, Rate, Room, Size};
+use netflow_units::{BufferSize, Bytes, Rate, Size};
 
 use super::aqm::aqm;
 use super::{PlacedLink, Validator};
@@ -300,18 +300,18 @@ impl Validator<'_> {
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
         match setting.map(|buffer| buffer.0) {
             None => Buffer::BandwidthDelay,
-            Some(Room::Time(time)) => Buffer::Time(BufferTime {
+            Some(BufferSize::Time(time)) => Buffer::Time(BufferTime {
                 s: time.get(),
                 least_bytes: packet.get(),
             }),
-            Some(Room::Size(Size::Packets(packets))) => {
+            Some(BufferSize::Size(Size::Packets(packets))) => {
                 if let Some(setting) = setting.filter(|_| packets.get().fract() > 0.0) {
                     self.fractional_packets
                         .push((setting.place(), "buffer", packets));
                 }
                 Buffer::Packets(packets.get())
             }
-            Some(Room::Size(Size::Bytes(bytes))) => {
+            Some(BufferSize::Size(Size::Bytes(bytes))) => {
                 if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message = format!(
                         "`buffer` holds no packet: {bytes}, and a packet is {packet}{}",

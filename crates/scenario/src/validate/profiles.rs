@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_profile::{Profile, aliases, builtin, builtin_names, read_in};
 
 use super::{Validator, tables};
@@ -50,7 +50,7 @@ impl Validator<'_> {
 
     fn profile_file(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
         let path = self.resolve_path(name)?;
-        let text = match read_text(&path, Kind::Profile) {
+        let text = match read_text(&path, FileKind::Profile) {
             Ok(text) => text,
             Err(refusal) => {
                 tables::report_unreadable(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netflow_document::{ProblemKind, Spanned};
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_network::{HEADER_BYTES, Source};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::Bytes;
@@ -33,7 +33,7 @@ impl Validator<'_> {
 
     fn stack_file(&mut self, name: &Spanned<String>) -> Option<Stack> {
         let path = self.resolve_path(name)?;
-        let text = match read_text(&path, Kind::Stack) {
+        let text = match read_text(&path, FileKind::Stack) {
             Ok(text) => text,
             Err(refusal) => {
                 let (sources, findings) = (&mut *self.sources, &mut *self.findings);
@@ -71,7 +71,7 @@ impl Validator<'_> {
         let mut stack = self.stack(&setting.stack)?;
         let others = format!("those of `{DEFAULT_STACK}` do");
         if let Some(congestion) = &setting.congestion {
-            if let Some(why) = stack.refuses_congestion(**congestion) {
+            if let Some(why) = stack.congestion_error(**congestion) {
                 self.error(ProblemKind::Conflict, congestion.place(), why, &others);
             }
             stack.set_congestion(**congestion);
@@ -100,7 +100,7 @@ impl Validator<'_> {
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
             let why = if **ecn {
-                stack.refuses_ecn()
+                stack.ecn_error()
             } else {
                 (stack.congestion == CongestionControl::Dctcp)
                     .then(|| "`dctcp` is nothing without marks".to_owned())

@@ -6,7 +6,7 @@ use netflow_document::{
 };
 use std::path::{Component, Path, PathBuf};
 
-use netflow_files::{Kind, Refusal, STANDARD_INPUT, read_text};
+use netflow_files::{FileKind, ReadError, STANDARD_INPUT, read_text};
 
 use super::Validator;
 use crate::load::FileAccess;
@@ -29,7 +29,7 @@ impl Validator<'_> {
             self.is_incomplete = true;
             return;
         }
-        let text = match read_text(&path, Kind::Table) {
+        let text = match read_text(&path, FileKind::Table) {
             Ok(text) => text,
             Err(refusal) => {
                 let what = format!("the table of {}s", T::NAME);
@@ -140,32 +140,33 @@ pub(super) fn report_unreadable(
     path: &Path,
     place: SourceSpan,
     what: &str,
-    refusal: Refusal,
+    refusal: ReadError,
 ) {
     let shown = path.display();
     match refusal {
-        Refusal::Unreadable(error) => {
+        ReadError::Unreadable(error) => {
             let message = format!("cannot read {what}, {shown}: {}", io_error_text(&error));
             let finding = findings.error(ProblemKind::Unreadable, place, message);
             if error.kind() == std::io::ErrorKind::NotFound {
                 finding.set_help("paths are relative to the scenario's directory");
             }
         }
-        Refusal::Directory => {
+        ReadError::Directory => {
             let message = format!("{what} cannot be a directory: {shown}");
             let finding = findings.error(ProblemKind::Unreadable, place, message);
             finding.set_help("name a file in it");
         }
-        Refusal::NotRegular(is) => {
+        ReadError::NotRegular(is) => {
             let message = format!("{what} cannot be {is}: {shown}");
             findings.error(ProblemKind::Unreadable, place, message);
         }
-        refusal @ Refusal::TooLarge(_) => {
+        refusal @ ReadError::TooLarge(_) => {
             let message = format!("cannot read {what}, {shown}: {refusal}");
             findings.error(ProblemKind::TooLarge, place, message);
         }
-        Refusal::NotUtf8 { before, utf16 } => {
-            report_not_utf8(sources, findings, path, before, utf16)
-        }
+        ReadError::NotUtf8 {
+            valid_prefix: before,
+            utf16,
+        } => report_not_utf8(sources, findings, path, before, utf16),
     }
 }

@@ -2,7 +2,9 @@
 
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
-use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size};
+use netflow_units::{
+    BitsPerSecond, BufferSize, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size,
+};
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -36,9 +38,9 @@ fn packets() -> impl Strategy<Value = PacketCount> {
     (1.0..1e9).prop_map(|packets| Quantity(Packets(packets)).into())
 }
 
-fn room(range: std::ops::Range<f64>) -> impl Strategy<Value = BufferSetting> {
-    let sizes = size(range).prop_map(|it| Room::Size(it.0));
-    let times = (1e-6..100.0).prop_map(|time| Room::Time(Seconds(time)));
+fn buffer_size(range: std::ops::Range<f64>) -> impl Strategy<Value = BufferSetting> {
+    let sizes = size(range).prop_map(|it| BufferSize::Size(it.0));
+    let times = (1e-6..100.0).prop_map(|time| BufferSize::Time(Seconds(time)));
     prop_oneof![sizes, times].prop_map(|room| Quantity(room).into())
 }
 
@@ -220,7 +222,7 @@ prop_compose! {
     fn link_class()(
         name in text(),
         weight in of(fraction()),
-        buffer in of(room(1.0..1e8)),
+        buffer in of(buffer_size(1.0..1e8)),
         queue in of(queue().boxed()),
     ) -> LinkClass {
         LinkClass { name, weight, buffer, queue }
@@ -300,7 +302,7 @@ prop_compose! {
         delay in of(time(0.0..3600.0)),
         overhead in of(overhead().boxed()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
-        buffer in of(room(1.0..1e8)),
+        buffer in of(buffer_size(1.0..1e8)),
         loss in of(loss().boxed()),
     ) -> Spanned<Reverse> {
         Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, loss })
@@ -314,7 +316,7 @@ prop_compose! {
         circuit in of("[a-z0-9]{1,4}".prop_map(Spanned::from)),
         bandwidth in rate(),
         (delay, overhead) in (of(time(0.0..3600.0)), of(overhead().boxed())),
-        buffer in of(room(1.0..1e8)),
+        buffer in of(buffer_size(1.0..1e8)),
         duplex in of(flag()),
         reverse in of(reverse().boxed()),
         queue in of(queue().boxed()),

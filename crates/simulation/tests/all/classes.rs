@@ -11,7 +11,7 @@ const BPS: f64 = 8e6;
 
 /// Constant or Poisson sources over one link of 8 Mbit/s: the first in class `c0`, the second in
 /// `c1` and so on, the last in the link's default queue.
-struct Lab {
+struct ClassNetwork {
     scheduler: Scheduler,
     buffer: Buffer,
     weights: Vec<f64>,
@@ -19,7 +19,7 @@ struct Lab {
     sources: Vec<(Source, f64)>,
 }
 
-impl Lab {
+impl ClassNetwork {
     /// Returns the simulation at its end, and the connections of the sources.
     fn run(&self, model: Model, duration_s: f64) -> (Simulation, Vec<ConnectionId>) {
         let mut builder = NetworkBuilder::new();
@@ -100,7 +100,7 @@ fn first_come(demands: &[f64]) -> Vec<f64> {
 /// in the fluid model, which schedules on average only.
 #[test]
 fn class_shares_match_the_scheduler() {
-    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
+    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     let mut worst = [0.0; 2];
     for case in 0..40 {
         let n = random.random_range(2..5);
@@ -111,7 +111,7 @@ fn class_shares_match_the_scheduler() {
             let rate_pps = demand * BPS / (8.0 * bytes);
             (Source::Constant { rate_pps }, bytes)
         };
-        let lab = Lab {
+        let lab = ClassNetwork {
             scheduler: [Scheduler::Priority, Scheduler::Wfq][case % 2],
             buffer: Buffer::Packets(50.0),
             weights: weights.clone(),
@@ -164,7 +164,11 @@ fn cobham_waits_s(classes: &[(f64, f64)]) -> Vec<f64> {
 
 /// Returns Poisson sources in priority classes without loss, with the rate and transmission time of
 /// each.
-fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(f64, f64)>) {
+fn prioritized(
+    random: &mut ChaCha8Rng,
+    load: f64,
+    bytes: &[f64],
+) -> (ClassNetwork, Vec<(f64, f64)>) {
     let parts: Vec<f64> = bytes
         .iter()
         .map(|_| random.random_range(0.2..1.0))
@@ -175,7 +179,7 @@ fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(
         .collect();
     let source =
         |(&(rate_pps, _), &bytes): (&(f64, f64), &f64)| (Source::Poisson { rate_pps }, bytes);
-    let lab = Lab {
+    let lab = ClassNetwork {
         scheduler: Scheduler::Priority,
         buffer: Buffer::Packets(1e6),
         weights: vec![1.0; bytes.len() - 1],
@@ -188,7 +192,7 @@ fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(
 /// %, averaged over five loads.
 #[test]
 fn priority_waits_match_cobham() {
-    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(2));
+    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(2));
     let (mut found, mut wanted) = ([0.0; 3], [0.0; 3]);
     for _ in 0..5 {
         let load = random.random_range(0.3..0.85);
@@ -215,7 +219,7 @@ fn priority_waits_match_cobham() {
 fn fluid_class_queues_are_estimates() {
     let mut ratios = Vec::new();
     for seed in 0..60 {
-        let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+        let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
         let load = random.random_range(0.5..0.9);
         let classes = random.random_range(2..5_usize);
         let bytes: Vec<f64> = (0..classes)
@@ -297,9 +301,9 @@ fn empty_class_does_not_change_results() {
 /// A call with priority waits for one packet at most, whatever TCP does; without classes it waits
 /// for the whole queue.
 #[test]
-fn a_call_with_priority_does_not_wait_for_tcp() {
+fn priority_call_waits_for_one_packet() {
     let delay_s = |weights: Vec<f64>| {
-        let lab = Lab {
+        let lab = ClassNetwork {
             scheduler: Scheduler::Priority,
             buffer: Buffer::Packets(200.0),
             weights,

@@ -169,7 +169,7 @@ proptest! {
         for i in 1..=50 {
             let until_ns = 77_000_000 * i;
             run_until(&mut simulation, until_ns as f64 / 1e9);
-            let wanted = row.follow(gap_ns, until_ns);
+            let wanted = row.simulate(gap_ns, until_ns);
             let totals = simulation.connection_totals(id);
             let queues = network.links().map(|link| simulation.queue_pkts(link) as u64);
             let found = ArrivalRecord {
@@ -203,12 +203,12 @@ proptest! {
             let until_ns = 77_000_000 * i;
             run_until(&mut simulation, until_ns as f64 / 1e9);
             let arrived = simulation.connection_totals(id).delivered_pkts;
-            let wanted = row.follow(0, until_ns).arrived as f64;
+            let wanted = row.simulate(0, until_ns).arrived as f64;
             // Packets are discrete, and one begins at time 0; a step is a quarter of a packet.
             prop_assert!((arrived - wanted).abs() < 2.5, "{} {} at {} {:?}", arrived, wanted, until_ns, row);
         }
         run_until(&mut simulation, DURATION_S);
-        let wanted = row.follow(0, (DURATION_S * 1e9) as u64);
+        let wanted = row.simulate(0, (DURATION_S * 1e9) as u64);
         let mean_s = simulation.connection_totals(id).mean_delay_s.unwrap();
         let wanted_s = wanted.took_ns as f64 / wanted.arrived as f64 * 1e-9;
         // At each change a packet may be on the other side, and two more have been sent since the
@@ -345,7 +345,7 @@ impl Row {
     }
 
     /// Simulates until `until_ns`, with the first packet sent at `first_ns`.
-    fn follow(&self, first_ns: u64, until_ns: u64) -> ArrivalRecord {
+    fn simulate(&self, first_ns: u64, until_ns: u64) -> ArrivalRecord {
         let n = self.delays_ns.len();
         let mut heap = BinaryHeap::new();
         for (i, event) in self.events.iter().enumerate() {

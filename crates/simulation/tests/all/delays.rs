@@ -117,7 +117,7 @@ fn drawn_delays_s(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f6
 /// error in one of 50.
 #[test]
 fn percentiles_match_independent_mm1k_queues() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     let mut far = 0;
     for _ in 0..100 {
         let network = chain(&mut rng);
@@ -141,7 +141,7 @@ fn percentiles_match_independent_mm1k_queues() {
 /// packet model.
 #[test]
 fn fluid_delays_bound_constant_size_packets() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(2));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(2));
     for _ in 0..30 {
         let network = chain(&mut rng);
         let [law, packets] =
@@ -160,7 +160,7 @@ fn fluid_delays_bound_constant_size_packets() {
 /// buffer in both models.
 #[test]
 fn tcp_delay_tail_is_set_by_the_buffer() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(3));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(3));
     for _ in 0..30 {
         let bandwidth_bps = 10_f64.powf(rng.random_range(6.0..8.0));
         let delay_s = 10_f64.powf(rng.random_range(-3.0..-1.0));
@@ -250,7 +250,7 @@ fn undelivered_packets_have_no_delay() {
 /// delays.
 #[test]
 fn mean_delay_ignores_later_queues() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(3));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(3));
     for case in 0..30 {
         let mut b = NetworkBuilder::new();
         let (x, y, z) = (b.node("x"), b.node("y"), b.node("z"));

@@ -110,7 +110,7 @@ fn busy_queues_are_marked_by_traffic_kind() {
 /// fluid model. 60 links with 1 to 100 sources each.
 #[test]
 fn constant_rates_have_shorter_queues_than_poisson() {
-    let random = &mut Pcg32::seed_from_u64(netflow_problems::population(1));
+    let random = &mut Pcg32::seed_from_u64(netflow_problems::population_seed(1));
     for case in 0..60 {
         let sources = random.random_range(1..=100_u32);
         let load = random.random_range(0.5..0.97);
@@ -142,7 +142,7 @@ fn constant_rates_have_shorter_queues_than_poisson() {
 /// longer: both are estimates.
 #[test]
 fn merged_streams_and_mixed_sizes_are_estimates() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(5));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(5));
     for _ in 0..20 {
         let load = rng.random_range(0.6..0.9);
         let row = |joining_pps: f64| {
@@ -208,7 +208,7 @@ fn merged_streams_and_mixed_sizes_are_estimates() {
 /// than reported. The Pollaczek–Khinchine formula gives the position between the two cases.
 #[test]
 fn similar_packet_sizes_wait_less_than_reported() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(21));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(21));
     let mut marked = 0;
     for case in 0..40 {
         let load = rng.random_range(0.15..0.93);
@@ -259,7 +259,7 @@ fn similar_packet_sizes_wait_less_than_reported() {
 /// On-off applications: packets wait longer than for the mean rate, and the queue is marked.
 #[test]
 fn application_bursts_are_marked_as_estimates() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(22));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(22));
     let mut longer = Vec::new();
     for _ in 0..16 {
         let load = rng.random_range(0.3..0.8);
@@ -296,7 +296,7 @@ fn application_bursts_are_marked_as_estimates() {
 /// The same for web users.
 #[test]
 fn user_bursts_are_marked_as_estimates() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(24));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(24));
     let mut longer = Vec::new();
     for _ in 0..10 {
         let bandwidth_bps = rng.random_range(2e6..2e7);
@@ -336,7 +336,7 @@ fn times_as_long(all: &[f64]) -> String {
 /// than reported.
 #[test]
 fn acks_on_a_narrow_return_path_are_estimates() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(23));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(23));
     let (mut fit, mut others) = (Vec::new(), Vec::new());
     for case in 0..24 {
         let load: f64 = rng.random_range(0.3..1.4);

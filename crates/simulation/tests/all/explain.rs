@@ -8,14 +8,14 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 
 /// A and B, connected by a fast path over C and a slow one over D; `queue` is that of C->B.
-struct Lab {
+struct ExplainNetwork {
     builder: NetworkBuilder,
     nodes: [NodeId; 4],
     quick: LinkId,
 }
 
-impl Lab {
-    fn new(queue: DropPolicy) -> Lab {
+impl ExplainNetwork {
+    fn new(queue: DropPolicy) -> ExplainNetwork {
         let mut builder = NetworkBuilder::new();
         let nodes = ["A", "B", "C", "D"].map(|name| builder.node(name));
         let [a, b, c, d] = nodes;
@@ -41,7 +41,7 @@ impl Lab {
                 }
             }
         }
-        Lab {
+        ExplainNetwork {
             builder,
             nodes,
             quick: quick.unwrap(),
@@ -76,12 +76,12 @@ impl Lab {
 type Told = (Explanation, ConnectionInterval, Vec<LinkInterval>);
 
 /// Recorder that keeps the explanation and the measured values of every interval.
-struct Keeper {
+struct ExplanationRecorder {
     connection: ConnectionId,
     told: Vec<Told>,
 }
 
-impl Recorder for Keeper {
+impl Recorder for ExplanationRecorder {
     type Error = std::convert::Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error> {
@@ -98,11 +98,11 @@ impl Recorder for Keeper {
 }
 
 fn explanations_of_run(
-    lab: Lab,
+    lab: ExplainNetwork,
     connection: ConnectionId,
     model: Model,
     duration_s: f64,
-) -> Keeper {
+) -> ExplanationRecorder {
     let options = Options {
         model,
         duration_s,
@@ -110,7 +110,7 @@ fn explanations_of_run(
     };
     let network = lab.builder.build().unwrap();
     let mut simulation = Simulation::new(network, options).unwrap();
-    let mut keeper = Keeper {
+    let mut keeper = ExplanationRecorder {
         connection,
         told: Vec::new(),
     };
@@ -121,7 +121,7 @@ fn explanations_of_run(
 #[test]
 fn explained_path_is_current_after_a_failure() {
     for model in KINDS {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = ExplainNetwork::new(DropPolicy::DropTail);
         let c = lab.send(Source::Profile(builtin("ns-reno").unwrap()), 0.0);
         for (at_s, change) in [(2.0, Change::Down), (4.0, Change::Up)] {
             lab.builder.event(EventSpec {
@@ -160,7 +160,7 @@ fn rio() -> DropPolicy {
 #[test]
 fn rio_drops_count_as_loss() {
     for model in KINDS {
-        let mut lab = Lab::new(rio());
+        let mut lab = ExplainNetwork::new(rio());
         let c = lab.send(Source::Constant { rate_pps: 750.0 }, 0.0);
         let keeper = explanations_of_run(lab, c, model, 30.0);
         let late = &keeper.told[20..];
@@ -184,7 +184,7 @@ fn rio_drops_count_as_loss() {
 #[test]
 fn utilization_and_loss_are_of_the_interval() {
     for model in KINDS {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = ExplainNetwork::new(DropPolicy::DropTail);
         let c = lab.send(Source::Constant { rate_pps: 900.0 }, 5.0);
         for (told, _, links) in explanations_of_run(lab, c, model, 10.0).told {
             for (hop, link) in told.hops.iter().zip(&links) {
@@ -210,7 +210,7 @@ fn utilization_and_loss_are_of_the_interval() {
 #[test]
 fn applied_limit_is_reported() {
     let limits = |model, source: Source, change: &dyn Fn(&mut ConnectionSpec)| -> Vec<Limit> {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = ExplainNetwork::new(DropPolicy::DropTail);
         let mut spec = lab.spec(source, 0.0);
         change(&mut spec);
         let c = lab.builder.connection(spec);

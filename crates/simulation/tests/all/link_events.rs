@@ -179,5 +179,5 @@ pub fn assert_setting_equals_event(
 }
 
 pub fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(netflow_problems::population(seed))
+    ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed))
 }

@@ -154,7 +154,7 @@ proptest! {
 
     /// N(−x) = K − N(x), with blocking and emptiness exchanged.
     #[test]
-    fn packets_and_holes_are_symmetric(k in any_buffer(), x in -50.0..50.0_f64, fraction in any_fraction()) {
+    fn mm1k_is_symmetric_in_free_places(k in any_buffer(), x in -50.0..50.0_f64, fraction in any_fraction()) {
         let (a, b) = (equilibrium(x, k), equilibrium(-x, k));
         prop_assert!((a.mean_pkts + b.mean_pkts - k).abs() <= 4e-16 * k, "{a:?} {b:?}");
         prop_assert_eq!((a.blocking, a.empty, a.slope), (b.empty, b.blocking, b.slope));

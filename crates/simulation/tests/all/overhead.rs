@@ -141,7 +141,7 @@ fn fluid_load_matches_packets() {
 
 /// Acknowledgements have their own overhead on the return path.
 #[test]
-fn acknowledgements_are_framed() {
+fn acknowledgements_have_overhead() {
     let mut b = NetworkBuilder::new();
     let node = b.node("A");
     let tcp = |window: bool| {

@@ -329,7 +329,7 @@ fn fluid_mean_delay_matches_mm1k() {
 /// Eleven sources start within the delay of a link, and each ends a step early. Regression: more
 /// batches were in flight than the ring of the link could hold, and packets vanished.
 #[test]
-fn starts_within_a_delay_lose_no_packets() {
+fn staggered_starts_lose_no_packets() {
     let starts_s: Vec<f64> = (0..11).map(|i| 1.0 + 2e-3 * f64::from(i)).collect();
     let network = netflow_problems::poisson_starts(1000.0, 0.08, 20.0, 50.0, &starts_s);
     let step = Step::Auto {

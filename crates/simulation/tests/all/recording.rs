@@ -240,7 +240,7 @@ proptest! {
 /// Durations and intervals that are not whole nanoseconds. Regression: runs never ended, because
 /// they waited for a time between two nanoseconds.
 #[test]
-fn times_between_nanoseconds_are_reached() {
+fn runs_reach_fractional_nanosecond_times() {
     let random = RandomNetwork {
         nodes: 3,
         links: 3,

@@ -130,7 +130,7 @@ fn implicit_sources_equal_the_reference() {
 }
 
 #[test]
-fn the_literal_model_equals_the_reference() {
+fn published_model_equals_the_reference() {
     for case in [a1(), a4(), a400(), b3(), cbr()] {
         for (file, step_s) in [("dt50", 0.05), ("dt1", 0.001)] {
             // B3 is ill-conditioned: the last bit of an empty queue decides, by (5), about the

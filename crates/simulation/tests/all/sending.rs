@@ -235,7 +235,7 @@ fn send_jitter_does_not_limit_short_paths() {
 /// in both models, and of no use.
 #[test]
 fn packets_in_flight_exceed_the_size() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(31));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(31));
     for case in 0..24 {
         let delay_s = rng.random_range(0.001..0.3);
         let rate_pps = rng.random_range(50.0..800.0);

@@ -130,7 +130,7 @@ fn default_step_fills_a_local_network() {
 /// Regression: a source sent hundreds of millions of packets after its network's outage, because it
 /// used feedback from before it with a round-trip time of zero.
 #[test]
-fn a_source_does_not_flood_after_an_outage() {
+fn source_does_not_flood_after_outage() {
     for name in ["mathis", "ns-reno"] {
         for step in [Step::default(), Step::Fixed { step_s: 0.01 }] {
             let (mut b, links, connection) = one_link(340e3, 0.01);

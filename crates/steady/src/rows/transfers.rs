@@ -1,7 +1,7 @@
 //! Rows of transfer times.
 
 use netflow_network::ConnectionId;
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 use serde::Serialize;
 
 use crate::{Solver, Steady};
@@ -21,7 +21,7 @@ pub struct TransferRow<'a> {
 
 /// Returns the rows of demands, given their connections and transfers; inactive ones have no row.
 pub fn transfers<'a>(
-    demands: &[(&'a str, ConnectionId, &Transfers)],
+    demands: &[(&'a str, ConnectionId, &TransferSizes)],
     solver: &Solver,
     steady: &Steady,
 ) -> Vec<TransferRow<'a>> {

@@ -8,12 +8,14 @@ use netflow_network::{
     Acks, Change, ConnectionId, ConnectionSpec, EcmpShare, EventSpec, LinkId, LinkSpec, Network,
     NetworkBuilder, NodeId, Rerouter, Source,
 };
-use netflow_problems::{RandomNetwork, connection, link, one_way, random_network, with_circuits};
+use netflow_problems::{
+    RandomNetwork, connection, link, one_way, random_network, with_parallel_links,
+};
 use netflow_steady::{
     AffectedConnection, Failing, FailureCase, FailureKind, FailureOptions, Failures, ImpactKind,
     SLOWDOWN_THRESHOLD, Solver, Steady, SteadyError, SteadyOptions, TransferTimes, failures, solve,
 };
-use netflow_workload::{Distribution, Transfers};
+use netflow_workload::{Distribution, TransferSizes};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -47,7 +49,7 @@ fn random_network_with_risk_groups(seed: u64) -> Network {
     for pair in links.chunks(4) {
         builder.duplex(pair[0], pair[1]);
     }
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     for name in ["conduit", "bridge", "supply"] {
         for _ in 0..3 {
             builder.risk_group(name, links[rng.random_range(0..links.len())]);
@@ -78,12 +80,12 @@ fn failed_links(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
 
 /// Network built without the given links, and without the connections that lose their route, or
 /// their required return path.
-struct Without {
+struct ReducedNetwork {
     network: Network,
     blocked: HashSet<String>,
 }
 
-fn without(network: &Network, down: &HashSet<LinkId>) -> Without {
+fn remove_links(network: &Network, down: &HashSet<LinkId>) -> ReducedNetwork {
     let mut builder = NetworkBuilder::new();
     let nodes: Vec<NodeId> = network
         .nodes()
@@ -122,14 +124,14 @@ fn without(network: &Network, down: &HashSet<LinkId>) -> Without {
             ..spec.clone()
         });
     }
-    Without {
+    ReducedNetwork {
         network: builder.build().unwrap(),
         blocked,
     }
 }
 
 /// Loads, losses and demanded bit/s by link; delays and goodputs by connection.
-struct Numbers {
+struct SteadyValues {
     load: HashMap<String, f64>,
     loss: HashMap<String, f64>,
     load_bps: HashMap<String, f64>,
@@ -137,7 +139,7 @@ struct Numbers {
     goodput_bps: HashMap<String, f64>,
 }
 
-fn numbers(network: &Network, steady: &Steady) -> Numbers {
+fn steady_values(network: &Network, steady: &Steady) -> SteadyValues {
     let links = |value: fn(&netflow_steady::LinkSteady) -> f64| {
         let all = network.links();
         all.map(|id| (network.link_name(id).to_owned(), value(steady.link(id))))
@@ -151,7 +153,7 @@ fn numbers(network: &Network, steady: &Steady) -> Numbers {
         })
         .collect()
     };
-    Numbers {
+    SteadyValues {
         load: links(|it| it.load),
         loss: links(|it| it.loss_probability),
         load_bps: links(|it| it.load_bps),
@@ -172,7 +174,7 @@ fn assert_near(is: f64, should: f64, what: &str) {
 
 /// Counts of compared cases.
 #[derive(Debug, Default)]
-struct Compared {
+struct ComparisonCounts {
     cases: usize,
     /// Cases in which connections lose their route, and other cases.
     blocked: usize,
@@ -188,19 +190,19 @@ struct Compared {
 fn compare_with_networks_without_failed_links(
     name: &str,
     network: &Network,
-    compared: &mut Compared,
+    compared: &mut ComparisonCounts,
 ) {
     let found = failures(network, 1e9, &FailureOptions::default(), &|| false);
     let Ok(Some(found)) = found else {
         compared.restless += 1;
         return;
     };
-    let intact = numbers(network, &found.intact);
+    let intact = steady_values(network, &found.intact);
     let mut busiest = intact.load.clone();
     let mut busiest_bps = intact.load_bps.clone();
     let what = |case: &FailureCase, of: &str| format!("{name}, {:?}: {of}", case.failing);
     for case in &found.cases {
-        let without = without(network, &failed_links(network, case));
+        let without = remove_links(network, &failed_links(network, case));
         let options = SteadyOptions::default();
         let (after, steady) = match (&case.outcome, solve(&without.network, 1e9, &options)) {
             (Ok(after), Ok(steady)) => (after, steady),
@@ -212,7 +214,7 @@ fn compare_with_networks_without_failed_links(
             (a, b) => panic!("{name}: {a:?} instead of {b:?}"),
         };
         assert!(after.residual <= options.tolerance);
-        let should = numbers(&without.network, &steady);
+        let should = steady_values(&without.network, &steady);
         assert_near(
             after.worst.load.map_or(0.0, |it| it.1),
             max_value(&should.load),
@@ -288,7 +290,7 @@ const SEVERAL: [u64; 2] = [19, 49];
 /// On 50 random networks.
 #[test]
 fn failure_equals_network_without_failed_elements() {
-    let mut compared = Compared::default();
+    let mut compared = ComparisonCounts::default();
     for seed in (0..52).filter(|seed| !SEVERAL.contains(seed)) {
         compare_with_networks_without_failed_links(
             &format!("seed {seed}"),
@@ -304,7 +306,7 @@ fn failure_equals_network_without_failed_elements() {
 /// Grid of 4 × 4 nodes with links of equal cost, some with a parallel link, without the given
 /// links. Each of twelve demands is split among all equal-cost paths.
 fn grid(seed: u64, without: &[usize]) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let mut builder = NetworkBuilder::new();
     let nodes: Vec<NodeId> = (0..16).map(|i| builder.node(&format!("n{i}"))).collect();
     let beside = |&(a, b): &(usize, usize)| b == a + 4 || (b == a + 1 && b % 4 != 0);
@@ -337,7 +339,7 @@ fn grid(seed: u64, without: &[usize]) -> Network {
         // Half of them are transfers.
         let (mean, most) = (rng.random_range(20e3..2e6), f64::INFINITY);
         let size = Distribution::Exponential { mean, most };
-        let transfers = Arc::new(Transfers::new(size, 1460.0, 10.0));
+        let transfers = Arc::new(TransferSizes::new(size, 1460.0, 10.0));
         let transfers = rng.random_bool(0.5).then_some(transfers);
         let paths = equal.shares(nodes[from], nodes[to]);
         let portions = EcmpShare::of_each(paths.iter().map(|path| path.share));
@@ -432,8 +434,8 @@ fn ecmp_traffic_is_split_again_after_failure() {
                 for solver in [Solver::rerouted(&network, 1e9, &routes), by_event] {
                     let mut solver = solver.unwrap();
                     let is = solver.solve(&SteadyOptions::default()).unwrap();
-                    let offered = numbers(&network, &is).load_bps;
-                    for (link, bps) in &numbers(&without, &should).load_bps {
+                    let offered = steady_values(&network, &is).load_bps;
+                    for (link, bps) in &steady_values(&without, &should).load_bps {
                         assert_near(offered[link], *bps, &format!("{seed} {failed:?} {link}"));
                     }
                     let is = by_demand(&network, &solver, &is);
@@ -463,7 +465,7 @@ fn ecmp_traffic_is_split_again_after_failure() {
 /// Links that were idle before counted as if only acknowledgements arrived.
 #[test]
 fn failure_changes_packet_mix_of_byte_buffers() {
-    let mut compared = Compared::default();
+    let mut compared = ComparisonCounts::default();
     for seed in (0..20).filter(|seed| !SEVERAL.contains(seed)) {
         let network = with_buffers_in_bytes(&random_network_with_risk_groups(seed));
         compare_with_networks_without_failed_links(
@@ -481,10 +483,10 @@ fn failure_changes_packet_mix_of_byte_buffers() {
 /// The same with a parallel link next to half of the links, of equal or other bandwidth and delay.
 #[test]
 fn failed_parallel_link_leaves_the_others() {
-    let mut compared = Compared::default();
+    let mut compared = ComparisonCounts::default();
     for seed in 0..12 {
-        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-        let network = with_circuits(&random_network_with_risk_groups(seed), |spec| {
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
+        let network = with_parallel_links(&random_network_with_risk_groups(seed), |spec| {
             let beside = LinkSpec {
                 bandwidth_bps: spec.bandwidth_bps * [0.5, 1.0, 2.0][rng.random_range(0..3)],
                 delay_s: spec.delay_s * [1.0, 1.5][rng.random_range(0..2)],

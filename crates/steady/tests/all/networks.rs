@@ -7,8 +7,8 @@ use netflow_network::{
     LinkSpec, Network, NetworkBuilder, NodeId, Overhead, Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
-use netflow_profile::{Scaled, builtin};
-use netflow_workload::{Distribution, Transfers};
+use netflow_profile::{ScaledProfile, builtin};
+use netflow_workload::{Distribution, TransferSizes};
 
 /// Returns a random network of any scale with permanently active connections, its transport model,
 /// and a duration that is long compared with its delays.
@@ -48,7 +48,7 @@ pub fn with_calibration_factors(network: &Network) -> Network {
     let mut factors = [0.8, 1.3].into_iter().cycle();
     builder.each_connection(|spec| {
         if let (Source::Profile(profile), Some(factor)) = (&spec.source, factors.next()) {
-            spec.source = Source::Profile(Arc::new(Scaled::new(profile.clone(), factor)));
+            spec.source = Source::Profile(Arc::new(ScaledProfile::new(profile.clone(), factor)));
         }
     });
     builder.build().unwrap()
@@ -76,7 +76,7 @@ pub fn with_transfers(network: &Network) -> Network {
             let most = 20.0 * mean;
             let size = Distribution::Exponential { mean, most };
             let payload_bytes = spec.packet_size_bytes.max(41.0) - 40.0;
-            let transfers = Transfers::new(size, payload_bytes, 10.0);
+            let transfers = TransferSizes::new(size, payload_bytes, 10.0);
             spec.transfers = i.is_multiple_of(2).then(|| Arc::new(transfers));
             i += 1;
         }

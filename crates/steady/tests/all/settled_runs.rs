@@ -278,7 +278,7 @@ fn oscillating_runs_are_distinguished_from_settled_runs() {
 /// common mean for all, 8 ms for packets that take 17 ms without other traffic.
 #[test]
 fn delays_match_runs_for_any_packet_size() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(5));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(5));
     let (mut worst, mut spread) = (0.0_f64, 0.0_f64);
     for case in 0..40 {
         let mut builder = NetworkBuilder::new();

@@ -5,7 +5,7 @@ use netflow_workload::Session;
 use super::{Direction, Exchange, Options, Path, Transfer};
 use netflow_units::Size;
 
-use crate::{Error, MOST_PACKETS, error::ensure};
+use crate::{Error, MAX_PACKETS, error::ensure};
 
 /// The maximum loss probability. At this value, a packet and its acknowledgement need a hundred tries on
 /// average.
@@ -45,7 +45,7 @@ impl Transfer {
         let segments = bytes.div_ceil(u64::from(self.mss_bytes));
         let allowed = "10 million or less";
         ensure(
-            segments <= MOST_PACKETS,
+            segments <= MAX_PACKETS,
             what_segments,
             segments as f64,
             allowed,
@@ -64,7 +64,7 @@ pub(super) fn check_session(session: &Session, mss_bytes: u32) -> Result<(), Err
         ("replies of a session in segments", replies),
     ] {
         let segments = bytes.div_ceil(u64::from(mss_bytes.max(1)));
-        ensure(segments <= MOST_PACKETS, what, segments as f64, allowed)?;
+        ensure(segments <= MAX_PACKETS, what, segments as f64, allowed)?;
     }
     Ok(())
 }

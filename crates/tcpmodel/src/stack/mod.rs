@@ -201,11 +201,11 @@ impl Stack {
     /// # Errors
     /// The first field with a value outside its range, by its key in TOML.
     pub fn check(&self) -> Result<(), crate::Error> {
-        self.wrong().into_iter().next().map_or(Ok(()), Err)
+        self.errors().into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Returns the fields with values outside their ranges.
-    fn wrong(&self) -> Vec<crate::Error> {
+    fn errors(&self) -> Vec<crate::Error> {
         let mut wrong = Vec::new();
         let mut ensure = |good: bool, what, value, allowed| {
             if !good {
@@ -294,14 +294,14 @@ impl Stack {
     }
 
     /// Returns the reason why the stack does not support this congestion control; `None` if it does.
-    pub fn refuses_congestion(&self, congestion: CongestionControl) -> Option<String> {
+    pub fn congestion_error(&self, congestion: CongestionControl) -> Option<String> {
         let knows = self.has_congestion_controls() || congestion == CongestionControl::Reno;
         let name = &self.name;
         (!knows).then(|| format!("the senders of `{name}` know no congestion control but Reno's"))
     }
 
     /// Returns the reason why the senders do not support ECN; `None` if they do.
-    pub fn refuses_ecn(&self) -> Option<String> {
+    pub fn ecn_error(&self) -> Option<String> {
         let name = &self.name;
         let why = || format!("the senders of `{name}` do not answer marks");
         (!self.has_congestion_controls()).then(why)

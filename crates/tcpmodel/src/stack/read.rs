@@ -170,17 +170,17 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
     let stack = parse(text, file, findings, |fields, findings| {
         let start = netflow_document::SourceSpan::new(file, 0..text.len().min(1));
         let mut s = Section::new(findings, "the stack", fields, start, &[StackFile::KEYS]);
-        let stack = over(StackFile::fields(&mut s));
+        let stack = apply_file(StackFile::fields(&mut s));
         // Fallback values of fields that could not be read are not checked.
         if s.is_valid() {
-            for error in stack.wrong() {
+            for error in stack.errors() {
                 let place = s.value_place(error.what).unwrap_or(start);
                 s.findings
                     .error(ProblemKind::OutOfRange, place, error.to_string());
             }
             let refused = [
-                ("congestion", stack.refuses_congestion(stack.congestion)),
-                ("ecn", stack.refuses_ecn().filter(|_| stack.ecn)),
+                ("congestion", stack.congestion_error(stack.congestion)),
+                ("ecn", stack.ecn_error().filter(|_| stack.ecn)),
             ];
             for (key, why) in refused {
                 if let Some(why) = why {
@@ -196,7 +196,7 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
 }
 
 /// Applies the values of the file to the stack that it names in `like`.
-fn over(file: StackFile) -> Stack {
+fn apply_file(file: StackFile) -> Stack {
     // The exhaustive pattern makes a new key without effect a compiler error.
     let StackFile {
         name,
@@ -272,7 +272,7 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
     if let Some(congestion) = congestion {
         stack.set_congestion(*congestion);
-    } else if stack.refuses_congestion(stack.congestion).is_some() {
+    } else if stack.congestion_error(stack.congestion).is_some() {
         // The stack in `like` may have another congestion control.
         stack.set_congestion(CongestionControl::Reno);
     }

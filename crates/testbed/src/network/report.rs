@@ -78,7 +78,7 @@ pub struct NetworkReport {
 
 impl NetworkReport {
     /// Returns the reason why the run is not valid; `None` if it is.
-    pub fn doubt(&self) -> Option<String> {
+    pub fn unreliable_reason(&self) -> Option<String> {
         let late_us = self.all_lateness.p99_us;
         if late_us > MAX_P99_LATENESS_US {
             return Some(format!(

@@ -98,7 +98,7 @@ pub fn read_samples(source: impl io::Read) -> Result<Vec<FlowSamples>, TableErro
 
 fn sample_error(sample: &Sample) -> Option<String> {
     let allowed = Bounds::TIME.text;
-    let is_time = |s: f64| s >= 0.0 && Bounds::TIME.allow(s);
+    let is_time = |s: f64| s >= 0.0 && Bounds::TIME.contains(s);
     if !sample.time_s.is_finite() {
         Some(format!("time_s {}: it must be a number", sample.time_s))
     } else if !is_time(sample.duration_s) {

@@ -10,7 +10,7 @@ use netflow::tcpmodel::Stack;
 use netflow::tcpmodel::rounds::{Direction, HEADER_BYTES, Path, SessionRuns};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
-use netflow_workload::{Session, Waits};
+use netflow_workload::{ResponseTimes, Session};
 
 use super::print;
 use super::start_failure::start_failure;
@@ -99,17 +99,18 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     let mut waits = Vec::new();
     let mut given_up = 0;
     for (name, sessions) in &played {
-        let mut of_all = Waits::default();
+        let mut of_all = ResponseTimes::default();
         for time in 0..arguments.repeat {
             let seed = arguments.played.seed.wrapping_add(time << 32);
-            let of_one = conversations.play(sessions, seed, |_| path);
+            let of_one = conversations.simulate(sessions, seed, |_| path);
             let of_one = of_one.map_err(|error| Failure::usage(error.to_string()))?;
-            of_all.extend(of_one.waits);
+            of_all.extend(of_one.response_times);
             given_up += of_one.given_up;
         }
         waits.push((name.as_str(), sessions.len(), of_all));
     }
-    let borrowed: Vec<(&str, &Waits)> = waits.iter().map(|(name, _, w)| (*name, w)).collect();
+    let borrowed: Vec<(&str, &ResponseTimes)> =
+        waits.iter().map(|(name, _, w)| (*name, w)).collect();
     let rtt_s = Some(2.0 * arguments.delay).filter(|rtt_s| *rtt_s > 0.0);
     let users = waits.iter().map(|(name, come, waits)| {
         object! { name: *name, users: *come, waits: print::wait_summaries(waits, rtt_s) }
@@ -194,7 +195,7 @@ fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>,
 fn write_inputs(
     arguments: &PredictArguments,
     stack: &Stack,
-    waits: &[(&str, usize, Waits)],
+    waits: &[(&str, usize, ResponseTimes)],
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     let users: Vec<String> = waits

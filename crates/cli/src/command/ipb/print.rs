@@ -8,7 +8,7 @@ use netflow::number::{count, duration, percent, short};
 use netflow::report::{Drawing, distribution_figure};
 use netflow::units::Seconds;
 use netflow_ipb::{MAX_P99_LATENESS_S, Measured, RunOptions, Users};
-use netflow_workload::{Step, Summary, Times, Waits};
+use netflow_workload::{ResponseTimes, RttCluster, Summary, TimeSample};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::output::table::Table;
 use crate::output::{csv, file};
 
 /// The response times of users of one name.
-type NamedWaits<'a> = (&'a str, &'a Waits);
+type NamedWaits<'a> = (&'a str, &'a ResponseTimes);
 
 pub fn text(
     measured: &Measured,
@@ -46,7 +46,7 @@ struct Row<'a> {
 
 fn rows<'a>(waits: &[NamedWaits<'a>]) -> Vec<Row<'a>> {
     let of_name = |&(users, waits): &NamedWaits<'a>| {
-        let all = waits.times().into_iter();
+        let all = waits.samples().into_iter();
         all.filter_map(move |(wait, times)| {
             let times = times.summary()?;
             Some(Row { users, wait, times })
@@ -101,7 +101,7 @@ const POINTS: usize = 500;
 pub fn figure(waits: &[NamedWaits<'_>]) -> Result<String, Failure> {
     let mut curves = Vec::new();
     for (who, waits) in waits {
-        for (name, times) in waits.times() {
+        for (name, times) in waits.samples() {
             curves.push((format!("{who}: {name}"), times.cdf(POINTS)));
         }
     }
@@ -149,8 +149,8 @@ fn write_rtt_multiples(
         duration(tolerance_s(rtt_s))
     )?;
     for (who, waits) in waits {
-        for (name, times) in waits.times() {
-            let steps = times.steps(rtt_s, tolerance_s(rtt_s));
+        for (name, times) in waits.samples() {
+            let steps = times.rtt_clusters(rtt_s, tolerance_s(rtt_s));
             let steps: Vec<String> = steps
                 .iter()
                 .map(|step| format!("{} of {}", percent(step.share), step.round_trips))
@@ -172,7 +172,11 @@ fn tolerance_s(rtt_s: f64) -> f64 {
 }
 
 fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write) -> io::Result<()> {
-    let lengthened: u64 = measured.users.iter().map(|users| users.lengthened).sum();
+    let lengthened: u64 = measured
+        .users
+        .iter()
+        .map(|users| users.padded_messages)
+        .sum();
     if lengthened > 0 {
         let requests = count(lengthened as usize, "request");
         writeln!(
@@ -180,7 +184,7 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
             "\n{requests} or their replies were longer than drawn: their heads are"
         )?;
     }
-    let held = &measured.held_back;
+    let held = &measured.queued_users;
     if held.users > 0 {
         writeln!(
             out,
@@ -194,7 +198,7 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
     }
     let answered = measured.users.iter().any(|users| users.reply_bytes > 0);
     if answered && !measured.is_conclusive() {
-        let late = Times::new(measured.late_s.clone());
+        let late = TimeSample::new(measured.late_s.clone());
         writeln!(
             out,
             "\ninconclusive: 1 % of this run's own timers were more than {} late ({} is allowed): \
@@ -212,7 +216,7 @@ pub struct Wait {
     #[serde(flatten)]
     summary: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<RttCluster>>,
     /// Points of the distribution: time in seconds, and the share of response times up to it.
     cdf: Vec<(f64, f64)>,
 }
@@ -239,7 +243,7 @@ pub fn answer(
             request_bytes: users.request_bytes,
             reply_bytes: users.reply_bytes,
             script_bytes: users.script_bytes,
-            lengthened: users.lengthened,
+            lengthened: users.padded_messages,
             waits: wait_summaries(&users.waits, rtt_s),
         }
     });
@@ -250,21 +254,21 @@ pub fn answer(
         wall_s: measured.wall_s,
         interrupted: measured.interrupted,
         conclusive: measured.is_conclusive(),
-        lateness: Times::new(measured.late_s.clone()).summary(),
-        held_back: measured.held_back,
+        lateness: TimeSample::new(measured.late_s.clone()).summary(),
+        held_back: measured.queued_users,
         users: users.collect::<Vec<_>>(),
     }
 }
 
 /// Returns the response times by the name of their kind.
-pub fn wait_summaries(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
-    let wait = |(name, times): (&'static str, Times)| {
+pub fn wait_summaries(waits: &ResponseTimes, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
+    let wait = |(name, times): (&'static str, TimeSample)| {
         let wait = Wait {
             summary: times.summary(),
-            steps: rtt_s.map(|rtt_s| times.steps(rtt_s, tolerance_s(rtt_s))),
+            steps: rtt_s.map(|rtt_s| times.rtt_clusters(rtt_s, tolerance_s(rtt_s))),
             cdf: times.cdf(100),
         };
         (name, wait)
     };
-    waits.times().into_iter().map(wait).collect()
+    waits.samples().into_iter().map(wait).collect()
 }

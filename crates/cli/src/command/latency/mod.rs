@@ -8,7 +8,7 @@ use std::io::Write;
 use clap::Args;
 use netflow::latency::{LatencyInput, Method, Model, latency_with_stop as answer};
 use netflow::number::plain;
-use netflow::tcpmodel::{Error, MOST_PACKETS};
+use netflow::tcpmodel::{Error, MAX_PACKETS};
 use netflow::units::{Bytes, Size};
 
 use stack::StackChanges;
@@ -120,7 +120,7 @@ fn latency_failure(error: Error, model: Model, input: &LatencyInput) -> Failure 
                 plain(100.0 * input.transfer().effective_loss())
             )),
             // `--samples` does not help for longer transfers.
-            (Model::Short, "number of packets") if input.packets <= MOST_PACKETS => {
+            (Model::Short, "number of packets") if input.packets <= MAX_PACKETS => {
                 Some("--samples 1000 plays transfers at random instead".to_owned())
             }
             _ => None,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use netflow::latency::{LatencyResult, Method, Model};
 use netflow::number::{count, percent, plain, short};
-use netflow::tcpmodel::rto::HALF_INTERVAL;
+use netflow::tcpmodel::rto::NORMAL_QUANTILE_975;
 use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
 use crate::output::table::{Table, format_or};
@@ -76,7 +76,7 @@ fn format_confidence(answer: &LatencyResult) -> String {
         LatencyResult { samples: 0, .. } => "exact".to_owned(),
         _ => format!(
             "± {} (95 %), {} transfers played",
-            short(HALF_INTERVAL * answer.standard_error_s),
+            short(NORMAL_QUANTILE_975 * answer.standard_error_s),
             answer.samples
         ),
     }

@@ -27,7 +27,7 @@ pub fn help() -> String {
 pub fn find(name: &str, changes: &StackChanges) -> Result<Stack, Failure> {
     let mut stack = by_name(name)?;
     if let Some(congestion) = changes.congestion {
-        if let Some(message) = stack.refuses_congestion(congestion) {
+        if let Some(message) = stack.congestion_error(congestion) {
             return Err(Failure::Usage {
                 message,
                 help: Some("--stack linux-6 knows all of them".to_owned()),

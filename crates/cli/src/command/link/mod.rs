@@ -62,7 +62,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
     let options = arguments.link.options()?;
     let testbed = match (&arguments.a, &arguments.b) {
         (Some(a), Some(b)) => {
-            Testbed::between(Namespace::at(&path(a))?, Namespace::at(&path(b))?, &options)?
+            Testbed::from_namespaces(Namespace::at(&path(a))?, Namespace::at(&path(b))?, &options)?
         }
         _ => {
             let as_user = become_root()?;
@@ -72,7 +72,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
         }
     };
     interrupt::install_handler_with(|_| ());
-    while !interrupt::requested() && testbed.alive() {
+    while !interrupt::requested() && testbed.is_alive() {
         thread::sleep(Duration::from_millis(50));
     }
     report::print(&testbed.stop()?, arguments.format, out)?;

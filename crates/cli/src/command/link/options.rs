@@ -144,7 +144,7 @@ impl LinkArguments {
         let options = LinkOptions {
             out,
             back,
-            detour: None,
+            extra_path_delay: None,
             mtu: self.mtu,
             seed: self.seed,
             capture,

@@ -27,7 +27,7 @@ struct Direction<'a> {
 }
 
 pub fn print(report: &LinkReport, format: Format, out: &mut dyn Write) -> io::Result<()> {
-    let doubt = report.doubt();
+    let doubt = report.unreliable_reason();
     let directions = [("a->b", &report.out), ("b->a", &report.back)];
     let directions = directions.map(|(link, report)| Direction { link, report });
     format.print(

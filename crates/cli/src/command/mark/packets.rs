@@ -8,7 +8,7 @@ use std::path::Path;
 use netflow::diffserv::table::{Packet, PacketReader, TableError};
 use netflow::scenario::{Problem, ProblemKind, Severity};
 use netflow::trace::{EventKind, Format, Link, Reader};
-use netflow_files::ShortLines;
+use netflow_files::BoundedLines;
 
 use crate::command::trace::trace_files;
 use crate::failure::Failure;
@@ -138,7 +138,7 @@ fn for_each_packet_of_table(
 ) -> Result<StreamInfo, Failure> {
     let source = File::open(file).map_err(|source| read_failure(file, source))?;
     let packets =
-        PacketReader::new(ShortLines::new(source)).map_err(|error| table_failure(file, error))?;
+        PacketReader::new(BoundedLines::new(source)).map_err(|error| table_failure(file, error))?;
     let seen = StreamInfo {
         windows: packets.has_windows(),
         precedences: packets.has_precedences(),

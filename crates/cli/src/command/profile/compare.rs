@@ -7,8 +7,8 @@ use clap::{Args, ValueHint};
 use netflow::number::{plain, plural, short};
 use netflow::profile::fit::{conditions, diagnose, residuals};
 use netflow::profile::{
-    Comparison, FRIENDLY, Faster, MaxRatio, Profile, REASONABLY_FAIR, Region, common_axes,
-    compare as compare_profiles,
+    Comparison, FRIENDLY_FACTOR, Faster, MaxRatio, Profile, REASONABLY_FAIR_FACTOR, Region,
+    common_axes, compare as compare_profiles,
 };
 use serde::Serialize;
 
@@ -183,7 +183,7 @@ fn print_friendliness(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (a, b) = (a.name(), b.name());
-    let known = fine.known_share();
+    let known = fine.share_inside_domains();
     if known < 1.0 {
         writeln!(
             out,
@@ -191,7 +191,7 @@ fn print_friendliness(
             plain((100.0 * known).round())
         )?;
     }
-    match fine.exceedance(FRIENDLY) {
+    match fine.exceedance(FRIENDLY_FACTOR) {
         _ if known == 0.0 => writeln!(
             out,
             "whether {a} is TCP-friendly towards {b} is not known: nowhere here were both measured"
@@ -209,7 +209,7 @@ fn print_friendliness(
             } else {
                 "the grid"
             },
-            match fine.exceedance(REASONABLY_FAIR) {
+            match fine.exceedance(REASONABLY_FAIR_FACTOR) {
                 None => ", never twice as fast",
                 Some(_) => "",
             }
@@ -239,8 +239,8 @@ fn print_regions(
             format!("{low}–{high}")
         })
         .number("mean factor", |it| short(it.mean_factor))
-        .number("most", |it| short(it.most.factor))
-        .number("at", |it| format_location(&it.most))
+        .number("most", |it| short(it.max_ratio.factor))
+        .number("at", |it| format_location(&it.max_ratio))
         .print(out)?;
     match fine.regions.len().saturating_sub(MAX_PRINTED_REGIONS) {
         0 => Ok(()),
@@ -279,7 +279,7 @@ fn json_answer<'a>(
     comparison: &'a Comparison,
     clusters: &'a [JsonCluster<'a>],
 ) -> impl Serialize + 'a {
-    let excess = comparison.exceedance(FRIENDLY);
+    let excess = comparison.exceedance(FRIENDLY_FACTOR);
     let region = |it: &Region| {
         object! {
             faster: faster_name(it.faster, a, b),
@@ -289,9 +289,9 @@ fn json_answer<'a>(
             rtt_min_s: it.rtt_s.0,
             rtt_max_s: it.rtt_s.1,
             mean_factor: it.mean_factor,
-            most_factor: it.most.factor,
-            most_loss: it.most.loss,
-            most_rtt_s: it.most.rtt_s,
+            most_factor: it.max_ratio.factor,
+            most_loss: it.max_ratio.loss,
+            most_rtt_s: it.max_ratio.rtt_s,
         }
     };
     let columns = comparison.rtts_s.len().max(1);
@@ -300,13 +300,13 @@ fn json_answer<'a>(
         b: b.name(),
         a_ahead_share: comparison.share(Faster::A),
         b_ahead_share: comparison.share(Faster::B),
-        known_share: comparison.known_share(),
-        a_is_tcp_friendly: (comparison.known_share() > 0.0).then_some(excess.is_none()),
+        known_share: comparison.share_inside_domains(),
+        a_is_tcp_friendly: (comparison.share_inside_domains() > 0.0).then_some(excess.is_none()),
         excess: excess.map(|it| object! {
             share: it.share,
-            most_factor: it.most.factor,
-            most_loss: it.most.loss,
-            most_rtt_s: it.most.rtt_s,
+            most_factor: it.max_ratio.factor,
+            most_loss: it.max_ratio.loss,
+            most_rtt_s: it.max_ratio.rtt_s,
         }),
         regions: comparison.regions.iter().map(region).collect::<Vec<_>>(),
         loss: &comparison.losses,

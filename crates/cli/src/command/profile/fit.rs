@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::fit::{
-    Cell, Cluster, Condition, Fit, FlowSamples, Method, Names, Origin, Residual, ResidualSign,
-    Slice, Status, diagnose, fit as fit_samples, residuals,
+    CellOrigin, Cluster, Condition, ConditionStatus, Fit, FitCell, FlowSamples, Method,
+    ProfileLabel, Residual, ResidualSign, Slice, diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
 use netflow::traces::fit_description;
@@ -77,7 +77,7 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
         MethodArgument::LongRun => Method::LongRun,
         MethodArgument::Paper => Method::Paper,
     };
-    let names = Names {
+    let names = ProfileLabel {
         name: &arguments.name,
         description: &fit_description(&flows, method),
     };
@@ -138,7 +138,7 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
 fn print(
     flows: &[FlowSamples],
     fit: &Fit,
-    names: &Names<'_>,
+    names: &ProfileLabel<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}: {}", names.name, names.description)?;
@@ -174,16 +174,16 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
     if fit.method == Method::Paper {
         return Ok(());
     }
-    let of = |status: Status| fit.conditions.iter().filter(move |c| c.status == status);
+    let of = |status: ConditionStatus| fit.conditions.iter().filter(move |c| c.status == status);
     writeln!(
         out,
         "{} of steady loss and round-trip time: {} used, {} left out as outliers, {} without loss",
         count(fit.conditions.len(), "period"),
-        of(Status::Used).count(),
-        of(Status::Outlier).count(),
-        of(Status::Lossless).count(),
+        of(ConditionStatus::Used).count(),
+        of(ConditionStatus::Outlier).count(),
+        of(ConditionStatus::Lossless).count(),
     )?;
-    for outlier in of(Status::Outlier) {
+    for outlier in of(ConditionStatus::Outlier) {
         let flow = &flows[outlier.flow];
         writeln!(
             out,
@@ -199,12 +199,12 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
 }
 
 /// Prints a line for every loss. ± is the standard error in percent.
-pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+pub fn print_cells(cells: &[FitCell], out: &mut dyn Write) -> io::Result<()> {
     let columns = cells
         .iter()
         .take_while(|cell| cells.first().is_some_and(|first| first.loss == cell.loss))
         .count();
-    let filled = cells.iter().any(|cell| cell.origin == Origin::Filled);
+    let filled = cells.iter().any(|cell| cell.origin == CellOrigin::Filled);
     writeln!(
         out,
         "\n throughput in pkt/s ± standard error in %{}",
@@ -223,8 +223,8 @@ pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
             return String::new();
         };
         let mark = match cell.origin {
-            Origin::Measured => "",
-            Origin::Filled => "*",
+            CellOrigin::Measured => "",
+            CellOrigin::Filled => "*",
         };
         let error = format_or(
             cell.relative_error,
@@ -300,7 +300,7 @@ fn residual_line<'a>(flows: &'a [FlowSamples], residual: &Residual) -> impl Seri
         throughput_pps: residual.throughput_pps,
         fitted_pps: residual.fitted_pps,
         factor: residual.factor(),
-        startup: !residual.settled,
+        startup: !residual.is_after_startup,
     }
 }
 
@@ -325,7 +325,7 @@ impl<'a> JsonCluster<'a> {
         JsonCluster {
             trace: &flow.trace,
             flow: &flow.flow,
-            side: match cluster.side {
+            side: match cluster.sign {
                 ResidualSign::Slow => "slow",
                 ResidualSign::Fast => "fast",
             },
@@ -346,9 +346,9 @@ fn conditions<'a>(flows: &'a [FlowSamples], fit: &'a Fit) -> Vec<impl Serialize 
             trace: &flows[it.flow].trace,
             flow: &flows[it.flow].flow,
             status: match it.status {
-                Status::Used => "used",
-                Status::Lossless => "lossless",
-                Status::Outlier => "outlier",
+                ConditionStatus::Used => "used",
+                ConditionStatus::Lossless => "lossless",
+                ConditionStatus::Outlier => "outlier",
             },
             samples: it.samples.len(),
             packets: it.pkts,
@@ -362,14 +362,14 @@ fn conditions<'a>(flows: &'a [FlowSamples], fit: &'a Fit) -> Vec<impl Serialize 
 }
 
 fn cells(fit: &Fit) -> Vec<impl Serialize> {
-    let cell = |it: &Cell| {
+    let cell = |it: &FitCell| {
         object! {
             loss: it.loss,
             rtt_s: it.rtt_s,
             throughput_pps: it.throughput_pps,
             relative_error: it.relative_error,
             samples: it.samples,
-            filled: it.origin == Origin::Filled,
+            filled: it.origin == CellOrigin::Filled,
         }
     };
     fit.cells.iter().map(cell).collect()

@@ -90,7 +90,7 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> JsonProf
             .collect(),
         outside: rtt_s
             .iter()
-            .map(|&rtt_s| profile.outside(loss, rtt_s))
+            .map(|&rtt_s| profile.is_outside_domain(loss, rtt_s))
             .collect(),
         rests_on: rtt_s
             .iter()
@@ -156,8 +156,8 @@ fn print(profile: &dyn Profile, shown: &JsonProfile<'_>, out: &mut dyn Write) ->
         let row = &shown.rows[row];
         let sign = match profile.provenance(row.loss, shown.rtt_s[column]) {
             Provenance::Measured => "",
-            Provenance::Extended => "*",
-            Provenance::NotUsable => "!",
+            Provenance::Extrapolated => "*",
+            Provenance::Unreliable => "!",
         };
         format!("{}{sign}", short(row.throughput_pps[column]))
     };

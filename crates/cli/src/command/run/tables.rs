@@ -285,7 +285,7 @@ pub fn format_range_ms((from_s, to_s): (f64, f64)) -> String {
 fn outside_profile(connection: &ConnectionSummary) -> String {
     let outside = percent(connection.outside_profile_fraction);
     match connection.profile_use.as_deref() {
-        Some(rests_on) if rests_on == Provenance::NotUsable.name() => {
+        Some(rests_on) if rests_on == Provenance::Unreliable.name() => {
             format!("{outside}; rate {rests_on}")
         }
         _ => outside,

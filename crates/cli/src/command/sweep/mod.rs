@@ -13,7 +13,7 @@ use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
 use netflow::sweep::{
     Axis, Error, Model, Shard, Sweep, SweepRequest, WriteOptions, default_format,
 };
-use netflow_files::{Kind, STANDARD_INPUT, read_text};
+use netflow_files::{FileKind, STANDARD_INPUT, read_text};
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
@@ -173,7 +173,7 @@ impl Source<'_> {
                 "`--allow-outside` needs a scenario in a file: the standard input is nowhere",
             ));
         }
-        let text = read_text(path, Kind::Scenario).map_err(|refusal| Failure::File {
+        let text = read_text(path, FileKind::Scenario).map_err(|refusal| Failure::File {
             action: "read",
             path: path.to_owned(),
             source: refusal.into(),

@@ -275,7 +275,7 @@ fn run_to_end(
         if interrupt::requested() {
             return Err(netflow_emulation::Error::Stopped.into());
         }
-        if !emulation.network().alive() {
+        if !emulation.network().is_alive() {
             break;
         }
         progress.set(began.elapsed().as_secs_f64() / duration_s);
@@ -372,7 +372,7 @@ impl JsonNetworkReport {
             unrouted_pkts: report.unrouted_pkts,
             capture_failures: report.captures.missing_pkts,
             realtime: report.realtime,
-            doubt: report.doubt(),
+            doubt: report.unreliable_reason(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::profile::fit::FlowSamples;
 use netflow::trace::sender::{Options, RttMethod, Samplers, SamplesWriter, read_samples};
-use netflow_files::{Kind, ShortLines};
+use netflow_files::{BoundedLines, FileKind};
 
 use super::trace_files::{check_flow_count, read, warn_about_capture_point};
 use crate::failure::Failure;
@@ -111,8 +111,8 @@ pub fn samples_of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamp
 
 /// Reads the samples of a table that `netflow trace samples` printed.
 fn samples_of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
-    let bytes = input::read(file, Kind::Samples)?;
-    read_samples(ShortLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
+    let bytes = input::read(file, FileKind::Samples)?;
+    read_samples(BoundedLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", file.display()),
         help: Some(
             "samples have the columns that `netflow trace samples` prints; a trace's name must \

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent, plain, short};
-use netflow::profile::fit::{ExperimentCell, Fit, Names, extend_cubic, fit_grid_experiment};
+use netflow::profile::fit::{ExperimentCell, Fit, ProfileLabel, extend_cubic, fit_grid_experiment};
 use netflow::profile::{Grid, to_toml};
-use netflow_files::make_inside;
+use netflow_files::create_dirs_inside;
 use netflow_testbed::{become_root, check_congestion_control, control_fault};
 
 use super::fit::{print_cells, print_slices};
@@ -131,7 +131,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     };
     fs::create_dir_all(&arguments.output)
         .map_err(|source| cannot((arguments.output.clone(), source)))?;
-    make_inside(&arguments.output, "captures".as_ref()).map_err(cannot)?;
+    create_dirs_inside(&arguments.output, "captures".as_ref()).map_err(cannot)?;
     let plan = MeasurementPlan {
         transfer: Duration::from_secs_f64(arguments.transfer),
         parallel: arguments.parallel.get(),
@@ -196,7 +196,7 @@ fn profile(
 ) -> Result<(), Failure> {
     let mut good = Vec::new();
     for run in runs {
-        match run.report.doubt() {
+        match run.report.unreliable_reason() {
             Some(doubt) => writeln!(out, "inconclusive, left out: {}: {doubt}", run.cell.name())?,
             None => good.push(*run),
         }
@@ -243,7 +243,7 @@ fn profile(
         .map(Vec::len)
         .sum();
     let named = format!("linux-{name}");
-    let names = Names {
+    let names = ProfileLabel {
         name: &named,
         description: &format!(
             "TCP {name} of Linux {}, measured over emulated links: {} of {} s, {}",

@@ -1,7 +1,7 @@
 //! Tests whether measurements define a profile, which requires that throughput decreases with loss.
 
 use netflow::number::{percent, short};
-use netflow::profile::fit::Cell;
+use netflow::profile::fit::FitCell;
 
 use super::parallel_transfers::MeasuredTransfer;
 
@@ -52,7 +52,7 @@ pub fn no_profile(runs: &[&MeasuredTransfer]) -> Option<String> {
 
 /// Returns the reason why a surface does not depend on loss; `None` if it does. It does not if, at most
 /// round-trip times, throughput does not fall from the smallest loss to the largest.
-pub fn no_loss_dependence(cells: &[Cell]) -> Option<String> {
+pub fn no_loss_dependence(cells: &[FitCell]) -> Option<String> {
     let (first, last) = (cells.first()?.loss, cells.last()?.loss);
     if first == last {
         return None;
@@ -83,18 +83,18 @@ pub fn mean_rate_pps<'a>(runs: impl Iterator<Item = &'a &'a MeasuredTransfer>) -
 
 #[cfg(test)]
 mod tests {
-    use netflow::profile::fit::Origin;
+    use netflow::profile::fit::CellOrigin;
 
     use super::*;
 
-    fn cell(loss: f64, rtt_s: f64, throughput_pps: f64) -> Cell {
-        Cell {
+    fn cell(loss: f64, rtt_s: f64, throughput_pps: f64) -> FitCell {
+        FitCell {
             loss,
             rtt_s,
             throughput_pps,
             relative_error: None,
             samples: 1,
-            origin: Origin::Measured,
+            origin: CellOrigin::Measured,
         }
     }
 

@@ -170,7 +170,10 @@ impl MeasurementPlan {
         link_semaphore.acquire(pps);
         let mut report = self.transfer(&cell);
         for _ in 1..MAX_ATTEMPTS {
-            if report.as_ref().is_ok_and(|report| report.doubt().is_some()) {
+            if report
+                .as_ref()
+                .is_ok_and(|report| report.unreliable_reason().is_some())
+            {
                 report = self.transfer(&cell);
             }
         }

@@ -16,21 +16,21 @@ fn spec(name: &str) -> GridSpec {
 }
 
 /// Returns the rows and columns of a grid that satisfy both conditions.
-fn part(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool) -> Grid {
+fn restrict(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool) -> Grid {
     let columns: Vec<usize> = (0..spec.rtts_s.len())
         .filter(|&j| column(spec.rtts_s[j]))
         .collect();
     Grid::new(GridSpec {
         // A window would determine the rates without loss, so that nothing is extrapolated.
         window_pkts: None,
-        swing: 1.0,
+        sawtooth_amplitude: 1.0,
         rtts_s: columns.iter().map(|&j| spec.rtts_s[j]).collect(),
         rows: (spec.rows.iter())
             .filter(|it| row(it.loss))
             .map(|it| GridRow {
                 loss: it.loss,
                 throughput_pps: columns.iter().map(|&j| it.throughput_pps[j]).collect(),
-                extended: Vec::new(),
+                extrapolated: Vec::new(),
             })
             .collect(),
         ..spec.clone()
@@ -42,7 +42,7 @@ fn part(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool
 /// extrapolated when it was made.
 fn measured<'a>(spec: &'a GridSpec, row: &'a GridRow) -> impl Iterator<Item = (f64, f64)> + 'a {
     let columns = 0..spec.rtts_s.len();
-    let measured = columns.filter(|column| !row.extended.contains(column));
+    let measured = columns.filter(|column| !row.extrapolated.contains(column));
     measured.map(|column| (spec.rtts_s[column], row.throughput_pps[column]))
 }
 
@@ -59,7 +59,7 @@ fn errors(what: &str, part: &Grid, spec: &GridSpec, counts: impl Fn(f64, f64) ->
     let mut logs: Vec<f64> = Vec::new();
     for row in &spec.rows {
         for (rtt_s, rate) in measured(spec, row) {
-            if part.outside(row.loss, rtt_s) && counts(row.loss, rtt_s) {
+            if part.is_outside_domain(row.loss, rtt_s) && counts(row.loss, rtt_s) {
                 logs.push((part.throughput(row.loss, rtt_s) / rate).ln());
             }
         }
@@ -82,33 +82,33 @@ fn errors(what: &str, part: &Grid, spec: &GridSpec, counts: impl Fn(f64, f64) ->
 
 /// These are the errors quoted in `extrapolation.rs` and the guide.
 #[test]
-fn left_out_cells_are_met_as_well_as_the_documentation_says() {
+fn held_out_cell_errors_match_documentation() {
     let reno = spec("ns-reno");
     let cubic = spec("linux-cubic");
     let linux_reno = spec("linux-reno");
     let all = |_: f64| true;
 
     // (name, part of the grid that is kept, cells that count; bounds: r.m.s., largest)
-    let from_1_percent = part(&reno, |p| p >= 0.01, all);
+    let from_1_percent = restrict(&reno, |p| p >= 0.01, all);
     let low = errors("ns-reno below 1 %", &from_1_percent, &reno, |_, _| true);
     assert!(low.cells == 108 && low.rms < 1.3 && low.largest < 1.8);
     let low = errors(
         "linux-cubic below 1 %",
-        &part(&cubic, |p| p >= 0.01, all),
+        &restrict(&cubic, |p| p >= 0.01, all),
         &cubic,
         |_, _| true,
     );
     assert!(low.cells == 34 && low.rms < 1.25 && low.largest < 1.6);
     let low = errors(
         "linux-reno below 1 %",
-        &part(&linux_reno, |p| p >= 0.01, all),
+        &restrict(&linux_reno, |p| p >= 0.01, all),
         &linux_reno,
         |_, _| true,
     );
     assert!(low.cells == 32 && low.rms < 1.15);
 
     // Shorter round-trip times, by a factor of eight.
-    let from_500_ms = part(&reno, all, |rtt| rtt >= 0.5);
+    let from_500_ms = restrict(&reno, all, |rtt| rtt >= 0.5);
     let rare = errors(
         "ns-reno from 60 to 500 ms, loss to 5 %",
         &from_500_ms,
@@ -125,14 +125,14 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     assert!(often.largest > 2.0, "why it is not usable there");
     let short = errors(
         "linux-cubic below 10 ms, loss to 0.5 %",
-        &part(&cubic, all, |rtt| rtt > 0.01),
+        &restrict(&cubic, all, |rtt| rtt > 0.01),
         &cubic,
         |p, _| p <= 0.005,
     );
     assert!(short.rms < 1.25 && short.largest < 1.4);
     let short = errors(
         "linux-cubic below 10 ms, loss above 0.5 %",
-        &part(&cubic, all, |rtt| rtt > 0.01),
+        &restrict(&cubic, all, |rtt| rtt > 0.01),
         &cubic,
         |p, _| p > 0.005,
     );
@@ -141,21 +141,21 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     // Longer round-trip times.
     let long = errors(
         "ns-reno above 1.5 s",
-        &part(&reno, all, |rtt| rtt <= 1.5),
+        &restrict(&reno, all, |rtt| rtt <= 1.5),
         &reno,
         |_, _| true,
     );
     assert!(long.rms < 1.14 && long.largest < 1.5);
     let long = errors(
         "linux-cubic above 205 ms",
-        &part(&cubic, all, |rtt| rtt < 0.3),
+        &restrict(&cubic, all, |rtt| rtt < 0.3),
         &cubic,
         |_, _| true,
     );
     assert!(long.rms < 1.9 && long.largest < 2.7);
 
     // Higher losses.
-    let to_20_percent = part(&reno, |p| p < 0.205, all);
+    let to_20_percent = restrict(&reno, |p| p < 0.205, all);
     let near = errors("ns-reno from 20 to 25 %", &to_20_percent, &reno, |p, _| {
         p < 0.255
     });
@@ -168,7 +168,7 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
 
 /// Usable rates are within a factor of two of the measurement.
 #[test]
-fn what_is_called_usable_is_within_a_factor_of_two() {
+fn usable_rates_are_within_factor_two() {
     for name in [
         "ns-reno",
         "ns-newreno",
@@ -181,15 +181,15 @@ fn what_is_called_usable_is_within_a_factor_of_two() {
         let all = |_: f64| true;
         let n = spec.rtts_s.len();
         let mut parts = vec![
-            part(&spec, |p| p >= 0.01, all),
-            part(&spec, |p| p < 0.15, all),
-            part(&spec, all, |rtt| rtt < 0.5),
+            restrict(&spec, |p| p >= 0.01, all),
+            restrict(&spec, |p| p < 0.15, all),
+            restrict(&spec, all, |rtt| rtt < 0.5),
         ];
-        parts.extend((1..n / 2 + 1).map(|j| part(&spec, all, |rtt| rtt >= spec.rtts_s[j])));
+        parts.extend((1..n / 2 + 1).map(|j| restrict(&spec, all, |rtt| rtt >= spec.rtts_s[j])));
         for part in parts {
             for row in &spec.rows {
                 for (rtt_s, rate) in measured(&spec, row) {
-                    if part.provenance(row.loss, rtt_s) == Provenance::Extended {
+                    if part.provenance(row.loss, rtt_s) == Provenance::Extrapolated {
                         let factor = part.throughput(row.loss, rtt_s) / rate;
                         assert!(
                             (0.5..=2.0).contains(&factor),
@@ -207,29 +207,29 @@ fn what_is_called_usable_is_within_a_factor_of_two() {
 /// 100 Mbit/s and 20 ms without other traffic: 8333 packets of 1500 B per second. The lowest
 /// measured loss, 0.05 %, gives 2500.
 #[test]
-fn an_idle_path_is_not_held_to_the_least_loss_of_the_grid() {
+fn lossless_rate_exceeds_rate_at_lowest_loss() {
     let cubic = builtin("linux-cubic").expect("built-in");
     assert!(cubic.throughput(0.0, 0.02) > 8333.0);
     assert!(cubic.throughput(1e-5, 0.02) > 8333.0);
     assert!(cubic.throughput(0.01, 0.02) < 600.0);
-    assert_eq!(cubic.provenance(1e-4, 0.02), Provenance::Extended);
+    assert_eq!(cubic.provenance(1e-4, 0.02), Provenance::Extrapolated);
     assert_eq!(cubic.provenance(0.01, 0.061), Provenance::Measured);
     // 0.5 ms is too far from the shortest measured time of 1.3 ms, because timeouts dominate there.
-    assert_eq!(cubic.provenance(0.1, 0.000_5), Provenance::NotUsable);
-    assert_eq!(cubic.provenance(0.3, 0.1), Provenance::NotUsable);
+    assert_eq!(cubic.provenance(0.1, 0.000_5), Provenance::Unreliable);
+    assert_eq!(cubic.provenance(0.3, 0.1), Provenance::Unreliable);
 }
 
 #[test]
-fn fits_of_lost_measurements_are_not_usable_far_from_them() {
+fn power_laws_are_unreliable_far_outside() {
     let nt = builtin("nt").expect("alias");
     assert_eq!(nt.provenance(0.01, 0.06), Provenance::Measured);
-    assert_eq!(nt.provenance(0.01, 0.03), Provenance::Extended);
-    assert_eq!(nt.provenance(0.01, 0.02), Provenance::NotUsable);
-    assert_eq!(nt.provenance(0.31, 0.1), Provenance::NotUsable);
-    assert_eq!(nt.provenance(f64::NAN, 0.1), Provenance::NotUsable);
+    assert_eq!(nt.provenance(0.01, 0.03), Provenance::Extrapolated);
+    assert_eq!(nt.provenance(0.01, 0.02), Provenance::Unreliable);
+    assert_eq!(nt.provenance(0.31, 0.1), Provenance::Unreliable);
+    assert_eq!(nt.provenance(f64::NAN, 0.1), Provenance::Unreliable);
     let mathis = builtin("mathis").expect("built-in");
-    assert_eq!(mathis.provenance(0.0, 0.1), Provenance::Extended);
-    assert_eq!(mathis.provenance(0.6, 0.1), Provenance::NotUsable);
+    assert_eq!(mathis.provenance(0.0, 0.1), Provenance::Extrapolated);
+    assert_eq!(mathis.provenance(0.6, 0.1), Provenance::Unreliable);
 }
 
 /// Generates profiles with and without a window whose rates decrease with loss and round-trip time,
@@ -264,7 +264,7 @@ fn any_profile() -> impl Strategy<Value = std::sync::Arc<dyn Profile>> {
                 name: "any".into(),
                 description: String::new(),
                 window_pkts,
-                swing: 1.0,
+                sawtooth_amplitude: 1.0,
                 rtts_s: rtts.iter().map(|rtt| rtt.0).collect(),
                 rows: (losses.iter())
                     .map(|row| GridRow {
@@ -272,7 +272,7 @@ fn any_profile() -> impl Strategy<Value = std::sync::Arc<dyn Profile>> {
                         throughput_pps: (rtts.iter())
                             .map(|rtt| (rate - row.1 - rtt.1).exp())
                             .collect(),
-                        extended: Vec::new(),
+                        extrapolated: Vec::new(),
                     })
                     .collect(),
             })
@@ -311,7 +311,7 @@ fn between(low: f64, high: f64, part: f64) -> f64 {
 
 proptest! {
     #[test]
-    fn on_the_way_out_rates_never_rise(
+    fn rates_never_rise_outside_the_domain(
         profile in any_profile(),
         inside in (0.0..=1.0f64, 0.0..=1.0f64),
         outside in (0.0..=1.0f64, 0.0..=1.0f64),
@@ -348,7 +348,7 @@ proptest! {
     }
 
     #[test]
-    fn at_the_edge_there_is_no_jump(profile in any_profile(), inside in (0.0..=1.0f64, 0.0..=1.0f64)) {
+    fn rates_are_continuous_at_domain_edge(profile in any_profile(), inside in (0.0..=1.0f64, 0.0..=1.0f64)) {
         let Domain { loss_min, loss_max, rtt_min_s, rtt_max_s } = profile.domain();
         let loss = between(loss_min.max(1e-9), loss_max, inside.0);
         let rtt = between(rtt_min_s, rtt_max_s, inside.1);

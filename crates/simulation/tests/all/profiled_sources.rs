@@ -22,11 +22,11 @@ fn paced() -> Source {
     Source::Profile(builtin("ns-reno").unwrap())
 }
 
-struct Lab {
+struct DuplexNetwork {
     builder: NetworkBuilder,
 }
 
-impl Lab {
+impl DuplexNetwork {
     fn duplex(
         &mut self,
         from: NodeId,
@@ -60,7 +60,7 @@ fn totals(network: Network, duration_s: f64, seed: u64) -> (Totals, Simulation) 
 #[test]
 fn profiled_source_leaves_slow_start() {
     for seed in 1..6 {
-        let mut lab = Lab {
+        let mut lab = DuplexNetwork {
             builder: NetworkBuilder::new(),
         };
         let [a, b] = ["a", "b"].map(|name| lab.builder.node(name));
@@ -81,7 +81,7 @@ fn profiled_source_leaves_slow_start() {
 fn profiled_source_recovers_after_a_failure() {
     let mut sum = 0.0;
     for seed in 0..20 {
-        let mut lab = Lab {
+        let mut lab = DuplexNetwork {
             builder: NetworkBuilder::new(),
         };
         let [a, b] = ["a", "b"].map(|name| lab.builder.node(name));
@@ -105,11 +105,11 @@ fn profiled_source_recovers_after_a_failure() {
 
 /// Returns two to five routers in a row, with one to four groups of connections over some of them.
 fn random(seed: u64, source: &dyn Fn() -> Source) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let between = |low: f64, high: f64, rng: &mut ChaCha8Rng| -> f64 {
         (rng.random_range(low.ln()..high.ln())).exp()
     };
-    let mut lab = Lab {
+    let mut lab = DuplexNetwork {
         builder: NetworkBuilder::new(),
     };
     let routers = rng.random_range(2..5);
@@ -171,7 +171,7 @@ fn profiled_sources_match_measured_tcp() {
 /// Returns the throughput of a profiled source on a wide link with random loss of packets and
 /// acknowledgements, relative to its profile.
 fn throughput_over_profile(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) -> f64 {
-    let mut lab = Lab {
+    let mut lab = DuplexNetwork {
         builder: NetworkBuilder::new(),
     };
     let [a, b] = ["a", "b"].map(|name| lab.builder.node(name));
@@ -196,7 +196,7 @@ fn throughput_over_profile(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, se
 /// only 1 %.
 #[test]
 fn profiled_sources_send_at_profile_rate() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     let mut ratios = Vec::new();
     for name in builtin_names() {
         let profile = builtin(name).unwrap();
@@ -206,7 +206,7 @@ fn profiled_sources_send_at_profile_rate() {
                 rng.random_range(low.ln()..high.ln()).exp()
             };
             let (loss, rtt_s) = (between(1e-3, 0.25, &mut rng), between(2e-3, 0.6, &mut rng));
-            if profile.outside(loss, rtt_s) {
+            if profile.is_outside_domain(loss, rtt_s) {
                 continue;
             }
             points += 1;

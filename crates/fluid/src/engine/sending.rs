@@ -4,25 +4,25 @@
 use netflow_profile::{Profile, Provenance};
 use netflow_units::math::exp_m1;
 
-use super::feedback::{Delivered, FEEDBACK_RING_LEN};
+use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
 use super::hop_transport::Arrivals;
-use super::law::{Sent, Wanted};
 use super::plan::NO_RAMP;
-use super::queue::{Solution, Step};
-use super::sources::{self, BATCH, Condition, Sight, look};
-use super::{Moving, Scratch, Setup, Span};
-use crate::state::{BranchState, LossEstimate, PathFeedback};
+use super::queue::{QueueSolution, QueueStep};
+use super::source_law::{AllowedRate, SentPackets};
+use super::sources::{self, LinkCondition, PathCondition, SOURCES_PER_BATCH, path_condition};
+use super::{Scratch, Setup, Span, StepContext};
+use crate::state::{BranchState, FeedbackSample, LossEstimate};
 
 /// Minimum number of sources per thread.
 const FORK_SOURCES: usize = 2048;
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Computes the packets of every source in the step, except those evaluated within it.
     pub(crate) fn send(&mut self, fork: bool) {
         self.look_at_links();
         let plan = &self.setup.plan;
         for branches in plan.limited_classes() {
-            let left = sources::may_send(plan, branches, self.state, self.span.end_s);
+            let left = sources::sendable_pkts(plan, branches, self.state, self.span.end_s);
             for &b in branches {
                 self.scratch.may_send[b as usize] = left;
             }
@@ -42,13 +42,13 @@ impl Moving<'_> {
         } = &mut *self.scratch;
         let links = self.state.links.iter().zip(&*fillings);
         for (c, (link, filling)) in conditions.iter_mut().zip(links) {
-            *c = Condition::of(link, filling);
+            *c = LinkCondition::of(link, filling);
         }
-        self.look_at_rio_queues();
+        self.update_rio_conditions();
     }
 
     /// Returns the path conditions of a source.
-    pub(super) fn look(&self, b: usize) -> Sight {
+    pub(super) fn look(&self, b: usize) -> PathCondition {
         let Scratch {
             conditions,
             fixed,
@@ -57,7 +57,7 @@ impl Moving<'_> {
         } = &*self.scratch;
         let plan = &self.setup.plan;
         let ln_pass = on_the_way.ln_pass[b];
-        look(plan, &plan.branches[b], conditions, ln_pass, &fixed[b])
+        path_condition(plan, &plan.branches[b], conditions, ln_pass, &fixed[b])
     }
 
     fn send_at_rates(&mut self) {
@@ -70,16 +70,16 @@ impl Moving<'_> {
                 None => sources::active_s(branch, span.start_s, span.end_s),
             };
             let sight = self.look(b);
-            let wanted = Wanted::own(self.state.own_pps(branch), [sight.loss(), sight.rtt_s]);
-            let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
+            let wanted = AllowedRate::own(self.state.own_pps(branch), [sight.loss(), sight.rtt_s]);
+            let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
             self.state.forwarded[b] = sent.pkts;
             let state = &mut self.state.branches[b];
-            state.sent(branch, &wanted, sent, active_s, span.end_s);
+            state.record_sent(branch, &wanted, sent, active_s, span.end_s);
             if branch.ramp != NO_RAMP {
                 state.rate_pps = sent.pkts / (branch.weight * span.length_s);
             }
             state.sent_pkts += sent.pkts;
-            state.meets(wanted.seen, active_s, Provenance::Measured);
+            state.record_feedback(wanted.seen, active_s, Provenance::Measured);
         }
     }
 
@@ -122,7 +122,7 @@ impl Moving<'_> {
             let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
             let seen = [sight.loss(), rtt_s];
             let rests_on = plan.profiles[branch.profile as usize].provenance(seen[0], rtt_s);
-            self.state.branches[b].meets(seen, active_s, rests_on);
+            self.state.branches[b].record_feedback(seen, active_s, rests_on);
             self.state.branches[b].rate_pps = 0.0;
         }
     }
@@ -132,9 +132,9 @@ impl Moving<'_> {
     pub(super) fn solve_with_sources(
         &mut self,
         rank: usize,
-        step: &Step,
+        step: &QueueStep,
         arriving: &mut Arrivals,
-    ) -> Solution {
+    ) -> QueueSolution {
         let (plan, span) = (&self.setup.plan, self.span);
         let Scratch {
             active,
@@ -146,13 +146,13 @@ impl Moving<'_> {
         } = &mut *self.scratch;
         let here = conditions[rank];
         let others = arriving.pkts;
-        let sources_at = |tried: &Solution, each: &mut dyn FnMut(SentWithin)| {
+        let sources_at = |tried: &QueueSolution, each: &mut dyn FnMut(SentWithin)| {
             let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
             let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
-            let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
-            let mut from_profile = [0.0; BATCH];
+            let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
+            let mut from_profile = [0.0; SOURCES_PER_BATCH];
             for (_, profile, range) in active.runs_at(rank) {
-                for batch in active.by_link[range.clone()].chunks(BATCH) {
+                for batch in active.by_link[range.clone()].chunks(SOURCES_PER_BATCH) {
                     let n = batch.len();
                     for (i, &b) in batch.iter().enumerate() {
                         let seen = seen[b as usize];
@@ -165,10 +165,11 @@ impl Moving<'_> {
                         let b = b as usize;
                         let branch = &plan.branches[b];
                         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-                        let wanted = Wanted::by_profile(branch, [loss[i], rtt[i]], from_profile[i]);
+                        let wanted =
+                            AllowedRate::by_profile(branch, [loss[i], rtt[i]], from_profile[i]);
                         each(SentWithin {
                             branch: b,
-                            sent: wanted.sends(branch, active_s, may_send[b]),
+                            sent: wanted.sent_packets(branch, active_s, may_send[b]),
                             wanted,
                             active_s,
                         });
@@ -187,7 +188,7 @@ impl Moving<'_> {
             let (b, pkts) = (it.branch, it.sent.pkts);
             let branch = &plan.branches[b];
             let state = &mut self.state.branches[b];
-            state.sent(branch, &it.wanted, it.sent, it.active_s, span.end_s);
+            state.record_sent(branch, &it.wanted, it.sent, it.active_s, span.end_s);
             state.sent_pkts += pkts;
             self.state.forwarded[b] = pkts;
             self.state.inflow[branch.first_hop as usize] = pkts;
@@ -202,8 +203,8 @@ impl Moving<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentWithin {
     branch: usize,
-    wanted: Wanted,
-    sent: Sent,
+    wanted: AllowedRate,
+    sent: SentPackets,
     active_s: f64,
 }
 
@@ -226,7 +227,7 @@ struct SourceWork<'a> {
     branches: &'a mut [BranchState],
     /// Estimates of each branch, and [`FEEDBACK_RING_LEN`] samples; empty without feedback.
     learnt: &'a mut [LossEstimate],
-    looks: &'a mut [PathFeedback],
+    looks: &'a mut [FeedbackSample],
 }
 
 impl SharedView<'_> {
@@ -236,7 +237,7 @@ impl SharedView<'_> {
             return self.send_serially(profile, work);
         }
         // Splits into whole batches, so that batches do not depend on the number of threads.
-        let middle = n / 2 / BATCH * BATCH;
+        let middle = n / 2 / SOURCES_PER_BATCH * SOURCES_PER_BATCH;
         let (left, right) = work.members.split_at(middle);
         let cut = right[0] as usize - work.first;
         let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
@@ -268,12 +269,12 @@ impl SharedView<'_> {
 
     fn send_serially(&self, profile: &dyn Profile, work: SourceWork<'_>) {
         let (plan, scratch) = (&self.setup.plan, self.scratch);
-        let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
-        let mut from_profile = [0.0; BATCH];
-        for batch in work.members.chunks(BATCH) {
+        let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
+        let mut from_profile = [0.0; SOURCES_PER_BATCH];
+        for batch in work.members.chunks(SOURCES_PER_BATCH) {
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
-                let sight = look(
+                let sight = path_condition(
                     plan,
                     &plan.branches[b],
                     &scratch.conditions,
@@ -284,8 +285,13 @@ impl SharedView<'_> {
                 if let Some(learnt) = work.learnt.get_mut(mine) {
                     let looks =
                         &mut work.looks[mine * FEEDBACK_RING_LEN..(mine + 1) * FEEDBACK_RING_LEN];
-                    [loss[i], rtt[i]] =
-                        learnt.learn_from(looks, &plan.branches[b], sight, self.step, self.span);
+                    [loss[i], rtt[i]] = learnt.update_estimate(
+                        looks,
+                        &plan.branches[b],
+                        sight,
+                        self.step,
+                        self.span,
+                    );
                 } else {
                     (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
                 }
@@ -299,23 +305,23 @@ impl SharedView<'_> {
                 let mut learnt = work.learnt.get_mut(b - work.first);
                 let learns = learnt.as_deref_mut().map(|learnt| {
                     let pkts = self.forwarded[branch.last_data_hop as usize];
-                    let delivered = Delivered {
+                    let delivered = LastDelivery {
                         pps: pkts / (branch.weight * self.before_s),
                         length_s: self.before_s,
                     };
                     (learnt, delivered)
                 });
                 let seen = [loss[i], rtt[i]];
-                let wanted = state.wants(branch, seen, from_profile[i], learns, self.span);
+                let wanted = state.allowed_rate(branch, seen, from_profile[i], learns, self.span);
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-                let sent = wanted.sends(branch, active_s, scratch.may_send[b]);
-                state.sent(branch, &wanted, sent, active_s, self.span.end_s);
+                let sent = wanted.sent_packets(branch, active_s, scratch.may_send[b]);
+                state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
                 if let Some(learnt) = learnt {
-                    learnt.sent(&sent, branch);
+                    learnt.record_sent(&sent, branch);
                 }
                 work.forwarded[b - work.first] = sent.pkts;
                 state.sent_pkts += sent.pkts;
-                state.meets(seen, active_s, profile.provenance(loss[i], rtt[i]));
+                state.record_feedback(seen, active_s, profile.provenance(loss[i], rtt[i]));
             }
         }
     }

@@ -53,7 +53,7 @@ fn ring() -> Network {
 }
 
 /// Changes a random setting.
-fn steer(packets: &mut Packets, rng: &mut Pcg32) {
+fn change_random_setting(packets: &mut Packets, rng: &mut Pcg32) {
     let links: Vec<LinkId> = packets.network().links().collect();
     let connections: Vec<ConnectionId> = packets.network().connections().collect();
     let link = links[rng.random_range(0..links.len())];
@@ -67,42 +67,43 @@ fn steer(packets: &mut Packets, rng: &mut Pcg32) {
         1 => packets.set_loss(link, &LinkLoss::from(rng.random_range(0.0..0.03))),
         2 if place % 2 == 1 => {
             let rate_pps = Some(rng.random_range(0.0..FASTEST_PPS));
-            packets.set(id, ControlState { rate_pps, ..before });
+            packets.set_control(id, ControlState { rate_pps, ..before });
         }
         _ => {
             let path = [None, Some(0), Some(1)][rng.random_range(0..3)];
-            packets.set(id, ControlState { path, ..before });
+            packets.set_control(id, ControlState { path, ..before });
         }
     }
 }
 
 /// Returns the results after each interval of a run with random settings, and the number of intervals after
 /// which it was partitioned.
-fn steered(seed: u64, prepare: fn(&mut Packets)) -> (Vec<String>, usize) {
+fn results_with_random_settings(seed: u64, prepare: fn(&mut Packets)) -> (Vec<String>, usize) {
     let mut packets = Packets::new(ring(), 10.0, seed, PacketOptions::default()).unwrap();
     let mut rng = Pcg32::seed_from_u64(seed);
     let (mut told, mut in_parts) = (Vec::new(), 0);
     for i in 1..=30 {
         prepare(&mut packets);
-        steer(&mut packets, &mut rng);
+        change_random_setting(&mut packets, &mut rng);
         packets.reach(0.04 * f64::from(i)).unwrap();
-        in_parts += usize::from(packets.engine.parts.are_there());
-        told.extend(packets.engine.reported_now());
+        in_parts += usize::from(packets.engine.partitions.is_partitioned());
+        told.extend(packets.engine.current_results());
     }
     (told, in_parts)
 }
 
 #[test]
-fn what_is_set_is_the_same_in_parts() {
+fn runtime_changes_are_equal_in_partitions() {
     for seed in 0..2 {
-        let (alone, never) = steered(seed, |packets| packets.set_threads(1));
-        let (two, in_two) = steered(seed, |packets| {
+        let (alone, never) = results_with_random_settings(seed, |packets| packets.set_threads(1));
+        let (two, in_two) = results_with_random_settings(seed, |packets| {
             packets.set_threads(2);
-            packets.engine.parts.tuner.use_threads = true;
+            packets.engine.partitions.tuner.use_threads = true;
         });
         // The engine chooses the mode, which requires a trial of both.
-        let (chosen, _) = steered(seed, |packets| packets.set_threads(2));
-        let (three, in_three) = steered(seed, |packets| packets.engine.partition_links());
+        let (chosen, _) = results_with_random_settings(seed, |packets| packets.set_threads(2));
+        let (three, in_three) =
+            results_with_random_settings(seed, |packets| packets.engine.partition_links());
         assert_eq!(never, 0);
         assert!(
             in_two >= 10 && in_three >= 25,

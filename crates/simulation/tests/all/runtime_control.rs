@@ -227,7 +227,7 @@ fn set_random_value(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
 
 /// Sets random values at random times until `until_s`.
 fn set_random_values_until(simulation: &mut Simulation, seed: u64, until_s: f64) {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed ^ 0xd1ce));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed ^ 0xd1ce));
     while simulation.engine().time_s() < until_s {
         set_random_value(simulation, &mut rng);
         let time_s = simulation.engine().time_s() + rng.random_range(1e-4..0.3);
@@ -308,7 +308,7 @@ fn set_and_built_with_users(seed: u64, model: Model) -> [Simulation; 2] {
 }
 
 fn set_and_built_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let (paths, rates) = (
         random_paths(&network, &mut rng),
         random_rates(&network, &mut rng),
@@ -327,7 +327,7 @@ fn set_and_built_of(network: Network, seed: u64, model: Model) -> [Simulation; 2
 /// Returns two simulations: one without announcements, and one with announced values that are not
 /// set.
 fn with_and_without(seed: u64, model: Model) -> [Simulation; 2] {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let network = network(seed, model == Model::PACKETS, 3);
     let mut both = [
         begin(&network, model),
@@ -447,7 +447,7 @@ proptest! {
         seed in 0..10_000_u64,
         model in sample::select(all_models()),
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
             let network = with_random_announcements(&network(seed, model == Model::PACKETS, 0), &mut rng);
             let mut once = begin(&network, model);
             set_random_values_until(&mut once, seed, 1.0);
@@ -470,7 +470,7 @@ proptest! {
 
     #[test]
     fn packet_settings_conserve_packets(seed in 0..10_000_u64, windows in any::<bool>()) {
-        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
         let network = with_random_announcements(&network(seed, windows, 6), &mut rng);
         let mut simulation = begin(&network, Model::PACKETS);
         for i in 1..=10 {
@@ -487,7 +487,7 @@ proptest! {
         // The first variant does not conserve packets.
         fluid in sample::select(fluids().split_off(1)),
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
         let network = with_random_announcements(&network(seed, false, 6), &mut rng);
         let mut simulation = begin(&network, fluid.into());
         for i in 1..=5 {
@@ -502,7 +502,7 @@ proptest! {
         seed in 0..10_000_u64,
         model in sample::select(all_models()),
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
             let network = with_random_announcements(&network(seed, model == Model::PACKETS, 3), &mut rng);
             let way = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -667,7 +667,7 @@ fn identical_connections_are_set_independently() {
 
 /// A source sends at the rate that is set; nothing at rate 0.
 #[test]
-fn a_source_sends_at_the_rate_that_is_set() {
+fn source_sends_at_runtime_rate() {
     let (mut builder, [a, b, c, _]) = square();
     let spec = over(
         one_way("c", a, c, Source::Constant { rate_pps: 10.0 }),
@@ -731,7 +731,7 @@ fn unrouted_traffic_is_blocked_at_set_rate() {
 
 /// A failed link loses packets of a path set at run time; without one, the network reroutes.
 #[test]
-fn a_path_that_is_set_stays_when_its_link_fails() {
+fn runtime_path_is_kept_when_its_link_fails() {
     let (mut builder, [a, b, c, d]) = square();
     let id = builder.connection(one_way("c", a, c, Source::Constant { rate_pps: 50.0 }));
     let network = builder.build().unwrap();

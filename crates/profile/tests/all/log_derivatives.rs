@@ -21,7 +21,7 @@ fn differences(profile: &dyn Profile, loss: f64, rtt_s: f64) -> [f64; 2] {
 /// Every built-in profile at random points inside and around its domain. Errors count relative to
 /// elasticities, of which 0.001 is negligible.
 #[test]
-fn slopes_are_those_of_differences() {
+fn log_derivatives_match_finite_differences() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     for name in builtin_names() {
         let profile = builtin(name).unwrap();
@@ -32,7 +32,7 @@ fn slopes_are_those_of_differences() {
                 rng.random_range(1e-9_f64.ln()..0.5_f64.ln()).exp()
             };
             let rtt_s = rng.random_range(1e-3_f64.ln()..8.0_f64.ln()).exp();
-            let is = profile.slopes(loss, rtt_s);
+            let is = profile.log_derivatives(loss, rtt_s);
             let [by_loss, by_rtt] = differences(&*profile, loss, rtt_s);
             let error = |is: f64, should: f64, scale: f64| {
                 (is - should).abs() * scale / (1.0 + should.abs() * scale)

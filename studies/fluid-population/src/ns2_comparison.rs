@@ -2,64 +2,76 @@
 
 use netflow_compare::{Comparison, Ensemble, Ns2, ReferenceSystem, Runner, Settings};
 
-use crate::family::{Draw, Family, Set, Side};
+use crate::family::{Draw, Family, ModelKind, Set};
 
 /// Errors of one network relative to ns-2: Σ|error|/Σ of the twelve longest queues, median error of
 /// goodput, and ratio of lost packets; and the spread of ns-2 in the first two.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged {
+pub struct NetworkComparison {
     pub family: Family,
-    pub fluid: Beside,
-    pub packets: Beside,
+    pub fluid: Ns2Errors,
+    pub packets: Ns2Errors,
     pub own_queues: f64,
     pub own_goodput: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Beside {
+pub struct Ns2Errors {
     pub queues: f64,
     pub goodput: f64,
     pub lost: Option<f64>,
 }
 
 /// Interval between compared networks of a family.
-const EVERY: usize = 10;
+const NETWORK_STRIDE: usize = 10;
 
 /// Compares every tenth of the `networks` networks of each family with ns-2.
 ///
 /// # Errors
 /// The error of ns-2 or of the comparison, as text.
-pub fn judge(ns: &Ns2, set: Set, networks: u64, seeds: u32) -> Result<Vec<Judged>, String> {
+pub fn compare_with_ns2(
+    ns: &Ns2,
+    set: Set,
+    networks: u64,
+    seeds: u32,
+) -> Result<Vec<NetworkComparison>, String> {
     let mut all = Vec::new();
     for family in Family::ALL {
-        for number in (0..networks).step_by(EVERY) {
+        for number in (0..networks).step_by(NETWORK_STRIDE) {
             let draw = Draw::new(family, set, number);
-            all.push(one(ns, &draw, seeds).map_err(|error| format!("{}: {error}", draw.name))?);
+            all.push(
+                compare_network(ns, &draw, seeds)
+                    .map_err(|error| format!("{}: {error}", draw.name))?,
+            );
             eprintln!("{} beside ns-2", draw.name);
         }
     }
     Ok(all)
 }
 
-fn one(ns: &Ns2, draw: &Draw, seeds: u32) -> Result<Judged, netflow_compare::Error> {
+fn compare_network(
+    ns: &Ns2,
+    draw: &Draw,
+    seeds: u32,
+) -> Result<NetworkComparison, netflow_compare::Error> {
     let settings = Settings {
         seeds,
         ..Settings::default()
     };
-    let fluid = draw.prepared(Side::Fluid);
+    let fluid = draw.prepared(ModelKind::Fluid);
     let runs = ns.run_seeds(&fluid, &settings, &|_| {}, &|| false)?;
     let runs = Ensemble::of(ReferenceSystem::Ns2, &runs);
-    let totals = |side: Side| -> Result<_, netflow_compare::Error> {
+    let totals = |side: ModelKind| -> Result<_, netflow_compare::Error> {
         let side = netflow_compare::NetflowRun::evaluate(&draw.prepared(side), &settings)?;
         Ok(Comparison::new(&side, &runs).totals)
     };
-    let (of_fluid, of_packets) = (totals(Side::Fluid)?, totals(Side::Packets)?);
-    let beside = |totals: &netflow_compare::Totals| Beside {
+    let (of_fluid, of_packets) = (totals(ModelKind::Fluid)?, totals(ModelKind::Packets)?);
+    let beside = |totals: &netflow_compare::Totals| Ns2Errors {
         queues: totals.busiest_queue_error,
         goodput: totals.median_goodput_error,
         lost: totals.lost_ratio,
     };
-    Ok(Judged {
+    Ok(NetworkComparison {
         family: draw.family,
         fluid: beside(&of_fluid),
         packets: beside(&of_packets),

@@ -7,11 +7,11 @@ use netflow_simulation::{
     FluidOptions, Interval, Model, Network, Options, Recorder, Simulation, Step, calibrated,
 };
 
-use crate::family::{Draw, Side};
+use crate::family::{Draw, ModelKind};
 
 /// Link.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Link {
+pub struct LinkResults {
     /// Mean number of packets in the queue.
     pub queue_pkts: f64,
     /// Number of arrived packets.
@@ -21,15 +21,15 @@ pub struct Link {
     /// Fraction of the time that the link was busy.
     pub utilization: f64,
     /// Range of the mean queue per second in the last seconds, as a fraction of the buffer.
-    pub swing: f64,
+    pub oscillation: f64,
 }
 
 /// Length of the final period in which queue oscillations are measured, in seconds.
-const AT_REST_S: f64 = 30.0;
+const FINAL_PERIOD_S: f64 = 30.0;
 
 /// Connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Connection {
+pub struct ConnectionResults {
     /// Number of packets that reached the receiver.
     pub delivered_pkts: f64,
     /// Mean round-trip time in seconds; 0 if none was measured.
@@ -38,23 +38,23 @@ pub struct Connection {
 
 /// Results of a network.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct RunResults {
     /// Links in the order of the scenario.
-    pub links: Vec<Link>,
+    pub links: Vec<LinkResults>,
     /// Connections in the order of the scenario.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<ConnectionResults>,
     /// Duration of the evaluation on one thread, in seconds.
-    pub took_s: f64,
+    pub wall_time_s: f64,
 }
 
 struct Sums {
     from_s: f64,
     length_s: f64,
-    seen: Seen,
+    results: RunResults,
     rtt_s: Vec<f64>,
     /// Start of the final period, and the minimum and maximum of each queue in it.
-    rests_from_s: f64,
-    between_pkts: Vec<(f64, f64)>,
+    final_period_start_s: f64,
+    queue_range_pkts: Vec<(f64, f64)>,
 }
 
 impl Recorder for Sums {
@@ -64,15 +64,15 @@ impl Recorder for Sums {
         if interval.time_s <= self.from_s + 1e-9 {
             return Ok(());
         }
-        if interval.time_s > self.rests_from_s + 1e-9 {
-            for (id, (least, most)) in interval.network.links().zip(&mut self.between_pkts) {
+        if interval.time_s > self.final_period_start_s + 1e-9 {
+            for (id, (least, most)) in interval.network.links().zip(&mut self.queue_range_pkts) {
                 let queue_pkts = interval.link(id).queue_pkts;
                 (*least, *most) = (least.min(queue_pkts), most.max(queue_pkts));
             }
         }
         let length_s = interval.length_s;
         self.length_s += length_s;
-        for (id, sum) in interval.network.links().zip(&mut self.seen.links) {
+        for (id, sum) in interval.network.links().zip(&mut self.results.links) {
             let link = interval.link(id);
             let arrived = link.arrival_pps * length_s;
             sum.queue_pkts += link.queue_pkts * length_s;
@@ -80,7 +80,7 @@ impl Recorder for Sums {
             sum.lost_pkts += arrived * link.loss_probability;
             sum.utilization += link.utilization * length_s;
         }
-        let connections = self.seen.connections.iter_mut().zip(&mut self.rtt_s);
+        let connections = self.results.connections.iter_mut().zip(&mut self.rtt_s);
         for (id, (sum, seen_s)) in interval.network.connections().zip(connections) {
             let connection = interval.connection(id);
             sum.delivered_pkts += connection.goodput_pps * length_s;
@@ -97,7 +97,7 @@ impl Recorder for Sums {
 ///
 /// # Panics
 /// If it cannot be run, which would be an error of its family.
-pub fn run(draw: &Draw, side: Side, seed: u64) -> Seen {
+pub fn run(draw: &Draw, side: ModelKind, seed: u64) -> RunResults {
     let prepared = draw.prepared(side);
     let options = Options {
         seed,
@@ -110,7 +110,7 @@ pub fn run(draw: &Draw, side: Side, seed: u64) -> Seen {
 ///
 /// # Panics
 /// As [`run`].
-pub fn run_with_steps(draw: &Draw, side: Side, per_round_trip: f64) -> Seen {
+pub fn run_with_steps(draw: &Draw, side: ModelKind, per_round_trip: f64) -> RunResults {
     let prepared = draw.prepared(side);
     let step = Step::Auto {
         longest_s: 0.6 / per_round_trip,
@@ -123,17 +123,17 @@ pub fn run_with_steps(draw: &Draw, side: Side, per_round_trip: f64) -> Seen {
     run_network(draw, prepared.network, options)
 }
 
-fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
+fn run_network(draw: &Draw, network: Network, options: Options) -> RunResults {
     let mut sums = Sums {
         from_s: draw.warmup_s,
         length_s: 0.0,
         rtt_s: vec![0.0; network.connections().count()],
-        rests_from_s: options.duration_s - AT_REST_S,
-        between_pkts: vec![(f64::INFINITY, 0.0); network.link_count()],
-        seen: Seen {
-            links: vec![Link::default(); network.links().count()],
-            connections: vec![Connection::default(); network.connections().count()],
-            took_s: 0.0,
+        final_period_start_s: options.duration_s - FINAL_PERIOD_S,
+        queue_range_pkts: vec![(f64::INFINITY, 0.0); network.link_count()],
+        results: RunResults {
+            links: vec![LinkResults::default(); network.links().count()],
+            connections: vec![ConnectionResults::default(); network.connections().count()],
+            wall_time_s: 0.0,
         },
     };
     let begun = Instant::now();
@@ -147,13 +147,13 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
     simulation
         .run(1.0, &mut sums, || false)
         .unwrap_or_else(|error| panic!("{}: {error}", draw.name));
-    let mut seen = sums.seen;
-    seen.took_s = begun.elapsed().as_secs_f64();
-    let between = sums.between_pkts.iter().zip(rooms_pkts);
+    let mut seen = sums.results;
+    seen.wall_time_s = begun.elapsed().as_secs_f64();
+    let between = sums.queue_range_pkts.iter().zip(rooms_pkts);
     for (link, ((least, most), room_pkts)) in seen.links.iter_mut().zip(between) {
         link.queue_pkts /= sums.length_s;
         link.utilization /= sums.length_s;
-        link.swing = (most - least) / room_pkts;
+        link.oscillation = (most - least) / room_pkts;
     }
     for (connection, seen_s) in seen.connections.iter_mut().zip(&sums.rtt_s) {
         if *seen_s > 0.0 {
@@ -163,39 +163,40 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
     seen
 }
 
-impl Seen {
+impl RunResults {
     /// Returns the largest oscillation of a queue.
-    pub fn swing(&self) -> f64 {
+    pub fn max_oscillation(&self) -> f64 {
         self.links
             .iter()
-            .fold(0.0, |most, link| most.max(link.swing))
+            .fold(0.0, |most, link| most.max(link.oscillation))
     }
 
     /// Returns the mean of several results.
-    pub fn mean(all: &[Seen]) -> Seen {
+    pub fn mean(all: &[RunResults]) -> RunResults {
         let mut mean = all[0].clone();
         let n = all.len() as f64;
         for (i, link) in mean.links.iter_mut().enumerate() {
-            let of =
-                |field: fn(&Link) -> f64| all.iter().map(|s| field(&s.links[i])).sum::<f64>() / n;
-            *link = Link {
+            let of = |field: fn(&LinkResults) -> f64| {
+                all.iter().map(|s| field(&s.links[i])).sum::<f64>() / n
+            };
+            *link = LinkResults {
                 queue_pkts: of(|l| l.queue_pkts),
                 arrived_pkts: of(|l| l.arrived_pkts),
                 lost_pkts: of(|l| l.lost_pkts),
                 utilization: of(|l| l.utilization),
-                swing: of(|l| l.swing),
+                oscillation: of(|l| l.oscillation),
             };
         }
         for (i, connection) in mean.connections.iter_mut().enumerate() {
-            let of = |field: fn(&Connection) -> f64| {
+            let of = |field: fn(&ConnectionResults) -> f64| {
                 all.iter().map(|s| field(&s.connections[i])).sum::<f64>() / n
             };
-            *connection = Connection {
+            *connection = ConnectionResults {
                 delivered_pkts: of(|c| c.delivered_pkts),
                 rtt_s: of(|c| c.rtt_s),
             };
         }
-        mean.took_s = all.iter().map(|s| s.took_s).sum::<f64>() / n;
+        mean.wall_time_s = all.iter().map(|s| s.wall_time_s).sum::<f64>() / n;
         mean
     }
 }

@@ -1,7 +1,7 @@
 //! Parallel links between two nodes.
 
 use netflow_network::LinkSpec;
-use netflow_problems::{RandomNetwork, random_network, with_circuits};
+use netflow_problems::{RandomNetwork, random_network, with_parallel_links};
 use netflow_simulation::{Model, Network, Options, Simulation};
 use proptest::prelude::*;
 
@@ -41,9 +41,9 @@ fn run(network: &Network, model: Model) -> Vec<u64> {
 }
 
 /// A slower parallel link at every link carries nothing, and all other results have the same bits.
-fn idle_circuits_change_nothing(seed: u64, model: Model) {
+fn check_idle_parallel_links(seed: u64, model: Model) {
     let network = network(seed, model == Model::PACKETS);
-    let with = with_circuits(&network, |spec| {
+    let with = with_parallel_links(&network, |spec| {
         Some(LinkSpec {
             bandwidth_bps: 0.5 * spec.bandwidth_bps,
             ..spec.clone()
@@ -64,12 +64,12 @@ proptest! {
     #![proptest_config(cases(20))]
 
     #[test]
-    fn of_packets_idle_circuits_change_nothing(seed in 0..10_000_u64) {
-        idle_circuits_change_nothing(seed, Model::PACKETS);
+    fn idle_parallel_links_change_no_packets(seed in 0..10_000_u64) {
+        check_idle_parallel_links(seed, Model::PACKETS);
     }
 
     #[test]
-    fn of_fluids_idle_circuits_change_nothing(seed in 0..10_000_u64) {
-        idle_circuits_change_nothing(seed, Model::FLUID);
+    fn idle_parallel_links_change_no_fluid(seed in 0..10_000_u64) {
+        check_idle_parallel_links(seed, Model::FLUID);
     }
 }

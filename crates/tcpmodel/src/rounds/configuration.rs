@@ -1,14 +1,14 @@
 //! The common parameters of the transfers of one distribution.
 
 use super::{
-    Exchange, Transfer, Until,
+    CompletionCriterion, Exchange, Transfer,
     connection::{LISTENER, OPENER},
 };
 use crate::Stack;
 
 /// The parameters that do not change between transfers.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct Configuration {
     pub stack: Stack,
     /// The bytes sent by the opener and by the listener.
     pub bytes: [u64; 2],
@@ -19,10 +19,10 @@ pub(super) struct Setting {
     pub loss: [f64; 2],
     /// The end that sends the measured data.
     pub source: usize,
-    pub until: Until,
+    pub until: CompletionCriterion,
 }
 
-impl Setting {
+impl Configuration {
     /// Returns the parameters of `transfer`, which must be in range.
     pub(super) fn new(stack: Stack, transfer: &Transfer) -> Self {
         let (forward, back) = (transfer.loss_forward, transfer.loss_back);

@@ -131,7 +131,7 @@ fn traffic_uses_remaining_circuits() {
 }
 
 #[test]
-fn links_of_equal_cost_share_a_demand() {
+fn equal_cost_links_share_a_demand() {
     let demand = "[[demand]]\nfrom = \"A\"\nto = \"C\"\nkind = \"poisson\"\nrate = \"4 Mbit/s\"\n";
     let network = network(demand, &["simulation.ecmp=true"]);
     let over = |name: &str| {

@@ -10,38 +10,38 @@ use crate::ns;
 impl Packets {
     /// Sets the bandwidth of a link in bit/s from now on, as an event does.
     pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
-        self.under_way = Default::default();
+        self.in_network = Default::default();
         self.engine.change_bandwidth(id.index(), bandwidth_bps);
     }
 
     /// Sets the losses of a link in transit from now on, as an event does.
     pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) {
-        self.under_way = Default::default();
+        self.in_network = Default::default();
         self.engine.change_loss(id.index(), loss);
     }
 
     /// Sets the propagation delay of a link in seconds from now on, as an event does.
     pub fn set_delay(&mut self, id: LinkId, delay_s: f64) {
-        self.under_way = Default::default();
+        self.in_network = Default::default();
         self.engine.change_delay(id.index(), ns(delay_s));
     }
 
     /// Sets values of a settable connection from now on. Packets in flight keep their path.
-    pub fn set(&mut self, id: ConnectionId, set: ControlState) {
+    pub fn set_control(&mut self, id: ConnectionId, set: ControlState) {
         let connection = id.index() as u32;
         let Some(place) = self.engine.network.tables().control_index(connection) else {
             return;
         };
-        let before = std::mem::replace(&mut self.engine.set[place], set);
+        let before = std::mem::replace(&mut self.engine.control_states[place], set);
         if set.rate_pps != before.rate_pps
             && let Some(rate_pps) = set.rate_pps
         {
-            for t in self.members(id).collect::<Vec<usize>>() {
+            for t in self.transfer_indices(id).collect::<Vec<usize>>() {
                 self.engine.set_rate(t, rate_pps);
             }
         }
         if set.path != before.path {
-            self.under_way = Default::default();
+            self.in_network = Default::default();
             match self.engine.now_ns {
                 0 => self.reset(),
                 _ => self.engine.reroute_connection(connection),
@@ -55,7 +55,7 @@ impl Packets {
     /// Those of [`Edge::with_rates`](netflow_network::Edge::with_rates).
     pub fn set_marker(&mut self, id: AggregateId, rates: MarkerRates) -> Result<(), Error> {
         let now_ns = self.engine.now_ns;
-        self.engine.edges[id.index()].set_rates(now_ns, rates)
+        self.engine.edge_markers[id.index()].set_rates(now_ns, rates)
     }
 
     /// Makes the engine anew at time 0, as if the settings had been there from the start. Simultaneous events
@@ -63,10 +63,13 @@ impl Packets {
     fn reset(&mut self) {
         let interval_ns = ns(self.options.burstiness_interval_s);
         let before = &mut self.engine;
-        let (network, set) = (before.network.clone(), std::mem::take(&mut before.set));
+        let (network, set) = (
+            before.network.clone(),
+            std::mem::take(&mut before.control_states),
+        );
         let mut engine = Engine::new(network, before.seed, interval_ns, set);
-        engine.edges = std::mem::take(&mut before.edges);
-        engine.parts.threads = before.parts.threads;
+        engine.edge_markers = std::mem::take(&mut before.edge_markers);
+        engine.partitions.threads = before.partitions.threads;
         for l in 0..engine.links.len() {
             let link = &before.links[l];
             if engine.links[l].bandwidth_bps != link.bandwidth_bps {

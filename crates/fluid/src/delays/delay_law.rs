@@ -4,7 +4,7 @@ use netflow_units::math::{exp, ln, ln_1p};
 
 /// Fixed delay, and the moments of a waiting time between 0 and a maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Law {
+pub struct DelayLaw {
     /// Propagation and transmission, in seconds.
     pub fixed_s: f64,
     /// Mean waiting time in seconds. The mean, the variance and the third central moment are additive over
@@ -15,17 +15,17 @@ pub struct Law {
     /// Third central moment, in s³.
     pub third: f64,
     /// Maximum waiting time in seconds: all buffers full.
-    pub most_s: f64,
+    pub max_s: f64,
 }
 
 /// Multiple of the maximum waiting time that counts as an unlimited range.
-const ENDLESS: f64 = 1000.0;
+const UNLIMITED_RANGE_FACTOR: f64 = 1000.0;
 /// Minimum range relative to the two-point distribution with the same mean and variance.
-const WIDER: f64 = 1.001;
+const MIN_RANGE_FACTOR: f64 = 1.001;
 /// Relative step of finite differences.
-pub const STEP: f64 = 2e-3;
+pub const RELATIVE_STEP: f64 = 2e-3;
 
-impl Law {
+impl DelayLaw {
     /// Returns bounds outside which fewer than 1 in 10⁸ waiting times lie. They are Chernoff bounds of a
     /// Gamma distribution with this mean and variance; Beta distributions have shorter tails.
     fn span_s(&self) -> (f64, f64) {
@@ -43,8 +43,8 @@ impl Law {
         let (m, v, t) = (self.mean_s, self.variance, self.third);
         let below = 2.0 - t * m / (v * v);
         let above = 4.0 * m + t / v * (1.0 - m * m / v);
-        let (end_s, least_s) = (above / below, WIDER * (m + v / m));
-        let endless_s = ENDLESS * self.most_s;
+        let (end_s, least_s) = (above / below, MIN_RANGE_FACTOR * (m + v / m));
+        let endless_s = UNLIMITED_RANGE_FACTOR * self.max_s;
         if below > 0.0 && end_s < endless_s {
             if end_s > least_s {
                 let by_m = 4.0 - 2.0 * t * m / (v * v) + end_s * t / (v * v);
@@ -53,8 +53,8 @@ impl Law {
                 return (end_s, [by_m / below, by_v / below, by_t / below]);
             }
             if least_s < endless_s {
-                let by_m = WIDER * (1.0 - v / (m * m));
-                return (least_s, [by_m, WIDER / m, 0.0]);
+                let by_m = MIN_RANGE_FACTOR * (1.0 - v / (m * m));
+                return (least_s, [by_m, MIN_RANGE_FACTOR / m, 0.0]);
             }
         }
         (endless_s, [0.0; 3])
@@ -64,17 +64,17 @@ impl Law {
 /// Distribution of the delays of a [`Law`]. Waiting times follow the Beta distribution with its moments. It
 /// is uniform for a queue at load 1, Gamma for light queues with large buffers, and mirrored in overload.
 #[derive(Clone, Copy, Debug)]
-pub struct Distribution {
-    law: Law,
+pub struct DelayDistribution {
+    law: DelayLaw,
     /// Bounds outside which almost no waiting times lie, in seconds.
     span_s: (f64, f64),
-    waiting: Waiting,
+    waiting: WaitingTime,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Waiting {
+enum WaitingTime {
     /// Constant: always the mean.
-    Always,
+    Constant,
     Beta {
         beta: Beta,
         /// ln of the Beta function of its parameters.
@@ -93,24 +93,24 @@ struct Beta {
 /// Derivatives of a delay that many packets have exactly. Its derivative with respect to the fixed delay is
 /// 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByLaw {
+pub struct AtomDerivatives {
     /// With respect to mean, variance and third moment.
     pub moments: [f64; 3],
     /// With respect to the maximum waiting time.
-    pub most: f64,
+    pub by_max: f64,
 }
 
-impl Distribution {
+impl DelayDistribution {
     /// Creates the distribution of a law.
-    pub fn new(law: Law) -> Distribution {
-        let waiting = match Beta::on(law.end_s().0, law.mean_s, law.variance) {
-            Some(beta) => Waiting::Beta {
+    pub fn new(law: DelayLaw) -> DelayDistribution {
+        let waiting = match Beta::from_moments(law.end_s().0, law.mean_s, law.variance) {
+            Some(beta) => WaitingTime::Beta {
                 beta,
                 ln_beta: ln_beta(beta.a, beta.b),
             },
-            None => Waiting::Always,
+            None => WaitingTime::Constant,
         };
-        Distribution {
+        DelayDistribution {
             law,
             span_s: law.span_s(),
             waiting,
@@ -118,24 +118,26 @@ impl Distribution {
     }
 
     /// Returns the law of the distribution.
-    pub fn law(&self) -> &Law {
+    pub fn law(&self) -> &DelayLaw {
         &self.law
     }
 
     /// Returns the maximum delay, in seconds.
-    pub fn longest_s(&self) -> f64 {
-        self.law.fixed_s + self.law.most_s
+    pub fn max_delay_s(&self) -> f64 {
+        self.law.fixed_s + self.law.max_s
     }
 
     /// Returns the cumulative distribution function at `time_s`, with an accuracy of about `error`.
-    pub fn within(&self, time_s: f64, error: f64) -> f64 {
+    pub fn cdf(&self, time_s: f64, error: f64) -> f64 {
         let waiting_s = time_s - self.law.fixed_s;
         match self.waiting {
-            Waiting::Always => f64::from(u8::from(waiting_s >= self.law.mean_s)),
-            Waiting::Beta { .. } if waiting_s <= self.span_s.0 => 0.0,
-            Waiting::Beta { .. } if waiting_s >= self.span_s.1 => 1.0,
-            Waiting::Beta { beta, .. } if waiting_s >= beta.end_s.min(self.law.most_s) => 1.0,
-            Waiting::Beta { beta, ln_beta } => beta.within(ln_beta, waiting_s / beta.end_s, error),
+            WaitingTime::Constant => f64::from(u8::from(waiting_s >= self.law.mean_s)),
+            WaitingTime::Beta { .. } if waiting_s <= self.span_s.0 => 0.0,
+            WaitingTime::Beta { .. } if waiting_s >= self.span_s.1 => 1.0,
+            WaitingTime::Beta { beta, .. } if waiting_s >= beta.end_s.min(self.law.max_s) => 1.0,
+            WaitingTime::Beta { beta, ln_beta } => {
+                beta.cdf_with_ln_beta(ln_beta, waiting_s / beta.end_s, error)
+            }
         }
     }
 
@@ -143,8 +145,8 @@ impl Distribution {
     pub fn density(&self, time_s: f64) -> f64 {
         let waiting_s = time_s - self.law.fixed_s;
         match self.waiting {
-            Waiting::Beta { beta, ln_beta }
-                if waiting_s > 0.0 && waiting_s < beta.end_s.min(self.law.most_s) =>
+            WaitingTime::Beta { beta, ln_beta }
+                if waiting_s > 0.0 && waiting_s < beta.end_s.min(self.law.max_s) =>
             {
                 let x = waiting_s / beta.end_s;
                 let ln = (beta.a - 1.0) * ln(x) + (beta.b - 1.0) * ln_1p(-x) - ln_beta;
@@ -157,23 +159,23 @@ impl Distribution {
     /// Returns the derivatives of the cumulative distribution function with respect to mean, variance and
     /// third moment. The derivative with respect to the fixed delay is minus the [density](Self::density).
     pub fn slopes(&self, time_s: f64) -> [f64; 3] {
-        let Waiting::Beta { beta, .. } = self.waiting else {
+        let WaitingTime::Beta { beta, .. } = self.waiting else {
             return [0.0; 3];
         };
         let density = self.density(time_s);
         if density == 0.0 {
             return [0.0; 3];
         }
-        let Law {
+        let DelayLaw {
             mean_s, variance, ..
         } = self.law;
         let Beta { a, b, end_s } = beta;
         let x = (time_s - self.law.fixed_s) / end_s;
         // The derivatives with respect to a and b have no closed form.
         let spread = (a * b / (a + b + 1.0)).sqrt();
-        let step = |of: f64, other: f64| STEP * (spread * (of / other).max(1.0)).min(of);
-        let [by_a] = slopes(step(a, b), |h| [Beta { a: a + h, ..beta }.part(x)]);
-        let [by_b] = slopes(step(b, a), |h| [Beta { b: b + h, ..beta }.part(x)]);
+        let step = |of: f64, other: f64| RELATIVE_STEP * (spread * (of / other).max(1.0)).min(of);
+        let [by_a] = finite_differences(step(a, b), |h| [Beta { a: a + h, ..beta }.exact_cdf(x)]);
+        let [by_b] = finite_differences(step(b, a), |h| [Beta { b: b + h, ..beta }.exact_cdf(x)]);
         let (mean, sum) = (mean_s / end_s, a + b);
         // Total derivatives: with a fixed end, plus those through the end.
         let by_end = self.law.end_s().1;
@@ -193,20 +195,23 @@ impl Distribution {
 
     /// Returns the derivatives of an atom of the distribution at this delay (relative tolerance `error`), if
     /// there is one. Atoms occur if all packets wait equally long, do not wait, or find the buffers full.
-    pub fn jump(&self, time_s: f64, error: f64) -> Option<ByLaw> {
-        let Law {
+    pub fn atom_at(&self, time_s: f64, error: f64) -> Option<AtomDerivatives> {
+        let DelayLaw {
             fixed_s,
             mean_s,
-            most_s,
+            max_s: most_s,
             ..
         } = self.law;
         let is_at = |waiting_s: f64| ((fixed_s + waiting_s) / time_s - 1.0).abs() < error;
-        let moments = |moments| ByLaw { moments, most: 0.0 };
-        let Waiting::Beta { beta, .. } = self.waiting else {
+        let moments = |moments| AtomDerivatives {
+            moments,
+            by_max: 0.0,
+        };
+        let WaitingTime::Beta { beta, .. } = self.waiting else {
             return is_at(mean_s).then(|| moments([1.0, 0.0, 0.0]));
         };
         let [before, after] =
-            [1.0 - 2.0 * error, 1.0 + 2.0 * error].map(|aside| self.within(time_s * aside, error));
+            [1.0 - 2.0 * error, 1.0 + 2.0 * error].map(|aside| self.cdf(time_s * aside, error));
         if after - before < error.sqrt() {
             return None;
         }
@@ -217,9 +222,9 @@ impl Distribution {
             return Some(if beta.end_s < most_s {
                 moments(self.law.end_s().1)
             } else {
-                ByLaw {
+                AtomDerivatives {
                     moments: [0.0; 3],
-                    most: 1.0,
+                    by_max: 1.0,
                 }
             });
         }
@@ -230,7 +235,7 @@ impl Distribution {
 impl Beta {
     /// Creates the distribution with this mean and variance; `None` if the variance is almost zero or too
     /// large for the range.
-    fn on(end_s: f64, mean_s: f64, variance: f64) -> Option<Beta> {
+    fn from_moments(end_s: f64, mean_s: f64, variance: f64) -> Option<Beta> {
         let part = mean_s / end_s;
         // Sum of both parameters.
         let size = part * (1.0 - part) * (end_s * end_s / variance) - 1.0;
@@ -243,13 +248,13 @@ impl Beta {
     }
 
     /// Returns [`within`](Self::within) to full precision.
-    fn part(&self, x: f64) -> f64 {
-        self.within(ln_beta(self.a, self.b), x, 1e-15)
+    fn exact_cdf(&self, x: f64) -> f64 {
+        self.cdf_with_ln_beta(ln_beta(self.a, self.b), x, 1e-15)
     }
 
     /// Returns the regularized incomplete Beta function for 0 < x < 1. It uses the continued fraction on the
     /// side where that converges fast, to a relative accuracy of `error`.
-    fn within(&self, ln_beta: f64, x: f64, error: f64) -> f64 {
+    fn cdf_with_ln_beta(&self, ln_beta: f64, x: f64, error: f64) -> f64 {
         let Beta { a, b, .. } = *self;
         let front = exp(a * ln(x) + b * ln_1p(-x) - ln_beta);
         if x < (a + 1.0) / (a + b + 2.0) {
@@ -265,7 +270,7 @@ fn ln_beta(a: f64, b: f64) -> f64 {
 }
 
 /// Returns f'(0) of several functions by finite differences of fourth order.
-pub fn slopes<const N: usize>(h: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
+pub fn finite_differences<const N: usize>(h: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
     let [more, less, far_more, far_less] = [h, -h, 2.0 * h, -2.0 * h].map(f);
     std::array::from_fn(|i| (8.0 * (more[i] - less[i]) - (far_more[i] - far_less[i])) / (12.0 * h))
 }
@@ -296,7 +301,7 @@ fn beta_fraction(a: f64, b: f64, x: f64, error: f64) -> f64 {
 
 /// Tolerances of a quantile.
 #[derive(Clone, Copy, Debug)]
-pub struct Exactness {
+pub struct Tolerances {
     /// Relative tolerance of the delay.
     pub time: f64,
     /// Absolute tolerance of the cumulative probability.
@@ -307,18 +312,18 @@ pub struct Exactness {
 /// false position in a bracket (Illinois). Every third step is a bisection, because the distribution may have
 /// jumps.
 pub fn quantile_of(
-    parts: &[(f64, Distribution)],
+    parts: &[(f64, DelayDistribution)],
     quantile: f64,
     mut low: f64,
-    exactness: Exactness,
+    exactness: Tolerances,
 ) -> f64 {
     let over = |time_s: f64| {
         let within = parts
             .iter()
-            .map(|(weight, it)| weight * it.within(time_s, exactness.part));
+            .map(|(weight, it)| weight * it.cdf(time_s, exactness.part));
         within.sum::<f64>() - quantile
     };
-    let longest_s = parts.iter().map(|(_, it)| it.longest_s());
+    let longest_s = parts.iter().map(|(_, it)| it.max_delay_s());
     let mut high = longest_s.fold(0.0, f64::max);
     let (mut f_low, mut f_high) = (over(low), 1.0 - quantile);
     if f_low >= 0.0 {
@@ -356,7 +361,7 @@ mod tests {
 
     /// Agrees with another implementation, near the mean and far from it.
     #[test]
-    fn beta_distributions_are_those_of_others() {
+    fn beta_cdf_matches_statrs() {
         for (a, b) in [
             (0.5, 0.5),
             (1.0, 3.0),
@@ -368,7 +373,7 @@ mod tests {
             for x in [0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 8.0].map(|times| times * mean) {
                 if x < 1.0 {
                     let beta = Beta { a, b, end_s: 1.0 };
-                    let is = beta.within(ln_beta(a, b), x, 1e-10);
+                    let is = beta.cdf_with_ln_beta(ln_beta(a, b), x, 1e-10);
                     let should = beta_reg(a, b, x);
                     assert!((is - should).abs() < 1e-9, "{a} {b} {x}: {is} {should}");
                 }
@@ -379,13 +384,13 @@ mod tests {
     /// Derivatives agree with finite differences for laws with a finite range, one close to two points, and
     /// one without an end.
     #[test]
-    fn slopes_are_those_of_differences() {
-        let law = |mean_s, variance, third| Law {
+    fn cdf_derivatives_match_finite_differences() {
+        let law = |mean_s, variance, third| DelayLaw {
             fixed_s: 0.1,
             mean_s,
             variance,
             third,
-            most_s: 1.0,
+            max_s: 1.0,
         };
         let laws = [
             law(0.3, 0.02, 1e-3),
@@ -395,18 +400,18 @@ mod tests {
             law(0.9, 0.002, -1e-4),
         ];
         for law in laws {
-            let by = Distribution::new(law).slopes(0.1 + law.mean_s);
-            type Moment = fn(&mut Law) -> &mut f64;
+            let by = DelayDistribution::new(law).slopes(0.1 + law.mean_s);
+            type Moment = fn(&mut DelayLaw) -> &mut f64;
             let changes: [(f64, Moment); 3] = [
                 (law.mean_s, |law| &mut law.mean_s),
                 (law.variance, |law| &mut law.variance),
                 (law.variance.powf(1.5), |law| &mut law.third),
             ];
             for ((scale, of), is) in changes.into_iter().zip(by) {
-                let [should] = slopes(1e-4 * scale, |h| {
+                let [should] = finite_differences(1e-4 * scale, |h| {
                     let mut aside = law;
                     *of(&mut aside) += h;
-                    [Distribution::new(aside).within(0.1 + law.mean_s, 1e-15)]
+                    [DelayDistribution::new(aside).cdf(0.1 + law.mean_s, 1e-15)]
                 });
                 let error = (is - should).abs() * scale / (1e-3 + (should * scale).abs());
                 assert!(error < 1e-5, "{law:?}: {is} {should}");
@@ -417,30 +422,29 @@ mod tests {
     /// The Beta distribution of a law has the moments of that law, and its density is the derivative of the
     /// cumulative distribution function.
     #[test]
-    fn a_distribution_has_the_moments_of_its_law() {
+    fn distribution_has_the_moments_of_its_law() {
         for (a, b) in [(0.5, 0.5), (1.0, 3.0), (2.5, 40.0), (900.0, 20.0)] {
             let (end_s, sum) = (0.3, a + b);
             let (mean, rest) = (a / sum, b / sum);
             let variance = mean * rest / (sum + 1.0);
             let third = 2.0 * variance * (b - a) / (sum * (sum + 2.0));
-            let law = Law {
+            let law = DelayLaw {
                 fixed_s: 0.1,
                 mean_s: end_s * mean,
                 variance: end_s.powi(2) * variance,
                 third: end_s.powi(3) * third,
-                most_s: end_s,
+                max_s: end_s,
             };
-            let Waiting::Beta { beta, .. } = Distribution::new(law).waiting else {
+            let WaitingTime::Beta { beta, .. } = DelayDistribution::new(law).waiting else {
                 panic!("{law:?} is a Beta distribution");
             };
             for (is, should) in [(beta.a, a), (beta.b, b), (beta.end_s, end_s)] {
                 assert!((is / should - 1.0).abs() < 1e-9, "{beta:?} {a} {b}");
             }
-            let at = Distribution::new(law);
+            let at = DelayDistribution::new(law);
             for time_s in [0.11, 0.2, 0.37] {
                 let h = 1e-6;
-                let slope =
-                    (at.within(time_s + h, 1e-15) - at.within(time_s - h, 1e-15)) / (2.0 * h);
+                let slope = (at.cdf(time_s + h, 1e-15) - at.cdf(time_s - h, 1e-15)) / (2.0 * h);
                 let density = at.density(time_s);
                 assert!(
                     (slope - density).abs() < 1e-6 * (1.0 + density),

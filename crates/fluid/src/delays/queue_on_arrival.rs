@@ -5,7 +5,7 @@ use netflow_units::math::{exp, ln};
 
 /// Moments of the number of packets that an accepted packet finds, as in an M/M/1/K queue with the same mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct QueueOnArrival {
     /// Mean, in packets.
     pub mean_pkts: f64,
     /// Variance, in packets².
@@ -13,42 +13,42 @@ pub struct Found {
     /// Third central moment, in packets³.
     pub third: f64,
     /// Maximum: one less than the buffer size.
-    pub most_pkts: f64,
+    pub max_pkts: f64,
     /// ln ρ of that queue.
     ln_rho: f64,
 }
 
-impl Found {
+impl QueueOnArrival {
     /// Computes the moments for a queue with this mean and buffer size.
-    pub fn of(queue_pkts: f64, buffer_pkts: f64) -> Found {
+    pub fn of(queue_pkts: f64, buffer_pkts: f64) -> QueueOnArrival {
         let ln_rho = ln_rho_of_mean(queue_pkts, buffer_pkts);
         let room = (buffer_pkts - 1.0).max(0.0);
         let found = equilibrium(ln_rho, room);
-        Found {
+        QueueOnArrival {
             mean_pkts: found.mean_pkts,
             variance: found.slope,
             third: third_moment(ln_rho, room),
-            most_pkts: room,
+            max_pkts: room,
             ln_rho,
         }
     }
 
     /// Computes the moments if the buffer limit has no effect.
-    pub(super) fn light(queue_pkts: f64, buffer_pkts: f64) -> Found {
+    pub(super) fn light(queue_pkts: f64, buffer_pkts: f64) -> QueueOnArrival {
         let variance = queue_pkts * (1.0 + queue_pkts);
-        Found {
+        QueueOnArrival {
             mean_pkts: queue_pkts,
             variance,
             third: variance * (1.0 + 2.0 * queue_pkts),
-            most_pkts: (buffer_pkts - 1.0).max(0.0),
+            max_pkts: (buffer_pkts - 1.0).max(0.0),
             ln_rho: ln(queue_pkts / (1.0 + queue_pkts)),
         }
     }
 
     /// Returns the relaxation rate of the M/M/1/K queue (its spectral gap), per packet served.
-    pub(super) fn forgets(&self) -> f64 {
+    pub(super) fn relaxation_rate(&self) -> f64 {
         let root = exp((0.5 * self.ln_rho).min(350.0));
-        let turn = std::f64::consts::PI / (self.most_pkts + 2.0);
+        let turn = std::f64::consts::PI / (self.max_pkts + 2.0);
         (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - libm::cos(turn))
     }
 }
@@ -59,9 +59,12 @@ mod tests {
 
     /// Both formulas agree for a large buffer.
     #[test]
-    fn light_queues_are_those_with_much_room() {
+    fn light_queues_equal_large_buffers() {
         for mean_pkts in [1e-3, 0.1, 1.0, 20.0] {
-            let (one, other) = (Found::light(mean_pkts, 1e4), Found::of(mean_pkts, 1e4));
+            let (one, other) = (
+                QueueOnArrival::light(mean_pkts, 1e4),
+                QueueOnArrival::of(mean_pkts, 1e4),
+            );
             for (one, other) in [
                 (one.mean_pkts, other.mean_pkts),
                 (one.variance, other.variance),
@@ -77,7 +80,7 @@ mod tests {
 
     /// The moments equal those of the numbers 0 to K − 1 with geometric probabilities.
     #[test]
-    fn moments_are_those_of_the_numbers_themselves() {
+    fn moments_match_geometric_distribution() {
         for buffer in [1, 2, 5, 40] {
             for part in [0.01, 0.3, 0.499, 0.5, 0.6, 0.97] {
                 let queue_pkts = part * f64::from(buffer);
@@ -92,7 +95,7 @@ mod tests {
                         .sum::<f64>()
                         / all
                 };
-                let found = Found::of(queue_pkts, f64::from(buffer));
+                let found = QueueOnArrival::of(queue_pkts, f64::from(buffer));
                 for (is, should) in [
                     (found.mean_pkts, mean),
                     (found.variance, moment(2)),

@@ -6,21 +6,21 @@
 use netflow_network::{AppliedLimits, Limit};
 use netflow_profile::Provenance;
 
-use super::feedback::Delivered;
+use super::feedback::LastDelivery;
 use super::plan::BranchPlan;
 use super::{Span, sources};
 use crate::state::{BranchState, LossEstimate};
 
 /// Loss probability and round-trip time in seconds that a source assumes.
-pub(crate) type PathFeedback = [f64; 2];
+pub(crate) type LossAndRtt = [f64; 2];
 
 /// Rate that a source may use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct AllowedRate {
     /// Packets/s of one connection: mean of the step, and at its end.
     pub mean_pps: f64,
     pub end_pps: f64,
-    pub seen: PathFeedback,
+    pub seen: LossAndRtt,
     /// Rate given by its profile, if it has one.
     pub profile_pps: Option<f64>,
     limit: Limit,
@@ -28,16 +28,16 @@ pub(crate) struct Wanted {
 
 /// Packets sent in a step by all connections of the class.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentPackets {
     pub pkts: f64,
     /// True if it lacked data.
     short: bool,
 }
 
-impl Wanted {
+impl AllowedRate {
     /// Returns the fixed rate of a source without a profile.
-    pub fn own(rate_pps: f64, seen: PathFeedback) -> Wanted {
-        Wanted {
+    pub fn own(rate_pps: f64, seen: LossAndRtt) -> AllowedRate {
+        AllowedRate {
             mean_pps: rate_pps,
             end_pps: rate_pps,
             seen,
@@ -47,9 +47,9 @@ impl Wanted {
     }
 
     /// Returns the rate of a source that uses its profile directly.
-    pub fn by_profile(branch: &BranchPlan, seen: PathFeedback, profile_pps: f64) -> Wanted {
+    pub fn by_profile(branch: &BranchPlan, seen: LossAndRtt, profile_pps: f64) -> AllowedRate {
         let may_pps = branch.within_window(profile_pps, seen[1]);
-        Wanted {
+        AllowedRate {
             mean_pps: may_pps,
             end_pps: may_pps,
             seen,
@@ -60,10 +60,10 @@ impl Wanted {
 
     /// Returns the packets sent within `active_s` seconds, at most `may_send`.
     #[inline]
-    pub fn sends(&self, branch: &BranchPlan, active_s: f64, may_send: f64) -> Sent {
+    pub fn sent_packets(&self, branch: &BranchPlan, active_s: f64, may_send: f64) -> SentPackets {
         let wanted = self.mean_pps * branch.weight * active_s;
         let pkts = wanted.min(may_send);
-        Sent {
+        SentPackets {
             pkts,
             short: pkts < wanted,
         }
@@ -74,21 +74,21 @@ impl BranchState {
     /// Returns the rate of a source whose profile gives `profile_pps`. With feedback, the rate grows towards
     /// it, limited by the estimates and by the deliveries of the step before.
     #[inline]
-    pub fn wants(
+    pub fn allowed_rate(
         &mut self,
         branch: &BranchPlan,
-        seen: PathFeedback,
+        seen: LossAndRtt,
         profile_pps: f64,
-        learns: Option<(&mut LossEstimate, Delivered)>,
+        learns: Option<(&mut LossEstimate, LastDelivery)>,
         span: Span,
-    ) -> Wanted {
+    ) -> AllowedRate {
         let Some((learnt, delivered)) = learns else {
-            return Wanted::by_profile(branch, seen, profile_pps);
+            return AllowedRate::by_profile(branch, seen, profile_pps);
         };
         let may_pps = branch.within_window(profile_pps, seen[1]);
         let mean_pps = learnt.grow(&mut self.rate_pps, may_pps, delivered, branch, span);
         let end_pps = self.rate_pps;
-        Wanted {
+        AllowedRate {
             mean_pps,
             end_pps,
             seen,
@@ -100,11 +100,11 @@ impl BranchState {
     /// Records the rate and the packets of a step that ended at `end_s`. Returns the mean rate of one
     /// connection in packets/s.
     #[inline]
-    pub fn sent(
+    pub fn record_sent(
         &mut self,
         branch: &BranchPlan,
-        wanted: &Wanted,
-        sent: Sent,
+        wanted: &AllowedRate,
+        sent: SentPackets,
         active_s: f64,
         end_s: f64,
     ) -> f64 {
@@ -130,14 +130,19 @@ impl BranchState {
 
     /// Records the feedback of a source over `active_s` seconds, and the quality of the profile data used.
     #[inline]
-    pub fn meets(&mut self, [loss, rtt_s]: PathFeedback, active_s: f64, rests_on: Provenance) {
+    pub fn record_feedback(
+        &mut self,
+        [loss, rtt_s]: LossAndRtt,
+        active_s: f64,
+        rests_on: Provenance,
+    ) {
         self.rtt_time += rtt_s * active_s;
         self.loss_time += loss * active_s;
         self.active_s += active_s;
         if rests_on > Provenance::Measured {
             self.outside_s += active_s;
         }
-        if rests_on == Provenance::NotUsable {
+        if rests_on == Provenance::Unreliable {
             self.unusable_s += active_s;
         }
     }
@@ -145,13 +150,13 @@ impl BranchState {
 
 /// Returns the rate of one connection in packets/s: that of its profile, limited by the largest window.
 #[inline]
-pub fn within_window(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64 {
+pub fn window_limited_pps(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64 {
     profile_pps.min(window_pkts / rtt_s)
 }
 
 impl BranchPlan {
     fn within_window(&self, profile_pps: f64, rtt_s: f64) -> f64 {
-        within_window(profile_pps, self.window_pkts, rtt_s)
+        window_limited_pps(profile_pps, self.window_pkts, rtt_s)
     }
 
     /// Returns the limit that applied to a source with the permitted rate `may_pps` and the rate `end_pps` at

@@ -1,9 +1,11 @@
 //! Fits to designed experiments, whose settings are known.
 
-use netflow_profile::fit::{ExperimentCell, FitError, Names, Origin, Sample, fit_grid_experiment};
+use netflow_profile::fit::{
+    CellOrigin, ExperimentCell, FitError, ProfileLabel, Sample, fit_grid_experiment,
+};
 use netflow_profile::{Profile, Provenance, from_toml, to_toml};
 
-const NAMES: Names<'static> = Names {
+const NAMES: ProfileLabel<'static> = ProfileLabel {
     name: "lab",
     description: "made up",
 };
@@ -44,7 +46,7 @@ fn cells() -> Vec<ExperimentCell> {
 
 /// The losses that were set count, not those observed; the start-up is left out of every transfer.
 #[test]
-fn settings_are_taken_as_they_were_set() {
+fn cells_use_the_configured_settings() {
     let fit = fit_grid_experiment(&cells(), &NAMES).unwrap();
     let grid = fit.grid.as_ref().unwrap();
     for cell in cells() {
@@ -65,13 +67,13 @@ fn settings_are_taken_as_they_were_set() {
 
 /// The first sample with a resent packet is the fourth: 46 and 26 of 50 and 30 samples are left.
 #[test]
-fn start_up_is_left_out_of_every_transfer() {
+fn every_transfer_start_up_is_excluded() {
     let fit = fit_grid_experiment(&cells(), &NAMES).unwrap();
     assert!(fit.cells.iter().all(|cell| cell.samples == 46 + 26));
 }
 
 #[test]
-fn a_hole_is_told_with_its_place() {
+fn missing_samples_report_loss_and_rtt() {
     let mut cells = cells();
     cells[2].transfers.clear();
     let error = fit_grid_experiment(&cells, &NAMES).unwrap_err();
@@ -93,23 +95,23 @@ fn a_hole_is_told_with_its_place() {
 /// At some settings the link was full or losses were too few. The grid has an extrapolated value
 /// there and marks it, as do its file and the provenance of points interpolated with it.
 #[test]
-fn settings_left_out_are_extended_and_marked() {
+fn missing_settings_are_extrapolated_and_marked() {
     let mut cells = cells();
     cells.retain(|cell| (cell.loss, cell.rtt_s) != (0.01, 0.06));
     let fit = fit_grid_experiment(&cells, &NAMES).unwrap();
     let grid = fit.grid.as_ref().unwrap();
     let ratio = grid.throughput(0.01, 0.06) / rate_pps(0.01, 0.06);
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
-    assert_eq!(grid.spec().rows[0].extended, [0]);
-    assert_eq!(grid.spec().rows[1].extended, [0_usize; 0]);
+    assert_eq!(grid.spec().rows[0].extrapolated, [0]);
+    assert_eq!(grid.spec().rows[1].extrapolated, [0_usize; 0]);
     let filled: Vec<bool> = (fit.cells.iter())
-        .map(|cell| cell.origin == Origin::Filled)
+        .map(|cell| cell.origin == CellOrigin::Filled)
         .collect();
     assert_eq!(filled, [true, false, false, false, false, false]);
     let again = from_toml(&to_toml(grid).unwrap()).unwrap();
     for profile in [grid as &dyn Profile, &*again] {
-        assert_eq!(profile.provenance(0.01, 0.06), Provenance::Extended);
-        assert_eq!(profile.provenance(0.02, 0.07), Provenance::Extended);
+        assert_eq!(profile.provenance(0.01, 0.06), Provenance::Extrapolated);
+        assert_eq!(profile.provenance(0.02, 0.07), Provenance::Extrapolated);
         assert_eq!(profile.provenance(0.04, 0.06), Provenance::Measured);
         assert_eq!(profile.provenance(0.01, 0.1), Provenance::Measured);
         assert_eq!(profile.provenance(0.02, 0.15), Provenance::Measured);

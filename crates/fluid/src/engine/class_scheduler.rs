@@ -9,14 +9,14 @@ use netflow_network::compiled::CompiledNetwork;
 use netflow_units::math::exp;
 use serde::{Deserialize, Serialize};
 
-use super::Moving;
+use super::StepContext;
 use super::plan::Plan;
 
 /// Minimum bandwidth share of a queue, which keeps round-trip times finite.
-const LEAST: f64 = 1e-3;
+const MIN_SHARE: f64 = 1e-3;
 
 /// Averaging time of demands, and time to repay debts, in seconds.
-const MEMORY_S: f64 = 0.1;
+const AVERAGING_TIME_S: f64 = 0.1;
 
 /// Queues of one link, as ranks.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Schedule {
 /// State of one link with several queues at the start of the step before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ScheduleState {
-    queues: Vec<Before>,
+    queues: Vec<PreviousQueueState>,
     time_s: f64,
     /// Excess of the traffic sent over the link capacity, in seconds of the link: shares follow demands one
     /// step later.
@@ -38,7 +38,7 @@ pub(crate) struct ScheduleState {
 
 /// State of one queue at that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Before {
+struct PreviousQueueState {
     /// Accepted packets until then, and bits in the queue.
     admitted_pkts: f64,
     queue_bits: f64,
@@ -65,14 +65,14 @@ impl Plan {
 impl ScheduleState {
     pub fn new(schedule: &Schedule) -> ScheduleState {
         ScheduleState {
-            queues: vec![Before::default(); schedule.ranks.len()],
+            queues: vec![PreviousQueueState::default(); schedule.ranks.len()],
             time_s: 0.0,
             debt_s: 0.0,
         }
     }
 }
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Sets the share of every queue for the step that begins now.
     pub(super) fn schedule(&mut self) {
         let (plan, state) = (&self.setup.plan, &mut *self.state);
@@ -80,7 +80,7 @@ impl Moving<'_> {
             let length_s = (state.time_s - before.time_s).max(0.0);
             let ranks = schedule.ranks.iter().map(|&rank| rank as usize);
             let mut sent_s = 0.0;
-            let memory = exp(-length_s / MEMORY_S);
+            let memory = exp(-length_s / AVERAGING_TIME_S);
             let demands = ranks.clone().zip(&mut before.queues).map(|(rank, queue)| {
                 let link = &state.links[rank];
                 let mean_bits = if link.queue_pkts > 0.0 {
@@ -103,13 +103,13 @@ impl Moving<'_> {
             let demands: Vec<f64> = demands.collect();
             before.time_s = state.time_s;
             before.debt_s = (before.debt_s + sent_s - length_s).max(0.0);
-            let link = (1.0 - before.debt_s / MEMORY_S).max(0.0);
+            let link = (1.0 - before.debt_s / AVERAGING_TIME_S).max(0.0);
             let shares = match schedule.scheduler {
                 Scheduler::Priority => by_priority(link, &demands),
                 Scheduler::Wfq => by_weight(link, &demands, &schedule.weights),
             };
             for (rank, share) in ranks.zip(shares) {
-                state.links[rank].share = share.clamp(LEAST, 1.0);
+                state.links[rank].share = share.clamp(MIN_SHARE, 1.0);
             }
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_leave_is_shared_by_weight() {
+    fn unused_shares_are_divided_by_weight() {
         // All are backlogged: 3 : 1.
         near(&by_weight(1.0, &[2.0, 2.0], &[3.0, 1.0]), &[0.75, 0.25]);
         // The second demands only 0.1, so the first can get 0.9; the second could get its quarter.

@@ -43,7 +43,7 @@ fn pair(bandwidth_bps: f64, delay_s: f64, holds_s: f64) -> (NetworkBuilder, [Nod
 /// that 50 ms became 400 ms.
 #[test]
 fn buffer_time_is_independent_of_packet_size() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(11));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(11));
     for case in 0..24 {
         let bandwidth_bps = rng.random_range(1e7..1e8);
         let holds_s = rng.random_range(0.02..0.1);
@@ -79,7 +79,7 @@ fn buffer_time_is_independent_of_packet_size() {
 /// if half of the packets were small.
 #[test]
 fn tcp_queues_with_small_packets_match_packet_model() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(12));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(12));
     let mut ratios = Vec::new();
     for case in 0..16 {
         let bandwidth_bps = 1e6 * rng.random_range(1.0..3.5_f64).exp();
@@ -130,7 +130,7 @@ fn tcp_queues_with_small_packets_match_packet_model() {
 /// less, and the result is marked as an estimate.
 #[test]
 fn size_dependent_losses_are_marked_as_estimates() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(13));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(13));
     for case in 0..12 {
         let bandwidth_bps = 1e7;
         let (mut builder, [a, b], link) = pair(bandwidth_bps, 1e-3, rng.random_range(0.01..0.03));
@@ -163,7 +163,7 @@ fn size_dependent_losses_are_marked_as_estimates() {
 /// its content remains limited by the buffer. (Packets never wait longer than the buffer lasts.)
 #[test]
 fn large_packets_replace_a_queue_of_small_ones() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(14));
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(14));
     for case in 0..12 {
         let bandwidth_bps: f64 = rng.random_range(5e6..5e7);
         let holds_s = rng.random_range(0.03..0.1);

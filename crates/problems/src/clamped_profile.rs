@@ -7,9 +7,9 @@ use netflow_profile::{Domain, Profile};
 
 /// Profile that is never extrapolated. The reference trajectories use such profiles.
 #[derive(Debug)]
-pub struct Clamped(pub Arc<dyn Profile>);
+pub struct ClampedProfile(pub Arc<dyn Profile>);
 
-impl Profile for Clamped {
+impl Profile for ClampedProfile {
     fn name(&self) -> &str {
         self.0.name()
     }

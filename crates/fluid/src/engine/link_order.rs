@@ -10,7 +10,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 /// Order of links, and of their traffic.
-pub(crate) struct Order {
+pub(crate) struct LinkOrder {
     /// Links with traffic in processing order, then the others.
     pub links: Vec<u32>,
     /// Level of every link.
@@ -31,26 +31,26 @@ pub(crate) struct Order {
 struct Feed {
     from: u32,
     to: u32,
-    importance: Importance,
+    importance: FeedPriority,
 }
 
 /// Priority of a feed: data before acknowledgements, then the shorter delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Importance {
+struct FeedPriority {
     data: bool,
     delay_s: f64,
 }
 
-impl Importance {
-    fn cmp(&self, other: &Importance) -> std::cmp::Ordering {
+impl FeedPriority {
+    fn cmp(&self, other: &FeedPriority) -> std::cmp::Ordering {
         let by_delay = other.delay_s.total_cmp(&self.delay_s);
         self.data.cmp(&other.data).then(by_delay)
     }
 }
 
-impl Order {
+impl LinkOrder {
     /// Computes the order from the `used` paths. Other paths only order links that are otherwise unused.
-    pub(super) fn new(inner: &CompiledNetwork, ways: &[PathPair<'_>], used: &[bool]) -> Order {
+    pub(super) fn new(inner: &CompiledNetwork, ways: &[PathPair<'_>], used: &[bool]) -> LinkOrder {
         let n = inner.links.len();
         let crossed_by = |which: bool| -> Vec<bool> {
             let ways = ways.iter().zip(used).filter(|(_, used)| **used == which);
@@ -125,7 +125,7 @@ impl Order {
             (&inner.class_of, &inner.path_links),
             format!("{:?}", inner.shared_links),
         ));
-        Order {
+        LinkOrder {
             fingerprint,
             links: order,
             level_of,
@@ -149,7 +149,7 @@ fn feeds<'a>(inner: &CompiledNetwork, ways: impl Iterator<Item = &'a PathPair<'a
     let feed = |((from, to), data)| Feed {
         from,
         to,
-        importance: Importance {
+        importance: FeedPriority {
             data,
             delay_s: delays_s[from as usize],
         },

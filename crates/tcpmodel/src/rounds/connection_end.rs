@@ -18,7 +18,7 @@ pub(super) enum HandshakeState {
 
 /// One end of a connection.
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(super) struct ConnectionEnd {
     pub handshake_state: HandshakeState,
     pub handshake: Handshake,
     pub sender: Sender,
@@ -27,7 +27,7 @@ pub(super) struct End {
     pub active_ns: u64,
 }
 
-impl End {
+impl ConnectionEnd {
     /// Returns an end that has not sent anything.
     pub(super) fn new(handshake: Handshake, sender: Sender, receiver: Receiver) -> Self {
         Self {

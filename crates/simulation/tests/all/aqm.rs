@@ -103,7 +103,7 @@ impl Recorder for IntervalChecker {
 /// samples. Their waiting times are not part of the delays of departed packets.
 #[test]
 fn mean_queue_includes_packets_dropped_later() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     for case in 0..12 {
         let queue = match case % 3 {
             0 => Aqm::CoDel(CoDel::default()),
@@ -157,7 +157,7 @@ fn mean_queue_includes_packets_dropped_later() {
 /// If PIE's target is few packets, none is dropped while two or fewer wait.
 #[test]
 fn fluid_pie_does_not_drop_short_queues() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(8));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(8));
     for _ in 0..12 {
         let bandwidth_bps = 1e6 * rng.random_range(0.25..4.0_f64);
         let windows = rng.random_range(2..10);
@@ -183,7 +183,7 @@ fn fluid_pie_does_not_drop_short_queues() {
 /// windows, with Poisson sources, and with both.
 #[test]
 fn fluid_pie_matches_packets() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(7));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(7));
     for case in 0..24 {
         let bandwidth_bps = 1e6 * rng.random_range(5.0..50.0_f64);
         let delay_s = rng.random_range(0.004..0.03);

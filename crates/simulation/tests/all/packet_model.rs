@@ -106,7 +106,7 @@ fn short_intervals_count_single_arrivals() {
 
 /// A limiting window: it is sent once per round trip.
 #[test]
-fn without_loss_a_window_arrives_every_round_trip() {
+fn lossless_window_is_sent_once_per_rtt() {
     for variant in [
         TcpVariant::Tahoe,
         TcpVariant::Reno,
@@ -179,7 +179,7 @@ fn finite_transfer_ends_at_its_size() {
 
 /// An open-loop source at twice the link's rate from the middle of the run, in two variants.
 #[test]
-fn half_the_bandwidth_carries_half() {
+fn halved_bandwidth_halves_throughput() {
     let source = || Source::Constant { rate_pps: 1000.0 };
     let (mut b, narrow) = line(1000.0, 20.0, source(), |c| c.acks = Acks::None);
     b.event(EventSpec {

@@ -3,7 +3,7 @@
 use netflow_network::{LinkSpec, Network};
 
 /// Adds a parallel link for each link for which `beside` returns one.
-pub fn with_circuits(
+pub fn with_parallel_links(
     network: &Network,
     mut beside: impl FnMut(&LinkSpec) -> Option<LinkSpec>,
 ) -> Network {

@@ -12,22 +12,22 @@
 //! Sources use the state at the start of the step. Blocking does not thin traffic: blocked packets are
 //! delivered anyway, and packets cut off by (4) count as lost. The two need not agree.
 
-use super::plan::Run;
-use super::queue::LIGHT;
-use super::{Moving, hop_transport};
+use super::plan::HopRun;
+use super::queue::EMPTY_LN_RHO;
+use super::{StepContext, hop_transport};
 use crate::mm1k::blocking_of_mean;
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Advances the network over `span`. Returns the first queue that is not a finite number as the error.
     pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
         self.send(false);
-        self.hand_over();
+        self.receive_carried();
         for &(first, end) in &self.setup.plan.levels {
             for rank in first..end {
                 self.move_queue_literally(rank)?;
             }
         }
-        self.carry();
+        self.carry_to_next_step();
         self.deliver();
         Ok(())
     }
@@ -88,9 +88,9 @@ impl Moving<'_> {
         }
         if let Some(pass) = self.scratch.on_the_way.pass_of(rank, hops.clone()) {
             let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
-            hop_transport::lose_on_the_way(pass, forwarded, &mut state.lost[hops.clone()]);
+            hop_transport::apply_link_loss(pass, forwarded, &mut state.lost[hops.clone()]);
         }
-        let of_run = |run: &Run| {
+        let of_run = |run: &HopRun| {
             let start = run.first_hop as usize - hops.start;
             let end = run.end_hop as usize - hops.start;
             run.packets * content[start..end].iter().sum::<f64>()
@@ -112,7 +112,7 @@ impl Moving<'_> {
         link.max_queue_pkts = link.max_queue_pkts.max(after);
         link.queue_pkts = after;
         link.queue_bits = after * mean_bits;
-        link.ln_rho = LIGHT;
+        link.ln_rho = EMPTY_LN_RHO;
         link.refused = blocking_of_mean(after, buffer_pkts);
         Ok(())
     }
