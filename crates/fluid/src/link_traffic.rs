@@ -675,7 +675,7 @@ mod tests {
         let links: Vec<LinkTraffic> = links.collect();
         let crossers = senders.iter().map(|&(count, mbps, data)| TrafficFlow {
             sender: Sender {
-                add_flows,
+                count,
                 application_pps: 1e6 * mbps / 12000.0,
                 ..sender(f64::INFINITY)
             },

@@ -15,7 +15,7 @@ use std::path::Path;
 use clap::Parser;
 use link::{Link, Sizes};
 use netflow::units::quantile;
-use netflow_problems::{fill_page, population};
+use netflow_problems::{fill_page, population_seed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
