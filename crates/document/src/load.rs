@@ -73,7 +73,7 @@ pub fn unreadable_file(path: &Path, refusal: Refusal, too_large_help: &str) -> P
     };
     let finding = findings.error(kind, place, message);
     let help = match beside {
-        Some(beside) => format!("there is {}", beside.display()),
+        Some(beside) => format!("did you mean {}?", beside.display()),
         None => help.to_owned(),
     };
     if !help.is_empty() {
