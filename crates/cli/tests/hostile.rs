@@ -177,7 +177,7 @@ fn scenario_cannot_read_outside_its_directory() {
         fs::write(place.path("inner/topology.toml"), scenario).unwrap();
         let said = text(&place.expect("check inner/topology.toml", 3).stderr);
         assert!(
-            said.contains("is not below the scenario's folder"),
+            said.contains("is not below the scenario's directory"),
             "{said}"
         );
         assert!(said.contains("--allow-outside"), "{said}");
@@ -192,7 +192,7 @@ fn scenario_cannot_read_outside_its_directory() {
     .unwrap();
     let said = text(&place.run("check inner/topology.toml").stderr);
     assert!(
-        said.contains("is not below the scenario's folder"),
+        said.contains("is not below the scenario's directory"),
         "{said}"
     );
     let said = text(

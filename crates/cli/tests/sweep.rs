@@ -418,7 +418,7 @@ fn invalid_command_lines_are_rejected() {
         (
             "--vary link.R->X.buffer=10pkt,5pkt -o out".to_owned(),
             2,
-            "there is no link `R->X`",
+            "unknown link `R->X`",
         ),
         (
             "--vary link.R->S.buffer=10pkt,5elephants -o out".to_owned(),

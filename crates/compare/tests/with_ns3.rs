@@ -247,7 +247,7 @@ fn ecn_threshold_without_ecn_is_rejected_for_ns3() {
     assert!(
         error
             .to_string()
-            .contains("link a->b: ns-3 marks above `ce-threshold` only where `ecn` is true"),
+            .contains("link a->b: ns-3 needs `ecn = true` for `ce-threshold`"),
         "{error}"
     );
 }
@@ -258,9 +258,9 @@ fn unsupported_scenarios_are_rejected_without_ns3() {
     for (name, wanted) in [
         ("web.toml", "workload browsers: users"),
         ("diffserv.toml", "aggregate F1: conditioners"),
-        ("link-failure.toml", "links that fail"),
-        ("wifi-loss.toml", "losses in bursts"),
-        ("abilene.toml", "transfers that come and go"),
+        ("link-failure.toml", "failures of links"),
+        ("wifi-loss.toml", "burst losses"),
+        ("abilene.toml", "finite transfers"),
     ] {
         let scenario = load(format!("{path}{name}").as_ref(), &[]).unwrap();
         let error = Ns3::check_export(&scenario, &Settings::default()).unwrap_err();
@@ -275,11 +275,11 @@ fn unsupported_overhead_is_rejected_for_ns3() {
     for (link, wanted) in [
         (
             "overhead = { bytes = \"10 B\", cells = \"atm\" }",
-            "plain bytes can",
+            "use plain bytes",
         ),
         (
             "overhead = { bytes = \"10 B\", minimum = \"84 B\" }",
-            "plain bytes can",
+            "use plain bytes",
         ),
         (
             "overhead = \"38 B\"\nbuffer = \"20 KB\"",

@@ -171,7 +171,7 @@ pub fn read_header<'t, T: Element>(
     };
     let start = SourceSpan::new(file, csv.offset..csv.offset);
     if !csv.split_row(&mut header.cells, findings)? {
-        let message = "the table is empty: its first row must name the columns";
+        let message = "the table is empty: its first row must contain the column names";
         let names: Vec<&str> = names().collect();
         findings
             .error(ProblemKind::Missing, start, message)
@@ -188,7 +188,7 @@ pub fn read_header<'t, T: Element>(
                 _ => format!("unknown column `{name}` in a table of {}s", T::NAME),
             };
             let help = if name.contains([';', '\t']) {
-                "columns are separated by commas".to_owned()
+                "separate columns by commas".to_owned()
             } else {
                 findings.allowed_names_help(name, "columns", names())
             };
@@ -215,7 +215,7 @@ pub fn read_header<'t, T: Element>(
             let first = header.cells.first().map_or(start, |cell| cell.place);
             let message = format!("column `{name}` is missing");
             let needs = required.join(", ");
-            let help = format!("a table of {}s needs the columns {needs}", T::NAME);
+            let help = format!("required columns of a table of {}s: {needs}", T::NAME);
             findings
                 .error(ProblemKind::Missing, first, message)
                 .set_help(help);
@@ -252,12 +252,12 @@ impl<'t> CsvReader<'t> {
             }
             let cells = row.cells.len();
             let message = format!(
-                "this row has {cells} cell{}, the header {}",
+                "this row has {cells} cell{}, but the header has {}",
                 if cells == 1 { "" } else { "s" },
                 self.columns
             );
-            let help = "every row needs a cell for every column; leave cells empty (`a,,b`), and put a text with a comma \
-                 into double quotes";
+            let help = "write a cell for every column; leave cells empty (`a,,b`), and put texts with commas \
+                 in double quotes";
             findings
                 .error(ProblemKind::Syntax, place, message)
                 .set_help(help);
@@ -329,7 +329,7 @@ impl<'t> CsvReader<'t> {
                     SourceSpan::new(self.file, end..line),
                     message,
                 );
-                finding.set_help("a double quote inside a quoted cell is written twice: \"\"");
+                finding.set_help("write a double quote inside a quoted cell twice: \"\"");
                 return None;
             }
         }

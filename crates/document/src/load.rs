@@ -77,7 +77,7 @@ pub fn unreadable_file(path: &Path, refusal: ReadError, too_large_help: &str) ->
     };
     let finding = findings.error(kind, place, message);
     let help = match beside {
-        Some(beside) => format!("there is {}", beside.display()),
+        Some(beside) => format!("did you mean {}?", beside.display()),
         None => help.to_owned(),
     };
     if !help.is_empty() {

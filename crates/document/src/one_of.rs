@@ -40,7 +40,7 @@ pub fn one_of<T>(
     let first = found.next();
     let wrong = match (&first, found.next()) {
         (Some(_), None) => return first,
-        (Some(_), Some(_)) => format!("{what} has one kind, this one has several"),
+        (Some(_), Some(_)) => format!("{what} must have one kind, but this one has several"),
         // The invalid content was already reported.
         (None, _) if findings.errors() > before => return None,
         (None, _) => format!("`{key}` is empty"),

@@ -27,9 +27,9 @@ struct Override {
 }
 
 /// Message and help for an option with a TOML array.
-const ARRAY_MESSAGE: &str = "an option has no arrays";
+const ARRAY_MESSAGE: &str = "--set does not support arrays";
 const ARRAY_HELP: &str =
-    "write nodes of a path as \"A>B>C\", several groups as \"a;b\", as cells of tables have them";
+    "write nodes of a path as \"A>B>C\" and several groups as \"a;b\", as in cells of tables";
 
 /// The value of an option.
 #[derive(Debug)]
@@ -186,7 +186,7 @@ impl Overrides {
                 let finding = findings.error(
                     ProblemKind::Override,
                     place,
-                    "no `=` between a key and its value",
+                    "missing `=` between key and value",
                 );
                 finding.set_help(EXAMPLE);
                 continue;
@@ -250,7 +250,7 @@ impl Overrides {
                 let message = format!("not a table: {}", error.message().replace('\n', "; "));
                 findings
                     .error(ProblemKind::Override, place, message)
-                    .set_help("write for instance --set 'link.A->B.queue={ discipline = \"red\", min = \"5 pkt\" }'");
+                    .set_help("for example --set 'link.A->B.queue={ discipline = \"red\", min = \"5 pkt\" }'");
                 return;
             }
         };
@@ -403,7 +403,7 @@ impl<'n> OverrideTarget<'n> {
     }
 }
 
-const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
+const EXAMPLE: &str = "for example --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
      or --set \"connection.*.max-window=20 pkt\"";
 
 /// Returns the message and the help for an option that was not used.
@@ -425,7 +425,7 @@ fn unused_option_message(key: &str, known: &[OverrideTarget<'_>]) -> (String, St
                 Some(near) => format!("did you mean `{near}`? {EXAMPLE}"),
                 None => EXAMPLE.to_owned(),
             };
-            (format!("nothing is called `{key}`"), help)
+            (format!("unknown setting `{key}`"), help)
         }
     }
 }
@@ -450,7 +450,7 @@ fn unknown_key_message(key: &str, what: &str, keys: &'static [Key]) -> (String, 
         let inside = inside.filter(|name| *name != NAME);
         let inside: Vec<&str> = inside.collect();
         let help = format!(
-            "write `{}.NAME.KEY`, with the name of one that it has; their keys: {}",
+            "write `{}.NAME.KEY` with an existing name; keys: {}",
             list.name,
             inside.join(", ")
         );
@@ -490,7 +490,7 @@ fn other_variant_message(key: &str, what: &str, keys: &'static [Key]) -> Option<
         return None;
     }
     let message = format!(
-        "`{key}` is of no use here: {what} has no `{table}` with {}",
+        "`{key}` cannot be set here: {what} has no `{table}` with {}",
         with.join(" or ")
     );
     let kinds = tables.iter().map(|keys| {
@@ -510,7 +510,7 @@ fn other_variant_message(key: &str, what: &str, keys: &'static [Key]) -> Option<
         None => format!("{} = …", with[0].trim_matches('`')),
     };
     let help = format!(
-        "the keys of `{table}`\n{}\nall of them are set at once: `{table}={{ {whole}, {first} = … }}`",
+        "keys of `{table}`\n{}\nset the whole table: `{table}={{ {whole}, {first} = … }}`",
         kinds.join("\n")
     );
     Some((message, help))
@@ -525,7 +525,7 @@ fn unknown_element_message(
     let what = table.table;
     if names.iter().any(|it| matches_link_name(rest, it)) {
         let message =
-            format!("which setting of {what} `{rest}`? `{what}.{rest}.KEY=VALUE` names one");
+            format!("missing key of {what} `{rest}`: write `{what}.{rest}.KEY=VALUE`");
         let keys = table.keys.iter().map(|key| key.name);
         return (message, suggest::help("", "its keys", keys));
     }
@@ -545,9 +545,9 @@ fn unknown_element_message(
         .or_else(|| rest.rfind('.').map(|at| rest.split_at(at)))
         .map_or(rest, |(name, _)| name);
     let message = if name.contains('*') {
-        format!("no {what} is called like `{name}`")
+        format!("no {what} matches `{name}`")
     } else {
-        format!("there is no {what} `{name}`")
+        format!("unknown {what} `{name}`")
     };
     let kind = format!("{what}s");
     let near = suggest::nearest(name, names.iter().copied());

@@ -382,7 +382,7 @@ impl Findings {
                     Severity::Warning
                 },
                 kind: ProblemKind::More,
-                message: format!("{} more problems are not listed", self.omitted),
+                message: format!("{} more problems not shown", self.omitted),
                 file: sources.path(FileId::FIRST).map(ToOwned::to_owned),
                 span: None,
                 line: None,

@@ -94,7 +94,7 @@ impl Dimension for Rate {
         let bits = text.replace("KB/s", "kbit/s").replace("B/s", "bit/s");
         Some((
             format!("`bandwidth` is in bytes: \"{text}\" is {self}"),
-            format!("write \"{self}\", or \"{bits}\" if bits are meant"),
+            format!("write \"{self}\", or \"{bits}\" if you mean bits"),
         ))
     }
 }
@@ -144,7 +144,7 @@ impl Dimension for BufferSize {
     const KIND: &'static str = "size, or time";
     const ONE: Self = BufferSize::Size(Size::ONE);
     const DESCRIPTION: &'static str =
-        "A size with its unit, or a time at the link's rate: \"100 pkt\", \"150 KB\", \"50 ms\".";
+        "A size with its unit, or a time at the bandwidth of the link: \"100 pkt\", \"150 KB\", \"50 ms\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";
 
     fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
@@ -228,7 +228,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
             return None;
         }
         if text.is_empty() && !matches!(value.kind, ValueKind::String(_) | ValueKind::Cell(_)) {
-            let message = format!("`{key}` is no finite number: {bare}");
+            let message = format!("`{key}` is not a finite number: {bare}");
             findings.error(ProblemKind::BadValue, value.place, message);
             return None;
         }

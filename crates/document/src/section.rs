@@ -149,7 +149,7 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Fields::Row { row, node } = self.fields
             && let Some(place) = row.conflicting_cell(node, key)
         {
-            let message = format!("column `{key}` and its parts are both filled in this row");
+            let message = format!("column `{key}` and its columns `{key}.…` are both filled in this row");
             self.findings
                 .error(ProblemKind::Conflict, place, message)
                 .set_help(format!(
@@ -308,7 +308,7 @@ impl<'r, 'a> Section<'r, 'a> {
             let name = T::NAME;
             let place = self.key_place(name).unwrap_or(value.place);
             let message = format!("`{name}` must be a table, not {}", value.type_name());
-            let help = format!("write [{name}] in single brackets, and its keys below");
+            let help = format!("write [{name}] in single brackets, then its keys");
             self.findings
                 .error(ProblemKind::WrongType, place, message)
                 .set_help(help);
@@ -344,12 +344,12 @@ impl<'r, 'a> Section<'r, 'a> {
         let ValueKind::Array { array, file } = value.kind else {
             let place = self.key_place(name).unwrap_or(value.place);
             let message = format!(
-                "`{name}` must be written [[{title}]], in double brackets: there can be many of them"
+                "`{name}` must be written [[{title}]], in double brackets, because there can be several"
             );
             self.findings
                 .error(ProblemKind::WrongType, place, message)
                 .set_help(format!(
-                    "write [[{title}]], and below it keys such as {}",
+                    "write [[{title}]], then keys such as {}",
                     T::example()
                 ));
             return Vec::new();
@@ -415,7 +415,7 @@ impl<'r, 'a> Section<'r, 'a> {
             let is_first = owners.first() == Some(&first.name);
             if is_first && !owners.iter().any(|owner| self.get(owner).is_some()) {
                 let owners = owners.join("` or `");
-                self.reject(&[key.name], &format!("only {what} with `{owners}` has it"));
+                self.reject(&[key.name], &format!("it needs {what} with `{owners}`"));
             }
         }
         None

@@ -52,7 +52,7 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Keys of other tools that belong to another table here.
-const MISPLACED: &[(&str, &str)] = &[("limit", "the link's `buffer` limits its queue")];
+const MISPLACED: &[(&str, &str)] = &[("limit", "use `buffer` of the link")];
 
 /// Returns the correct location of a key that is not allowed here.
 pub(crate) fn misplaced(name: &str) -> Option<&'static str> {

@@ -265,7 +265,7 @@ impl Read for String {
         let wrong = if text.trim().is_empty() {
             "empty"
         } else if text.trim() != text {
-            "a text with blanks around it"
+            "a text with leading or trailing blanks"
         } else if text.contains(char::is_control) {
             "a text with control characters"
         } else if text.len() > MAX_TEXT_CHARS {
@@ -276,7 +276,7 @@ impl Read for String {
         let message = format!("`{key}` is {wrong}");
         findings
             .error(ProblemKind::BadValue, value.place, message)
-            .set_help("allowed: 1 to 1000 bytes, without blanks around them and without control characters");
+            .set_help("allowed: 1 to 1000 bytes, without leading or trailing blanks and control characters");
         None
     }
 
@@ -402,7 +402,7 @@ impl Read for u64 {
             let wrong = match number {
                 Some(_) => "cannot be negative",
                 None if text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() => {
-                    "is too large a number"
+                    "is too large"
                 }
                 None => "must be a whole number",
             };
@@ -516,7 +516,7 @@ impl Read for Vec<Spanned<String>> {
                     let from = start + (part.len() - part.trim_start().len());
                     let place = value.inner_place(text, from..from + name.len());
                     if name.is_empty() {
-                        let message = format!("`{key}` lacks a node's name beside a `>`");
+                        let message = format!("`{key}` has an empty node name next to a `>`");
                         findings.error(ProblemKind::BadValue, place, message);
                         return None;
                     }

@@ -292,7 +292,7 @@ impl<T> Candidates<T> {
         let (_, taken, value) = all.next()?;
         for (_, name, other) in all {
             if says_something(&other) && !is_alike(&value, &other) {
-                let text = format!("`{name}` says something else than `{taken}`, which counts");
+                let text = format!("`{name}` contradicts `{taken}`: `{taken}` is used");
                 contradictions.push(text);
             }
         }
@@ -627,7 +627,7 @@ fn buffer(attribute: &Attribute<'_>) -> ReadResult<BufferSize> {
     let room = attribute.value.trim().parse::<BufferSize>().ok();
     room.filter(above_0).ok_or_else(|| {
         let message = format!(
-            "`{}` of `{}` is no room of a queue",
+            "`{}` of `{}` is not a buffer size",
             truncate_text(&attribute.value),
             attribute.name
         );
@@ -682,7 +682,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<Bandwidth> {
                 attribute.name
             );
             let wrong = ImportError::value(attribute.span.clone(), message)
-                .help("write a number, or one with its unit, such as 10 Mbit/s");
+                .help("write a number, with or without a unit, such as 10 Mbit/s");
             with_separator_help(wrong, &attribute.value)
         })
 }

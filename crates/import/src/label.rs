@@ -33,7 +33,7 @@ impl ByteUnit {
         match self {
             ByteUnit::Bytes => "read as bytes; Mb/s and Mbit/s are bits",
             ByteUnit::Bits => {
-                "taken as bits, as such labels mean them; in a column it would be bytes"
+                "read as bits, as usual in labels; in a column it would mean bytes"
             }
         }
     }
@@ -106,12 +106,12 @@ pub(crate) fn parse_bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwi
     };
     let mut rule = match (least.rule, found.iter().all(same)) {
         (rule, true) => rule.to_owned(),
-        ("", false) => format!("the least of {}", found.len()),
-        (rule, false) => format!("{rule}, the least of {}", found.len()),
+        ("", false) => format!("the lowest of {}", found.len()),
+        (rule, false) => format!("{rule}, the lowest of {}", found.len()),
     };
     if left_out {
         rule += if rule.is_empty() { "" } else { ", " };
-        rule += "a factor is left out";
+        rule += "a factor is ignored";
     }
     Some(LabelBandwidth {
         bps: least.bps,
@@ -253,7 +253,7 @@ fn parse_term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
     let multiplicity = multiplicity * after;
     let bps = bps * multiplicity;
     let rule = match rule {
-        "" if multiplicity != 1.0 => "so many times",
+        "" if multiplicity != 1.0 => "multiplied",
         rule => rule,
     };
     let possible = bps.is_finite() && bps > 0.0;
@@ -369,7 +369,7 @@ fn parse_rate(tokens: &[Token], at: usize) -> Option<(LabelRate, usize)> {
     };
     let between = |at: usize| match tokens.get(at) {
         Some(token) if token.is('-') => Some("the lower end"),
-        Some(token) if token.is('/') => Some("the least of 2"),
+        Some(token) if token.is('/') => Some("the lowest of 2"),
         _ => None,
     };
     let of = |number: f64, unit: RateUnit, rule| LabelRate {
@@ -513,7 +513,7 @@ mod tests {
             let told = label(text).unwrap();
             assert_eq!(
                 (told.bps, &*told.rule),
-                (bps, "a factor is left out"),
+                (bps, "a factor is ignored"),
                 "{text}"
             );
         }
@@ -630,7 +630,7 @@ mod tests {
         assert_eq!((told.bps, told.bytes), (20e9, Some(ByteUnit::Bits)));
         assert_eq!(
             told.remark(),
-            " (so many times; taken as bits, as such labels mean them; in a column it would be bytes)"
+            " (multiplied; read as bits, as usual in labels; in a column it would mean bytes)"
         );
         let told = parse_bandwidth("10 GBps", ByteUnit::Bytes).unwrap();
         assert_eq!((told.bps, told.bytes), (80e9, Some(ByteUnit::Bytes)));
@@ -669,12 +669,12 @@ mod tests {
         assert_eq!(rule("1 Gbps"), "");
         assert_eq!(rule("45 Mbps DS-3"), "");
         assert_eq!(rule("1-20Gbps"), "the lower end");
-        assert_eq!(rule("GigE/FE/ATM"), "the least of 2");
+        assert_eq!(rule("GigE/FE/ATM"), "the lowest of 2");
         assert_eq!(rule("4x1 Gbps + 2x STM-1"), "the sum");
-        assert_eq!(rule("2x10Gb/s"), "so many times");
-        assert_eq!(rule("half of 10G"), "a factor is left out");
-        assert_eq!(rule("dual 10 Gbit/s"), "a factor is left out");
-        assert_eq!(rule("10G protected x2"), "a factor is left out");
+        assert_eq!(rule("2x10Gb/s"), "multiplied");
+        assert_eq!(rule("half of 10G"), "a factor is ignored");
+        assert_eq!(rule("dual 10 Gbit/s"), "a factor is ignored");
+        assert_eq!(rule("10G protected x2"), "a factor is ignored");
         assert_eq!(rule("1-20Gbps x blue"), "the lower end");
         for plain in [
             "10 Mbit/s half-duplex",

@@ -171,7 +171,7 @@ impl<'t> TopologyBuilder<'t> {
     /// Returns the node that a link or a demand refers to.
     pub(crate) fn existing_node(&self, id: &str, span: Range<usize>) -> ReadResult<usize> {
         self.node_indices.get(id).copied().ok_or_else(|| {
-            let message = format!("there is no node `{}`", truncate_text(id));
+            let message = format!("unknown node `{}`", truncate_text(id));
             let wrong = ImportError::new(ProblemKind::UnknownName, span, message);
             let ids = self.nodes.iter().take(10_000).map(|node| node.id.as_str());
             match netflow_units::nearest_name(id, ids, &[]) {
@@ -206,7 +206,7 @@ impl<'t> TopologyBuilder<'t> {
         check_count(self.links.len(), "links", &span)?;
         if from == to {
             let name = format!("{0}--{0}", truncate_text(&self.nodes[from].id));
-            let text = "a link from a node to itself carries nothing: left out";
+            let text = "a link from a node to itself carries no traffic: ignored";
             let about = Subject::Other(name, self.line(&span));
             self.assumptions.add(text, about);
             return Ok(());
@@ -217,7 +217,7 @@ impl<'t> TopologyBuilder<'t> {
                 .as_deref()
                 .map(truncate_text)
                 .unwrap_or_default();
-            let text = format!("a link with the status \"{status}\" is out of service: left out");
+            let text = format!("a link with the status \"{status}\" is out of service: ignored");
             let [from, to] = [from, to].map(|end| truncate_text(&self.nodes[end].id));
             let about = Subject::Other(format!("{from}--{to}"), self.line(&span));
             self.assumptions.add(text, about);
@@ -245,7 +245,7 @@ impl<'t> TopologyBuilder<'t> {
         let paired = |link: &DraftLink| back(link) == Some(ways[&(link.from, link.to)]);
         if !self.links.is_empty() && self.links.iter().all(paired) {
             self.assumptions.add_general(format!(
-                "every link is listed in both directions, which are one link: {silence}"
+                "every link is listed in both directions: read as one bidirectional link, because {silence}"
             ));
             for link in &mut self.links {
                 link.directed = true;
@@ -276,7 +276,7 @@ impl<'t> TopologyBuilder<'t> {
             let link = self.links.remove(place);
             let [from, to] = [link.from, link.to].map(|end| truncate_text(&self.nodes[end].id));
             let text =
-                "a row repeats a link with its ends exchanged: one link, which leads both ways";
+                "a row repeats a link with its ends exchanged: read as one bidirectional link";
             let about = Subject::Other(format!("{from}--{to}"), self.line(&link.span));
             self.assumptions.add(text, about);
         }
@@ -285,8 +285,8 @@ impl<'t> TopologyBuilder<'t> {
             seen.insert((link.from, link.to));
             if seen.contains(&(link.to, link.from)) {
                 let text = format!(
-                    "a further link, although one leads the other way, because not every link is there in both \
-                     directions: {silence}"
+                    "read as a second link, not as the reverse direction, because {silence} and not every link is listed \
+                     in both directions"
                 );
                 let about = Subject::Link(place, self.lines.line_of_byte(link.span.start));
                 self.assumptions.add(text, about);
@@ -348,14 +348,14 @@ impl<'t> TopologyBuilder<'t> {
         check_count(self.demands.len(), "demands", &span)?;
         let (StatedQuantity::WithUnit(number) | StatedQuantity::WithoutUnit(number)) = rate;
         if !(number.is_finite() && number >= 0.0) {
-            let message = format!("a demand of {number} is not one");
+            let message = format!("invalid demand: {number}");
             return Err(ImportError::value(span, message).help("write 0 or more"));
         }
         if from == to || number == 0.0 {
             let text = if from == to {
-                "a demand of a node to itself needs no network: left out"
+                "a demand from a node to itself uses no link: ignored"
             } else {
-                "a demand of 0 is none: left out"
+                "a demand is 0: ignored"
             };
             self.zero_demands += usize::from(number == 0.0);
             let about = Subject::Other(String::new(), self.line(&span));
@@ -393,10 +393,10 @@ impl<'t> TopologyBuilder<'t> {
             if label.is_some_and(|label| truncate_label(label) != *label) {
                 let about = Subject::Node(place, self.lines.line_of_byte(node.span.start));
                 self.assumptions
-                    .add("a label of more than 200 characters is cut", about);
+                    .add("a label is longer than 200 characters: truncated", about);
             }
             if node.attributes.is_hyperedge {
-                let text = "where more than two links meet (a hyperedge) is a node like any other";
+                let text = "a hyperedge with more than two ends is read as a node";
                 let about = Subject::Node(place, self.lines.line_of_byte(node.span.start));
                 self.assumptions.add(text, about);
             }
@@ -406,7 +406,7 @@ impl<'t> TopologyBuilder<'t> {
             .iter()
             .find(|it| it.directed && it.attributes.reverse.is_some());
         if let Some(link) = one_way {
-            let message = "a link that leads one way has attributes of its reverse direction";
+            let message = "a unidirectional link has attributes of its reverse direction";
             let help = "describe both directions in one row, or each in a row of its own";
             let wrong = ImportError::new(ProblemKind::Conflict, link.span.clone(), message);
             return Err(wrong.help(help));
@@ -466,7 +466,7 @@ impl<'t> TopologyBuilder<'t> {
         for (place, wish) in wishes.iter().enumerate() {
             if count[wish.preferred] > 1 {
                 let text = format!(
-                    "{} nodes are called `{}`: their identifiers stand behind it",
+                    "{} nodes are called `{}`: their identifiers are appended",
                     count[wish.preferred],
                     truncate_text(wish.preferred)
                 );
@@ -477,7 +477,7 @@ impl<'t> TopologyBuilder<'t> {
             let legal = names::legal(wish.preferred);
             if names[place] != legal {
                 let text = format!(
-                    "node `{}` is named `{}`, because `{legal}` would be the name of several nodes",
+                    "node `{}` is named `{}`, because several nodes would be called `{legal}`",
                     truncate_text(wish.preferred),
                     names[place]
                 );
@@ -509,13 +509,13 @@ impl<'t> TopologyBuilder<'t> {
         if pairs_found > 0 && told.is_none() && !drawn {
             self.assumptions.add_general(match (as_degrees, swapped) {
                 (true, false) => {
-                    "coordinates are taken as degrees, the longitude first: none goes beyond ±180 and ±90"
+                    "coordinates are read as longitude and latitude, because all are within ±180 and ±90 degrees"
                 }
                 (true, true) => {
-                    "coordinates are taken as degrees, the latitude first: the second goes beyond ±90"
+                    "coordinates are read as latitude and longitude, because the second exceeds ±90 degrees"
                 }
                 (false, _) => {
-                    "coordinates are no degrees, for they go beyond ±180 and ±90: no delay follows from them"
+                    "coordinates are not degrees, because they exceed ±180 and ±90: delays are not computed from them"
                 }
             });
         }
@@ -537,7 +537,7 @@ impl<'t> TopologyBuilder<'t> {
                             "node `{}` is at longitude {longitude} and latitude {latitude}",
                             truncate_text(&node.id)
                         );
-                        let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
+                        let help = "allowed: longitudes -180 to 180, latitudes -90 to 90";
                         return Err(ImportError::value(node.span.clone(), message).help(help));
                     }
                     Some(Position::Degrees {
@@ -573,7 +573,7 @@ impl<'t> TopologyBuilder<'t> {
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
         if has_bare_times && reading.time_unit_s.is_none() {
             let unit = unit_text(&Seconds(time_unit).to_string());
-            let text = format!("delays without a unit are taken as {unit}");
+            let text = format!("delays without a unit are read in {unit}");
             self.assumptions.add_general(text);
         }
         let links = std::mem::take(&mut self.links);
@@ -623,7 +623,7 @@ impl<'t> TopologyBuilder<'t> {
         };
         link.reverse = reverse.if_any();
         if link.reverse.is_some() && is_pair {
-            let text = "two directions that differ are one link (`reverse`), and fail together";
+            let text = "two different directions are read as one link with `reverse`: they fail together";
             self.assumptions.add(text, Subject::Link(place, line));
         }
         Ok(link)
@@ -646,7 +646,7 @@ impl<'t> TopologyBuilder<'t> {
             let bps = stated.to_base_units(rate_unit);
             if bps == 0.0 {
                 self.assumptions
-                    .add("a bandwidth of 0 says nothing", about.clone());
+                    .add("a bandwidth is 0: ignored", about.clone());
             } else {
                 check_rate(bps, &stated, "bandwidth", at)?;
                 bandwidth_bps = Some(bps);
@@ -684,7 +684,7 @@ impl<'t> TopologyBuilder<'t> {
             }
             (None, None) => {
                 let silent = attributes.silent.map(|label| truncate_text(&label));
-                remark = silent.map(|label| format!("the label \"{label}\" tells no bandwidth"));
+                remark = silent.map(|label| format!("the label \"{label}\" has no bandwidth"));
             }
             _ => {}
         }
@@ -697,7 +697,7 @@ impl<'t> TopologyBuilder<'t> {
         }
         if let Some(status) = attributes.status.filter(|status| !is_up(status)) {
             let text = format!(
-                "a link that is \"{}\" is taken as there",
+                "a link with the status \"{}\" is imported",
                 truncate_text(&status)
             );
             self.assumptions.add(text, about);
@@ -710,7 +710,7 @@ impl<'t> TopologyBuilder<'t> {
                     StatedQuantity::WithoutUnit(number) => scaled(number, time_unit),
                 };
                 if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.contains(delay_s) {
-                    let message = format!("a delay of {}", Seconds(delay_s));
+                    let message = format!("delay out of range: {}", Seconds(delay_s));
                     return Err(
                         ImportError::value(at, message).help("write 0 s to 1 h, at least 0.001 us")
                     );
@@ -750,7 +750,7 @@ impl<'t> TopologyBuilder<'t> {
     fn note_unit(&mut self, reading: &Reading, unit: f64, what: &str) {
         if reading.rate_unit_bps.is_none() {
             let words = unit_text(&BitsPerSecond(unit).to_string());
-            let text = format!("{what} without a unit are taken as {words}");
+            let text = format!("{what} without a unit are read in {words}");
             self.assumptions.add_general(text);
         }
     }
@@ -773,7 +773,7 @@ pub(crate) fn unit_text(quantity: &str) -> String {
 /// Returns the range of rates that scenarios allow, with help if the unit of a rate was assumed.
 pub(crate) fn allowed_rates(stated: &StatedQuantity) -> String {
     let unit = match stated.unitless() {
-        Some(_) => "; --unit states the unit of rates without one",
+        Some(_) => "; --unit sets the unit of rates without one",
         None => "",
     };
     format!("{}{unit}", Bounds::BIT_RATE.text)
@@ -783,7 +783,7 @@ fn check_rate(bps: f64, stated: &StatedQuantity, what: &str, span: Range<usize>)
     if bps > 0.0 && Bounds::BIT_RATE.contains(bps) {
         Ok(())
     } else {
-        let message = format!("a {what} of {}", BitsPerSecond(bps));
+        let message = format!("{what} out of range: {}", BitsPerSecond(bps));
         Err(ImportError::new(ProblemKind::OutOfRange, span, message).help(allowed_rates(stated)))
     }
 }
@@ -792,7 +792,7 @@ fn check_count(count: usize, what: &str, span: &Range<usize>) -> ReadResult<()> 
     if count < MAX_ITEMS {
         Ok(())
     } else {
-        let message = format!("there are more than {MAX_ITEMS} {what}");
+        let message = format!("the file has more than {MAX_ITEMS} {what}");
         Err(ImportError::new(
             ProblemKind::TooLarge,
             span.clone(),

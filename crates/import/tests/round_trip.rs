@@ -257,7 +257,7 @@ fn long_names_are_cut_negative_bandwidths_rejected() {
     assert_eq!(through_scenario(&read).links.len(), 2);
     let csv = "from,to,LinkSpeedRaw\nA,B,-1e9\n";
     let problems = from_text("a.csv", csv, &Reading::default()).unwrap_err();
-    assert_eq!(problems.into_vec()[0].message, "a bandwidth of -1 Gbit/s");
+    assert_eq!(problems.into_vec()[0].message, "bandwidth out of range: -1 Gbit/s");
 }
 
 /// Populations are kept, also those of nodes without other attributes and those of 0.
@@ -285,7 +285,7 @@ fn missing_return_paths_are_reported() {
     let written = scenario::write(&read, &Default::default(), &Default::default());
     assert!(!written.text.contains("[[connection]]"));
     assert!(
-        written.text.contains("no node that reaches another"),
+        written.text.contains("no two nodes reach each other"),
         "{}",
         written.text
     );

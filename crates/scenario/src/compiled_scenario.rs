@@ -47,8 +47,8 @@ pub struct CompiledScenario {
 }
 
 /// End of a warning about traffic that moves as a whole.
-const UNSPLIT_REROUTE_WARNING: &str = ": of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers would divide \
-                          them again";
+const UNSPLIT_REROUTE_WARNING: &str = ": with several equal-cost paths (`ecmp`), its load is overestimated and that of the others \
+                          underestimated";
 
 impl CompiledScenario {
     /// Returns the connections with a name: the connection itself, or the parts of a split one.
@@ -77,9 +77,8 @@ impl CompiledScenario {
     /// steady state or a run until `at_s`.
     pub fn mean_traffic_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
         let demands = self.has_mean_traffic.then_some(
-            "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
-             a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
-             bursts lose is not told; `--set simulation.model=packets` follows them",
+            "tcp and video demands are modelled by mean rate, without burst losses: queues within a factor of 2, \
+             transfer times within 1.4 (90 % of test cases); use `--set simulation.model=packet`",
         );
         let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
         let switches = |id| {
@@ -88,14 +87,14 @@ impl CompiledScenario {
         };
         let users = ("users of workloads", self.network.workloads().len() > 0);
         let switched = (
-            "applications that switch on and off",
+            "on-off applications",
             self.network.connections().any(switches),
         );
         let bursts = [users, switched].map(|(who, any)| {
             (is_fluid && any).then(|| {
                 format!(
-                    "{who} are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
-                     are not told; packets follow them (`netflow run --set simulation.model=packets`)"
+                    "{who} are modelled by mean rate: queues and losses due to their bursts are missing; \
+                     use `netflow run --set simulation.model=packet`"
                 )
             })
         });
@@ -135,11 +134,11 @@ impl CompiledScenario {
         };
         let parts = network.connections().any(moves_whole).then(|| {
             let what = if is_solved {
-                "flows that share a path (`count`, `flows`, calls) and lose it by a failure"
+                "flows on the same path (`count`, `flows`, calls) that a failure interrupts"
             } else {
-                "parts of demands, and flows that share a path, that lose it by a failure"
+                "parts of demands, and flows on the same path, that a failure interrupts"
             };
-            format!("{what} all take one that is left{UNSPLIT_REROUTE_WARNING}")
+            format!("{what} all move to one remaining path{UNSPLIT_REROUTE_WARNING}")
         });
         parts.into_iter().chain(self.users_warning()).collect()
     }
@@ -153,7 +152,7 @@ impl CompiledScenario {
         };
         let any = self.ecmp && self.network.connections().any(has_users);
         any.then(|| {
-            format!("users of workloads who lose their path by a failure all take one that is left{UNSPLIT_REROUTE_WARNING}")
+            format!("users of workloads that a failure interrupts all move to one remaining path{UNSPLIT_REROUTE_WARNING}")
         })
     }
 

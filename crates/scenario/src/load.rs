@@ -130,10 +130,10 @@ pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
         _ => {
             if !findings.has_errors() {
                 let start = SourceSpan::new(FileId::FIRST, 0..0);
-                let message = "there are no workloads in this file";
+                let message = "the file has no workloads";
                 let finding = findings.error(ProblemKind::Missing, start, message);
                 finding.set_help(format!(
-                    "add one: [[workload]], and below it {}",
+                    "add one: [[workload]] with {}",
                     Workload::example()
                 ));
             }
@@ -202,7 +202,7 @@ fn document<T>(
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let start = SourceSpan::new(FileId::FIRST, 0..0);
         let finding = findings.error(ProblemKind::Missing, start, "the scenario is empty");
-        finding.set_help("`netflow new dumbbell` writes one to start from");
+        finding.set_help("`netflow new dumbbell` writes an example");
         return None;
     }
     if let Err(message) = memory_limit::check_text(text) {

@@ -75,7 +75,7 @@ fn check(needed: u64, who: impl FnOnce() -> String) -> Result<(), String> {
     }
     match available() {
         Some(available) if needed > available => Err(format!(
-            "{} about {} MB of memory, {} MB are available",
+            "{} about {} MB of memory, but {} MB are available",
             who(),
             needed / 1_000_000,
             available / 1_000_000

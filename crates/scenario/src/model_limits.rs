@@ -58,23 +58,23 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
     };
     let bursts = named(&bursts).map(|links| {
         format!(
-            "losses in bursts at {links} are taken for as many single ones: TCP waits for timeouts meanwhile, and may get many times less than \
-             is told; packets follow them (`netflow run --set simulation.model=packets`)"
+            "burst losses at {links} are modelled as independent: real TCP may time out and get many times less; \
+             use `source = {{ tcp = \"linux-6\" }}`"
         )
     });
     let short = named(&short).map(|links| {
         format!(
-            "the buffer of {links} holds less than a quarter of what TCP has on its way in a round trip, or less than 5 packets: no network that \
-             fluids were compared on was so, and what TCP gets there may be several times as much as is told, or as little; packets follow it"
+            "the buffer of {links} is below 25 % of the bandwidth-delay product or 5 packets: TCP throughput may be several times \
+             higher or lower; use `source = {{ tcp = \"linux-6\" }}`"
         )
     });
     let gives_way = (gives_way && takes).then(|| {
-        "Vegas gives way to any queue, also on its way back, and its profiles know losses and round-trip times only: beside other TCP it may get \
-         many times less than is told; packets follow it"
+        "Vegas backs off to any queue, which its profile cannot represent: next to other TCP it may get many times less; \
+         use `source = { ns2-tcp = \"vegas\" }`"
             .to_owned()
     });
     let waits = waits.then(|| {
-        "round-trip times of TCP that waits for its application are told without the time that acknowledgements are delayed"
+        "round-trip times of application-limited TCP leave out the delay of acknowledgements"
             .to_owned()
     });
     [bursts, short, gives_way, waits]

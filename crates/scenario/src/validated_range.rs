@@ -25,7 +25,7 @@ pub(crate) fn warning(network: &Network) -> Option<String> {
         n => format!(" and {n} more"),
     };
     Some(format!(
-        "Linux TCP on `{}`{others} is outside the validated range (10 to 300 ms, 100 Mbit/s, 4 MiB): check with \
+        "Linux TCP on `{}`{others} is outside the validated range (10–300 ms, 100 Mbit/s, 4 MiB): check with \
          `netflow compare --with linux`",
         network.connection_name(first)
     ))

@@ -118,7 +118,7 @@ impl Demands {
         }
         if reading.rate_unit_bps.is_none() && self.has_unitless_rates() {
             let words = unit_text(&BitsPerSecond(unit).to_string());
-            assumptions.add_general(format!("demands without a unit are taken as {words}"));
+            assumptions.add_general(format!("demands without a unit are read in {words}"));
         }
         let known = NodeLookup::of(topology, &network.ids);
         let mut ways: Option<HashSet<(usize, usize)>> = None;
@@ -131,19 +131,19 @@ impl Demands {
             let rate_bps = row.rate.to_base_units(unit);
             let about = || crate::Subject::Other(String::new(), lines.line_of_byte(row.span.start));
             if rate_bps == 0.0 {
-                assumptions.add("a demand of 0 is none: left out", about());
+                assumptions.add("a demand is 0: ignored", about());
                 zeros += 1;
             } else if from == to {
-                let text = "a demand of a node to itself needs no network: left out";
+                let text = "a demand from a node to itself uses no link: ignored";
                 assumptions.add(text, about());
             } else if rate_bps < 0.0 || !Bounds::BIT_RATE.contains(rate_bps) {
-                let message = format!("a demand of {}", BitsPerSecond(rate_bps));
+                let message = format!("demand out of range: {}", BitsPerSecond(rate_bps));
                 let wrong = ImportError::new(ProblemKind::OutOfRange, row.span, message);
                 return Err(wrong.help(allowed_rates(&row.rate)));
             } else {
                 if let Some((text, how)) = &row.remark {
                     let rate = BitsPerSecond(rate_bps);
-                    let text = format!("a demand of \"{}\" is {rate}{how}", truncate_text(text));
+                    let text = format!("a demand of \"{}\" is read as {rate}{how}", truncate_text(text));
                     assumptions.add(text, about());
                 }
                 if !seen.insert((
@@ -152,7 +152,7 @@ impl Demands {
                     row.kind.map(|kind| kind.name()),
                     row.class.clone(),
                 )) {
-                    let text = "a further demand from a node to another: all of them count";
+                    let text = "several demands between the same nodes: all are imported";
                     assumptions.add(text, about());
                 }
                 let path = if row.path.is_empty() {
@@ -226,7 +226,7 @@ impl NodeLookup {
         if places.first() != Some(&ends[0]) || places.last() != Some(&ends[1]) {
             let [from, to] = ends.map(name);
             return Err(wrong(format!(
-                "the path does not lead from `{from}` to `{to}`"
+                "the path does not run from `{from}` to `{to}`"
             )));
         }
         let mut pairs = places.windows(2);
@@ -254,10 +254,10 @@ impl NodeLookup {
             NodeReference::Number(number) if *number < topology.nodes.len() => Ok(*number),
             NodeReference::Number(number) => {
                 let count = topology.nodes.len();
-                let message = format!("there is no node {number}");
+                let message = format!("unknown node {number}");
                 Err(unknown(
                     message,
-                    format!("the network has the nodes 0 to {}", count.saturating_sub(1)),
+                    format!("the network has nodes 0 to {}", count.saturating_sub(1)),
                 ))
             }
             NodeReference::Name(name) => match self.0.get(name).copied() {
@@ -266,7 +266,7 @@ impl NodeLookup {
                     let [first, second] = [first, second].map(|at| &topology.nodes[at].name);
                     let message = format!("`{}` is the name of several nodes", truncate_text(name));
                     let help = format!(
-                        "the nodes are `{first}` and `{second}` in the scenario; give each a name of its own in all files"
+                        "the nodes are `{first}` and `{second}` in the scenario; give them different names in all files"
                     );
                     Err(unknown(message, help))
                 }
@@ -277,7 +277,7 @@ impl NodeLookup {
                     });
                     let near = netflow_units::nearest_name(name, names, &[]);
                     let help = near.map(|near| format!("did you mean `{near}`?"));
-                    let message = format!("the network has no node `{}`", truncate_text(name));
+                    let message = format!("unknown node `{}`", truncate_text(name));
                     Err(unknown(message, help.unwrap_or_default()))
                 }
             },

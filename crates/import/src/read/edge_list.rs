@@ -146,7 +146,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
             let near = nearest_link_attribute(name);
             let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
             let text = format!(
-                "the column `{}` says nothing that is known{near}",
+                "ignoring unknown column `{}`{near}",
                 truncate_text(name)
             );
             draft.assumptions.add_general(text);
@@ -160,7 +160,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
         let first = *seen.entry(cells).or_insert(line);
         if first != line {
             let ends = [table.from, table.to].map(|end| truncate_text(row.get(end).unwrap_or_default()));
-            let text = "a row repeats one above it cell by cell: one link; two links differ in a column, such as `name`";
+            let text = "a row is equal to an earlier row: read as one link; give parallel links different names in a column `name`";
             let about = Subject::Other(ends.join("--"), line);
             draft.assumptions.add(text, about);
             return Ok(());
@@ -184,11 +184,11 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
     let unlisted = draft.node_count() - listed;
     if nodes.is_some() && unlisted > 0 {
         if !known {
-            let message = "no link begins or ends at a node of the table of nodes";
-            let help = "both tables have to call the nodes the same: that of nodes in a column `id`, `node` or `name`";
+            let message = "no link refers to a node of the node table";
+            let help = "use the same node names in both tables; the node table has them in a column `id`, `node` or `name`";
             return Err(ImportError::new(ProblemKind::UnknownName, 0..0, message).help(help));
         }
-        let text = format!("{unlisted} of the links' nodes are not in the table of nodes");
+        let text = format!("{unlisted} nodes of links are not in the node table");
         draft.assumptions.add_general(text);
     }
     let says = |name: &str| {
@@ -197,11 +197,11 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
             .any(|it| name.eq_ignore_ascii_case(it))
     };
     if undirected && !table.other_columns().any(|(_, name)| says(name)) {
-        let silence = "there is no column `directed`";
+        let silence = "the table has no column `directed`";
         if !draft.infer_directions(silence) {
             draft
                 .assumptions
-                .add_general(format!("links lead both ways: {silence}"));
+                .add_general(format!("links are read as bidirectional, because {silence}"));
         }
     }
     Ok(())
@@ -221,7 +221,7 @@ pub(super) fn demands(text: &str) -> ReadResult<Demands> {
     for (_, name) in table.other_columns() {
         if rate_unit_text(name).is_none() && !DEMAND_COLUMNS.contains(&&*role(name)) {
             let name = truncate_text(name);
-            let text = format!("the column `{name}` of the demands says nothing that is known");
+            let text = format!("ignoring unknown column `{name}` of the demands");
             found.assumptions.push(text);
         }
     }
@@ -263,7 +263,7 @@ fn matrix(text: &str) -> ReadResult<Demands> {
     let unit = rate_unit_text(corner).map_or(Ok(None), |words| parse_column_unit(corner, &words));
     let mut found = Demands::default();
     found.assumptions.push(
-        "in the matrix of demands, rows are the senders and columns the receivers".to_owned(),
+        "rows of the demand matrix are read as senders, columns as receivers".to_owned(),
     );
     table.rows(|row, span| {
         let from = table.cell(row, 0, &span)?;
@@ -332,7 +332,7 @@ fn parse_demand_rate(
         Ok(None) => Ok((StatedQuantity::WithoutUnit(number), None)),
         Err(message) => {
             let help = "name the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write units \
-                        behind the numbers";
+                        after the numbers";
             Err(ImportError::value(span.clone(), message.clone()).help(help))
         }
     }
@@ -375,7 +375,7 @@ fn parse_column_unit(name: &str, words: &str) -> Result<Option<DemandUnit>, Stri
     let mut units = words().filter_map(parse_unit);
     match (units.next(), units.next()) {
         (Some(unit), None) => Ok(Some(unit)),
-        (Some(_), Some(_)) => Err(format!("`{}` says two units of rates", truncate_text(name))),
+        (Some(_), Some(_)) => Err(format!("`{}` contains two units of rates", truncate_text(name))),
         (None, _) => {
             let is_neutral = |word: &str| {
                 let word = word.to_ascii_lowercase();
@@ -384,7 +384,7 @@ fn parse_column_unit(name: &str, words: &str) -> Result<Option<DemandUnit>, Stri
             match words().find(|word| !is_neutral(word)) {
                 None => Ok(None),
                 Some(word) => Err(format!(
-                    "`{}` says no unit of rates: `{}`",
+                    "`{}` has no known unit of rates: `{}`",
                     truncate_text(name),
                     truncate_text(word)
                 )),
@@ -445,7 +445,7 @@ impl<'t> Table<'t> {
             Ok(columns) => Ok((delimiter, columns.clone())),
             Err(error) => Err(ImportError::syntax(
                 span,
-                format!("this is no CSV: {error}"),
+                format!("invalid CSV: {error}"),
             )),
         }
     }
@@ -460,8 +460,8 @@ impl<'t> Table<'t> {
         };
         let (Some(from), Some(to)) = (find(FROM), find(TO)) else {
             let missing = if find(FROM).is_none() { "from" } else { "to" };
-            let message = format!("the first row has no column `{missing}`");
-            let help = "the first row names the columns: `from` and `to`, and for example `bandwidth`, `delay`, `km`, `metric`, `directed`";
+            let message = format!("the table has no column `{missing}`");
+            let help = "write a first row with the column names: `from`, `to`, and for example `bandwidth`, `delay`, `km`, `metric`, `directed`";
             let (span, _) = first_line(text);
             return Err(ImportError::new(ProblemKind::Missing, span, message).help(help));
         };
@@ -516,16 +516,16 @@ impl<'t> Table<'t> {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
                         } => {
-                            format!("this row has {len} cells, the first one {expected_len}")
+                            format!("this row has {len} cells, but the first row has {expected_len}")
                         }
-                        _ => format!("this is no CSV: {error}"),
+                        _ => format!("invalid CSV: {error}"),
                     };
                     let wrong = ImportError::syntax(span, message);
                     return Err(match error.kind() {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
                         } if len > expected_len && self.delimiter == b',' => wrong.help(
-                            "each comma begins a cell: the decimal mark is a point; quote texts that have commas",
+                            "use a point as the decimal mark, and quote texts with commas",
                         ),
                         _ => wrong,
                     });

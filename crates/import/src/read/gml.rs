@@ -20,12 +20,12 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let top = parser.list(None, 0)?;
     let mut graphs = top.iter().filter(|entry| entry.is("graph"));
     let Some(graph) = graphs.next() else {
-        let help = "GML begins with `graph [`";
-        return Err(ImportError::new(ProblemKind::Missing, 0..0, "there is no `graph`").help(help));
+        let help = "a GML file begins with `graph [`";
+        return Err(ImportError::new(ProblemKind::Missing, 0..0, "the file has no `graph`").help(help));
     };
     if let Some(second) = graphs.next() {
-        let help = "put each into a file of its own";
-        let message = "there is more than one `graph`";
+        let help = "write each graph to a separate file";
+        let message = "the file has more than one `graph`";
         return Err(
             ImportError::new(ProblemKind::NotAvailable, second.key_span.clone(), message)
                 .help(help),
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
         let rest = self.rest();
         match rest.chars().next() {
             Some('[') if depth >= MAX_DEPTH => {
-                let message = format!("more than {MAX_DEPTH} lists in one another");
+                let message = format!("more than {MAX_DEPTH} nested lists");
                 Err(ImportError::new(
                     ProblemKind::TooLarge,
                     start..start + 1,

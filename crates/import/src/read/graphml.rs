@@ -56,12 +56,12 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         return Err(ImportError::new(
             ProblemKind::Missing,
             tag(root),
-            "there is no <graph>",
+            "the file has no <graph>",
         ));
     };
     if let Some(second) = graphs.next() {
-        let message = "there is more than one <graph>";
-        let help = "put each into a file of its own";
+        let message = "the file has more than one <graph>";
+        let help = "write each graph to a separate file";
         return Err(ImportError::new(ProblemKind::NotAvailable, tag(second), message).help(help));
     }
     add_graph_attributes(draft, graph, &keys)?;
@@ -81,8 +81,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     for node in children(graph, "node") {
         let id = attribute(node, "id")?;
         if let Some(inner) = child(node, "graph") {
-            let message = format!("node `{}` has a graph of its own", truncate_text(id));
-            let help = "put that graph into a file of its own";
+            let message = format!("node `{}` contains a graph", truncate_text(id));
+            let help = "write the inner graph to a separate file";
             return Err(
                 ImportError::new(ProblemKind::NotAvailable, tag(inner), message).help(help),
             );
@@ -112,7 +112,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         && !draft.infer_directions("the graph has no `edgedefault`")
     {
         draft.assumptions.add_general(
-            "the graph does not say whether edges have directions: taken as undirected",
+            "the graph has no `edgedefault`: edges are read as undirected",
         );
     }
     for (number, hyperedge) in children(graph, "hyperedge").enumerate() {
@@ -149,7 +149,7 @@ fn add_hyperedge(
         };
         draft.add_link(ends, directed, attributes::parse_link(&data)?, span)?;
     }
-    let text = "a <hyperedge> becomes a node with a link to each of its ends";
+    let text = "a <hyperedge> is read as a node with a link to each of its ends";
     let about = Subject::Node(middle, draft.line(&at));
     draft.assumptions.add(text, about);
     Ok(())
@@ -188,7 +188,7 @@ fn data<'a>(
     for data in children(node, "data") {
         let id = attribute(data, "key")?;
         let Some(key) = keys.get(id) else {
-            let message = format!("there is no <key> `{}`", truncate_text(id));
+            let message = format!("unknown <key> `{}`", truncate_text(id));
             return Err(ImportError::new(
                 ProblemKind::UnknownName,
                 tag(data),

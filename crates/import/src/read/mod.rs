@@ -102,8 +102,8 @@ fn read_all(
     for &(_, file, text) in &tables {
         let read = match nodes {
             Some(_) => {
-                let wrong = ImportError::syntax(0..0, "this is a second table of nodes");
-                Err(wrong.help("put all of them into one"))
+                let wrong = ImportError::syntax(0..0, "this is a second node table");
+                Err(wrong.help("merge the node tables"))
             }
             None => node_table::read(text),
         };
@@ -130,8 +130,8 @@ fn read_all(
             }
         };
         if network.is_some() {
-            let help = "several files are one network: one with links, the others with demands (columns `from`, `to`, `rate`); \
-                other networks are imported one by one";
+            let help = "give one file with links and others with demands (columns `from`, `to`, `rate`); \
+                import other networks separately";
             ImportError::syntax(0..0, "this is a second network")
                 .help(help)
                 .report(file, findings);
@@ -142,11 +142,11 @@ fn read_all(
     let Some((draft, file)) = network else {
         let first = demands.first().map(|(file, ..)| *file);
         let what = match first {
-            Some(_) => "there are demands, but no links",
-            None => "there are nodes, but no links",
+            Some(_) => "the files have demands, but no links",
+            None => "the files have nodes, but no links",
         };
         let first = first.or_else(|| tables.first().map(|(_, file, _)| *file));
-        let help = "name the file with the links as well, before or after it; a column of bandwidths is named, for example, \
+        let help = "add the file with the links, before or after this file; name a column of bandwidths, for example, \
                     `bandwidth_mbps`";
         ImportError::syntax(0..0, what)
             .help(help)
@@ -156,8 +156,8 @@ fn read_all(
     if let Some((_, of_nodes, _)) = tables.first()
         && draft.format != Format::EdgeList
     {
-        let help = "other formats say themselves where their nodes are: leave the table out";
-        ImportError::syntax(0..0, "a table of nodes goes with a CSV table of links")
+        let help = "leave out the node table: other formats contain the positions of nodes";
+        ImportError::syntax(0..0, "a node table needs a CSV table of links")
             .help(help)
             .report(*of_nodes, findings);
         return None;
@@ -191,7 +191,7 @@ fn read_all(
             1 => "the file has one node and no links".to_owned(),
             nodes => format!("the file has {nodes} nodes and no links"),
         };
-        let help = "a network needs a link";
+        let help = "add at least one link";
         ImportError::syntax(0..0, message)
             .help(help)
             .report(file, findings);
@@ -208,13 +208,13 @@ fn has_implausible_units(topology: &Topology) -> Option<Assumption> {
     let (fastest, slowest) = (links().reduce(f64::max)?, links().reduce(f64::min)?);
     let (largest, all) = (demands().reduce(f64::max)?, demands().sum::<f64>());
     let help =
-        "if a unit is wrong, name columns by it (`rate_mbps`), or use --unit for links and demands";
+        "check the units: name columns with their unit (`rate_mbps`), or use --unit for links and demands";
     let text = if largest > 10.0 * fastest {
         let times = (largest / fastest).round();
         format!("the largest demand is {times} times the bandwidth of the fastest link: {help}")
     } else if all < 1e-4 * slowest {
         let [all, slowest] = [all, slowest].map(BitsPerSecond);
-        format!("all demands are {all}, and the slowest link has {slowest}: {help}")
+        format!("all demands together are {all}, and the slowest link has {slowest}: {help}")
     } else {
         return None;
     };
@@ -246,12 +246,12 @@ fn read_one<'t>(
 ) -> ReadResult<Parsed<'t>> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        let help = format!("name the format: --format with one of {}", names.join(", "));
+        let help = format!("use --format with one of {}", names.join(", "));
         if is_scenario(text) {
-            let help = "a scenario needs no import: `netflow run FILE` runs it";
-            return Err(ImportError::syntax(0..0, "this is a scenario already").help(help));
+            let help = "a scenario needs no import: use `netflow run FILE`";
+            return Err(ImportError::syntax(0..0, "the file is already a scenario").help(help));
         }
-        return Err(ImportError::syntax(0..0, "the format is none that is known").help(help));
+        return Err(ImportError::syntax(0..0, "unrecognized file format").help(help));
     };
     let content = text.trim_start_matches('\u{feff}');
     if content.trim().is_empty() {

@@ -37,12 +37,12 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         let message = error.to_string();
         // The position is reported separately.
         let message = message.split(" at line ").next().unwrap_or_default();
-        ImportError::syntax(at, format!("this is no node-link JSON: {message}"))
+        ImportError::syntax(at, format!("invalid node-link JSON: {message}"))
     })?;
     let Some(nodes) = document.nodes else {
         let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
         return Err(
-            ImportError::new(ProblemKind::Missing, 0..1, "there is no list `nodes`").help(help),
+            ImportError::new(ProblemKind::Missing, 0..1, "the document has no list `nodes`").help(help),
         );
     };
     let edges = match (document.edges, document.links) {
@@ -50,9 +50,9 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         (Some(edges), Some(links)) if links.is_empty() => edges,
         (Some(edges), Some(links)) if edges.is_empty() => links,
         (Some(_), Some(_)) => {
-            let help = "which of the two has the links? remove the other";
+            let help = "keep the list with the links, and remove the other";
             let wrong =
-                ImportError::new(ProblemKind::Conflict, 0..1, "there are `edges` and `links`");
+                ImportError::new(ProblemKind::Conflict, 0..1, "the document has both `edges` and `links`");
             return Err(wrong.help(help));
         }
         (None, None) => {
@@ -60,7 +60,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             let wrong = ImportError::new(
                 ProblemKind::Missing,
                 0..1,
-                "there is neither a list `edges` nor `links`",
+                "the document has no list `edges` or `links`",
             );
             return Err(wrong.help(help));
         }
@@ -105,7 +105,7 @@ fn add_graph_attributes(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> Read
     };
     for (from, to) in demands {
         let Value::Object(to) = to else {
-            let message = format!("the demands of `{}` are no object", truncate_text(from));
+            let message = format!("the demands of `{}` are not an object", truncate_text(from));
             return Err(ImportError::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
         };
         for (to, rate) in to {
@@ -115,7 +115,7 @@ fn add_graph_attributes(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> Read
             );
             let Some(rate) = rate.as_f64() else {
                 let message = format!(
-                    "the demand from `{}` to `{}` is no number",
+                    "the demand from `{}` to `{}` is not a number",
                     truncate_text(from),
                     truncate_text(to)
                 );
@@ -146,7 +146,7 @@ fn id(object: &Object, key: &str, span: &Range<usize>) -> ReadResult<String> {
     match object.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Null) | None => {
-            let message = format!("there is no `{key}`");
+            let message = format!("missing key `{key}`");
             Err(ImportError::new(
                 ProblemKind::Missing,
                 span.clone(),

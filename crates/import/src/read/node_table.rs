@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> ReadResult<Nodes> {
         .filter(|(_, name)| !is_node_attribute(name));
     let unknown = unknown.map(|(_, name)| {
         let name = truncate_text(name);
-        format!("the column `{name}` of the table of nodes says nothing that is known")
+        format!("ignoring unknown column `{name}` of the node table")
     });
     let mut nodes = Nodes {
         assumptions: unknown.collect(),
@@ -71,8 +71,8 @@ pub(super) fn read(text: &str) -> ReadResult<Nodes> {
         says.name = Some(name.clone());
         let beyond = |degrees: Option<f64>, most: f64| degrees.is_some_and(|it| it.abs() > most);
         if beyond(says.longitude, 180.0) || beyond(says.latitude, 90.0) {
-            let message = format!("node `{}` is nowhere on the earth", truncate_text(&name));
-            let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
+            let message = format!("node `{}` has invalid coordinates", truncate_text(&name));
+            let help = "allowed: longitudes -180 to 180, latitudes -90 to 90";
             return Err(ImportError::value(span, message).help(help));
         }
         nodes.rows.push((name, says));

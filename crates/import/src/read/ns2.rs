@@ -30,9 +30,9 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         match (link, words.as_slice()) {
             (Some(at), _) if at + 1 == words.len() && at == 0 => others += 1,
             (Some(at), _) if depth > 0 => {
-                let message = "this link is made in a loop, a procedure or a condition";
+                let message = "this link is created in a loop, a procedure or a condition";
                 let help =
-                    "only links that are written out are read: run the script, or write them out";
+                    "write each link as a separate line";
                 return Err(ImportError::new(
                     ProblemKind::NotAvailable,
                     words[at].span.clone(),
@@ -54,10 +54,10 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         depth = (depth + opened).saturating_sub(closed);
     }
     if others > 0 {
-        let text = "lines that make no links are not read, nor are limits of queues";
+        let text = "ignoring queue limits and lines that do not create links";
         draft
             .assumptions
-            .add_general(format!("{text}: {others} of them"));
+            .add_general(format!("{text}: {others} lines"));
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn add_link(
         let name = word.text.strip_prefix('$').unwrap_or(word.text);
         if name.is_empty() || name.contains(['$', '[', '{', '"']) {
             let message = format!("`{}` is not the name of a node", truncate_text(word.text));
-            let help = "only links that are written out are read, such as `$n1` or `$n(1)`";
+            let help = "write the node as a variable, such as `$n1` or `$n(1)`";
             return Err(
                 ImportError::new(ProblemKind::NotAvailable, word.span.clone(), message).help(help),
             );
@@ -121,7 +121,7 @@ fn add_link(
             .get(name)
             .map(|value| (*value).to_owned())
             .ok_or_else(|| {
-                let message = format!("no line before sets `{}`", truncate_text(name));
+                let message = format!("`{}` is not set on an earlier line", truncate_text(name));
                 ImportError::new(ProblemKind::UnknownName, word.span.clone(), message)
             }),
     };

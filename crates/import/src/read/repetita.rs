@@ -51,7 +51,7 @@ pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             if number >= 0.0 {
                 Ok(number)
             } else {
-                Err(ImportError::value(word.span.clone(), "this is negative"))
+                Err(ImportError::value(word.span.clone(), "the value is negative"))
             }
         };
         let says = LinkAttributes {
@@ -110,7 +110,7 @@ pub(super) fn demands(text: &str) -> ReadResult<Demands> {
 }
 
 fn row_error(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
-    ImportError::syntax(row_span(row), format!("this is no {what}")).help(format!("write {like}"))
+    ImportError::syntax(row_span(row), format!("invalid {what}")).help(format!("write {like}"))
 }
 
 fn row_span(row: &[Word<'_>]) -> Range<usize> {
@@ -154,13 +154,13 @@ impl<'t> Rows<'t> {
         } else {
             row_span(&head)
         };
-        let help = format!("write `{name} COUNT`, and below it `{columns}` and the rows");
+        let help = format!("write `{name} COUNT`, then a line `{columns}`, then the rows");
         let counted = match head.as_slice() {
             [word, count] if word.text == name => count.text.parse::<usize>().ok(),
             _ => None,
         };
         let Some(count) = counted else {
-            let message = format!("`{name}` and a number are missing here");
+            let message = format!("expected `{name}` and a number");
             return Err(ImportError::syntax(at, message).help(help));
         };
         // The header may be missing.
@@ -172,13 +172,13 @@ impl<'t> Rows<'t> {
             match self.rows.next_if(|row| !is_head(row)) {
                 Some(row) => found.push(row),
                 None => {
-                    let message = format!("rows announced: {count}, rows found: {}", found.len());
+                    let message = format!("expected {count} rows, found {}", found.len());
                     return Err(ImportError::new(ProblemKind::Missing, at, message));
                 }
             }
         }
         if let Some(row) = self.rows.peek().filter(|row| !is_head(row)) {
-            let message = format!("one row more than `{name} {count}` announces");
+            let message = format!("more rows than in `{name} {count}`");
             return Err(ImportError::syntax(row_span(row), message));
         }
         Ok(found)
@@ -189,7 +189,7 @@ impl<'t> Rows<'t> {
             None => Ok(()),
             Some(row) => Err(ImportError::syntax(
                 row_span(&row),
-                "nothing is expected here",
+                "unexpected text after the last section",
             )),
         }
     }

@@ -24,8 +24,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         let Some(first) = words.first() else { continue };
         if first.text == "?SNDlib" {
             if !line.contains("network") {
-                let message = "this file of SNDlib has no network";
-                let help = "solutions and models are not read";
+                let message = "the SNDlib file has no network";
+                let help = "give a file with a network: solutions and models are not supported";
                 return Err(ImportError::new(
                     ProblemKind::NotAvailable,
                     first.span.clone(),
@@ -43,7 +43,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
                 Section::from_name(name)?;
             }
             (None, _) => {
-                let message = format!("`{}` stands in no section", truncate_text(line));
+                let message = format!("`{}` is outside all sections", truncate_text(line));
                 let help =
                     "sections begin with META (, NODES (, LINKS (, DEMANDS (, ADMISSIBLE_PATHS (";
                 return Err(ImportError::syntax(first.span.clone(), message).help(help));
@@ -153,7 +153,7 @@ fn row_span(row: &[Word<'_>]) -> Range<usize> {
 }
 
 fn row_error(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
-    ImportError::syntax(row_span(row), format!("this is no {what}")).help(format!("write {like}"))
+    ImportError::syntax(row_span(row), format!("invalid {what}")).help(format!("write {like}"))
 }
 
 /// Reads a node: `Aachen ( 6.04 50.76 )`.
@@ -176,7 +176,7 @@ fn node(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
         && let Some(first) = rest.first()
     {
         let text = format!(
-            "`{}` behind a node says nothing that is known",
+            "ignoring unknown text `{}` after a node",
             truncate_text(first.text)
         );
         let about = Subject::Node(draft.node_count() - 1, draft.line(&first.span));
@@ -236,9 +236,9 @@ pub(super) fn link_capacity(installed: Option<f64>, offered: &[f64]) -> Option<f
 pub(super) fn remark(draft: &mut TopologyBuilder<'_>, installed: Option<f64>, offered: &[f64]) {
     draft
         .assumptions
-        .add_general("links lead both ways: SNDlib's files do not say it");
+        .add_general("links are read as bidirectional, because SNDlib files do not define directions");
     if !installed.is_some_and(|capacity| capacity > 0.0) && !offered.is_empty() {
-        let text = "a link without pre-installed capacity has that of its smallest module, once";
+        let text = "a link without pre-installed capacity gets the capacity of one smallest module";
         draft.assumptions.add_general(text);
     }
 }
@@ -254,7 +254,7 @@ fn capacity(word: &Word<'_>) -> ReadResult<Option<f64>> {
             } else {
                 Err(ImportError::value(
                     word.span.clone(),
-                    "a capacity is negative",
+                    "the capacity is negative",
                 ))
             }
         }

@@ -116,7 +116,7 @@ fn capacity(module: Node<'_, '_>) -> ReadResult<f64> {
     } else {
         Err(ImportError::value(
             capacity.range(),
-            format!("a capacity of {}", truncate_text(&text)),
+            format!("invalid capacity {}", truncate_text(&text)),
         ))
     }
 }

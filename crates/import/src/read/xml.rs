@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str) -> ReadResult<Document<'_>> {
                 ImportError::new(ProblemKind::NotAvailable, at, message)
                     .help("remove the <!DOCTYPE ...>")
             }
-            _ => ImportError::syntax(at, format!("this is no XML: {message}")),
+            _ => ImportError::syntax(at, format!("invalid XML: {message}")),
         }
     })
 }

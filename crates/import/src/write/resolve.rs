@@ -42,14 +42,14 @@ pub(super) fn resolve_links(
             Some(bps) => (bps, link.bandwidth_remark.clone().unwrap_or_default()),
             None => {
                 let rate = BitsPerSecond(choices.bandwidth_bps);
-                let text = format!("bandwidth {rate} (--bandwidth), for nothing tells it");
+                let text = format!("bandwidth {rate} (--bandwidth), because the file has none");
                 assumptions.add(text, about());
                 let why = link.bandwidth_remark.clone();
                 (
                     choices.bandwidth_bps,
                     format!(
                         "assumed; {}",
-                        why.unwrap_or_else(|| "nothing tells it".to_owned())
+                        why.unwrap_or_else(|| "the file has none".to_owned())
                     ),
                 )
             }
@@ -67,17 +67,17 @@ pub(super) fn resolve_links(
         let (delay_s, delay_remark) = if let Some(delay_s) = link.delay_s {
             if km.is_some_and(|km| delay_s < 0.99 * min_delay_s(km)) {
                 let text =
-                    "the delay that the file tells is less than light takes between the ends";
+                    "the delay in the file is less than the travel time of light between the ends";
                 assumptions.add(text, about());
             }
             (delay_s, String::new())
         } else if let Some(length) = stated {
             if km.is_some_and(|km| length < km) {
-                let text = "the length that the file states is less than the distance of the ends";
+                let text = "the length in the file is less than the distance of the ends";
                 assumptions.add(text, about());
             }
             let text =
-                "delay by the length that the file states, at two thirds of the speed of light";
+                "delay from the length in the file, at two thirds of the speed of light";
             assumptions.add(text, about());
             (rounded_fibre_delay_s(length), format!("{length} km"))
         } else if let Some(km) = km {
@@ -88,11 +88,11 @@ pub(super) fn resolve_links(
             )
         } else {
             let delay = Seconds(choices.delay_s);
-            let text = format!("delay {delay} (--delay), for an end has no place on the earth");
+            let text = format!("delay {delay} (--delay), because an end has no coordinates");
             assumptions.add(text, about());
             (
                 choices.delay_s,
-                "assumed; an end has no place on the earth".to_owned(),
+                "assumed; an end has no coordinates".to_owned(),
             )
         };
         let reverse = link.reverse.as_ref();
@@ -112,7 +112,7 @@ pub(super) fn resolve_links(
     let links: Vec<ResolvedLink> = links.collect();
     if far > 0 {
         assumptions.add_general(format!(
-            "delays of {far} of {} links by great-circle distance × {} (--detour), at two thirds of the \
+            "delays of {far} of {} links from great-circle distance × {} (--detour), at two thirds of the \
              speed of light, at least {}",
             links.len(),
             choices.detour,

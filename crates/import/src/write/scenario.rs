@@ -92,9 +92,9 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
             let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
             let name = format!("{}->{}", name(demand.from), name(demand.to));
             let text = if leads {
-                "demands of kind `tcp` or `video` without a return path: left out"
+                "demands of kind `tcp` or `video` without a return path: ignored"
             } else {
-                "demands without a path from sender to receiver: left out"
+                "demands without a path from sender to receiver: ignored"
             };
             assumptions.add(text, Subject::Other(name, 0));
         }
@@ -114,13 +114,13 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
             ""
         };
         assumptions.add_general(format!(
-            "the network has {} parts without a link between them, of {}{and_more} nodes",
+            "the network has {} disconnected parts, of {}{and_more} nodes",
             components.sizes.len(),
             sizes.join(", ")
         ));
     }
     for &node in &components.isolated {
-        let text = "a node without links is in no scenario: left out";
+        let text = "a node has no links: ignored";
         assumptions.add(text, Subject::Node(node, 0));
     }
     let sound = |metric: f64| (0.0..=1e9).contains(&metric);
@@ -133,7 +133,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         });
     if known > 0 && !by_metric {
         assumptions.add_general(
-            "the metrics of the links stand in comments, for not all of them have one: routing goes by delay",
+            "metrics are only in comments, because not all links have a valid one: routing uses delays",
         );
     }
     let mut layout = LinkWriter {
@@ -149,25 +149,25 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
     let shares = choices.ecmp.unwrap_or(alike || by_metric);
     if by_metric && choices.ecmp.is_none() {
         assumptions.add_general(
-            "all links have a metric: paths of equal metric share traffic (`ecmp = true`), as with IS-IS and OSPF; \
-             --ecmp=false uses one of them",
+            "all links have a metric: traffic is divided among paths of equal metric (`ecmp = true`), as with IS-IS and OSPF; \
+             use --ecmp=false for single paths",
         );
     }
     for &place in &layout.circuits {
         let text = match (shares, alike) {
             (true, true) => {
-                "several links between the same two nodes share traffic, as all paths of equal cost do with `ecmp`"
+                "parallel links share traffic, like all equal-cost paths (`ecmp = true`)"
             }
             (true, false) => {
-                "of several links between the same two nodes those of the lowest cost share traffic equally, also if their \
-                 bandwidths differ (`ecmp = true`)"
+                "parallel links of the lowest cost share traffic equally, even if their bandwidths differ \
+                 (`ecmp = true`)"
             }
             (false, true) => {
-                "of several equal links between the same two nodes one carries the traffic"
+                "one of several equal parallel links carries all traffic"
             }
             (false, false) => {
-                "of several links between the same two nodes the shortest carries the traffic, or the fastest of \
-                 those, because they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
+                "parallel links differ in bandwidth or length: the shortest carries all traffic, and among equally short links \
+                 the fastest; use `ecmp = true` to divide it equally among links of equal cost"
             }
         };
         assumptions.add(text, Subject::Link(place, 0));
@@ -178,7 +178,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         if chosen > 0 {
             let verb = if chosen == 1 { "uses" } else { "use" };
             assumptions.add_general(format!(
-                "{chosen} of {all} demands {verb} one of several shortest paths: --ecmp divides traffic among them"
+                "{chosen} of {all} demands {verb} one of several shortest paths: use --ecmp to divide traffic among them"
             ));
         }
     }
@@ -192,16 +192,16 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
         let [from, to] = names;
         assumptions.add_general(format!(
-            "no traffic is known: one connection, {from}->{to}, is there as an example"
+            "the file has no traffic: the scenario has one example connection, {from}->{to}"
         ));
     } else if topology.demands.is_empty() && zeros > 0 {
         let text = format!(
-            "no traffic: of the demands {zeros} are 0, and no other is left; the scenario runs once you add a demand"
+            "no traffic: {zeros} demands are 0, and all others are ignored; add a demand to run the scenario"
         );
         assumptions.add_general(text);
     } else if topology.demands.is_empty() {
-        let text = "no traffic is known, and no node that reaches another is reached from it: the scenario has no connection, \
-                    and runs once you add one";
+        let text = "no traffic, and no two nodes reach each other in both directions: the scenario has no connection; \
+                    add one to run it";
         assumptions.add_general(text.to_owned());
     }
     let assumptions = assumptions.finish();
@@ -279,8 +279,8 @@ fn note_demand_kinds(topology: &Topology, assumptions: &mut Assumptions) {
         ));
     }
     if topology.demands.iter().any(|it| it.class.is_some()) {
-        let text = "classes of demands are part of their names: add `[[link.class]]` to links and `class` to demands \
-                    for queues of their own";
+        let text = "class names of demands are only part of their names: add `[[link.class]]` to links and `class` to demands \
+                    for separate queues";
         assumptions.add_general(text);
     }
 }
@@ -521,12 +521,12 @@ impl Writer<'_> {
             )?;
         }
         if !self.origin.command.is_empty() {
-            writeln!(text, "#\n# Made by: {}", single_line(&self.origin.command))?;
+            writeln!(text, "#\n# Command: {}", single_line(&self.origin.command))?;
         }
         if !self.assumptions.is_empty() {
             writeln!(
                 text,
-                "#\n# What was assumed; each link below says what of it:"
+                "#\n# Assumptions, also at each link below:"
             )?;
         }
         for assumption in self.assumptions {
@@ -551,7 +551,7 @@ impl Writer<'_> {
             .as_ref()
             .filter(|_| !topology.demands.is_empty())
         {
-            writeln!(text, "\n# The demands.")?;
+            writeln!(text, "\n# Demands")?;
             writeln!(text, "[include]\ndemands = {}", Quoted(demands))?;
         }
         Ok(())
@@ -571,7 +571,7 @@ impl Writer<'_> {
                 .nodes
                 .iter()
                 .any(|node| matches!(node.position, Some(Position::Degrees { .. })));
-            text.push_str("\n# What nodes are called, and where they are drawn");
+            text.push_str("\n# Labels and positions of nodes");
             text.push_str(if degrees {
                 ": x is the longitude, y the latitude.\n"
             } else {
@@ -607,7 +607,7 @@ impl Writer<'_> {
     fn traffic(&self, example: Option<(usize, usize)>, text: &mut String) -> fmt::Result {
         let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
         if self.origin.demands.is_none() && !self.topology.demands.is_empty() {
-            text.push_str("\n# The demands.\n");
+            text.push_str("\n# Demands\n");
             let names = super::demands::names(self.topology);
             for (demand, called) in self.topology.demands.iter().zip(names) {
                 let (from, to) = (Quoted(name(demand.from)), Quoted(name(demand.to)));
@@ -672,10 +672,10 @@ fn comment(text: &mut String, begin: &str, line: &str) -> fmt::Result {
 }
 
 const LINKS: &str = "
-# Links lead both ways unless they say `duplex = false`; each direction has its own queue.
+# Links are bidirectional unless they have `duplex = false`; each direction has its own queue.
 ";
 
 const EXAMPLE: &str = "
-# No traffic is known: this connection is here so that the scenario runs. Put your own in its place;
+# The file has no traffic: this example connection makes the scenario run. Replace it with your own;
 # `netflow profile list` shows other sources, and { constant = \"2 Mbit/s\" } is one.
 ";

@@ -72,7 +72,7 @@ const MIN_TCP_PACKET_BYTES: f64 = 100.0;
 /// The reason why no present-day stack can run it.
 pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
     if spec.application != Application::Bulk {
-        return Err("an application in front of TCP is not played there".to_owned());
+        return Err("applications are not supported".to_owned());
     }
     let whole = |pkts: f64| pkts.round().max(1.0) as u32;
     let mut tcp = LinuxTcp {
@@ -81,7 +81,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
         max_window: spec.max_window_pkts.map(whole),
         ecn: false,
     };
-    let tahoe = || Err("no stack of today has TCP Tahoe".to_owned());
+    let tahoe = || Err("Linux does not support TCP Tahoe".to_owned());
     tcp.congestion = match &spec.source {
         Source::Window(window) => {
             tcp.initial_window = Some(whole(window.initial_window_pkts));
@@ -96,7 +96,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
             if stack.name != STACK_NAME {
                 let name = &stack.name;
                 return Err(format!(
-                    "its TCP is that of `{name}`; the one of today is `{STACK_NAME}`"
+                    "its TCP is `{name}`; use `{STACK_NAME}`"
                 ));
             }
             tcp.initial_window = Some(stack.initial_window_pkts);
@@ -122,16 +122,16 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 Some(Ns2Tcp::Tahoe) => return tahoe(),
                 None => {
                     let name = profile.name();
-                    return Err(format!("which TCP `{name}` was measured of is not known"));
+                    return Err(format!("the TCP of profile `{name}` is not known"));
                 }
             }
         }
         Source::Constant { .. } | Source::Poisson { .. } => return Ok(None),
-        Source::Users(_) => return Err("users are not played there".to_owned()),
+        Source::Users(_) => return Err("users are not supported".to_owned()),
     };
     if spec.packet_size_bytes < MIN_TCP_PACKET_BYTES {
         Err(format!(
-            "packets of {} B are too small for TCP there: {MIN_TCP_PACKET_BYTES} B at least",
+            "packets of {} B are too small for TCP: at least {MIN_TCP_PACKET_BYTES} B",
             spec.packet_size_bytes
         ))
     } else {

@@ -162,12 +162,12 @@ pub(super) const VERSION: Allowed<String> = Allowed {
 /// The end of a link.
 pub(super) const END: Allowed<String> = Allowed {
     test: |name| !name.contains('>'),
-    text: "a name without `>`: links are called FROM->TO",
+    text: "a name without `>`, because links are called FROM->TO",
 };
-/// What tells a link from others between the same nodes.
+/// Name that distinguishes parallel links.
 pub(super) const CIRCUIT: Allowed<String> = Allowed {
     test: |name| !name.is_empty() && !name.contains(['>', SIGN]),
-    text: "a name without `>` and `#`: such a link is called FROM->TO#CIRCUIT",
+    text: "a name without `>` and `#`, because the link is called FROM->TO#CIRCUIT",
 };
 pub(super) const PATH: Allowed<Vec<Spanned<String>>> = Allowed {
     test: |nodes| nodes.len() >= 2,
@@ -192,7 +192,7 @@ pub(super) const SIGMA: Allowed<f64> = Allowed {
     test: |sigma| *sigma > 0.0 && *sigma <= 10.0,
     text: "above 0, at most 10",
 };
-/// What a link loses on the way; one that loses all is down.
+/// Loss of a link; a link that loses all packets is down.
 pub(super) const LOSS: Allowed<f64> = Allowed {
     test: |loss| (0.0..1.0).contains(loss),
     text: "0 to below 1",

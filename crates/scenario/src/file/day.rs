@@ -8,19 +8,19 @@ use super::allowed;
 
 const HOURS: f64 = 24.0;
 
-/// How demands go up and down within 24 hours.
+/// Daily profile: factors of demands over 24 hours.
 #[table(name = "day")]
 pub struct Day {
-    /// Its name, unique: what demands call it.
+    /// Unique name, to which `day` of demands refers.
     #[key(example = "office")]
     pub name: Spanned<String>,
-    /// By what rates are multiplied, evenly spread over 24 hours, the first at 0:00: of 24 of them each is that of a
-    /// full hour. In between they are interpolated linearly, and so from the last to the first.
+    /// Factors of the rates, evenly spaced over 24 hours, the first at 0:00; 24 factors are one for each full
+    /// hour. Values in between are interpolated linearly, also from the last factor to the first.
     #[key(allowed = allowed::FACTORS, example = "[0.3, 0.2, 1.0, 0.8]")]
     pub factors: Spanned<Factors>,
 }
 
-/// By what rates are multiplied, evenly spread over 24 hours.
+/// Factors of the rates, evenly spaced over 24 hours.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Factors(pub Vec<f64>);

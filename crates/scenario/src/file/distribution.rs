@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use super::allowed;
 
-/// How something differs from one user, page or file to the next. Every distribution has a largest
-/// value; larger ones are cut to it.
+/// Distribution over users, pages or files. Every distribution has a largest value; larger values are truncated
+/// to it.
 #[one_of(what = "a distribution", bound = Variable, instead = distribution_help::<T>)]
 pub enum DistributionSetting<T> {
-    /// Always the same: `{ constant = "10 KB" }`.
+    /// Constant: `{ constant = "10 KB" }`.
     #[key(allowed = not_negative::<T>(), example = T::EXAMPLE)]
     Constant(Spanned<T>),
     /// `{ exponential = { mean = "15 s", most = "900 s" } }`
@@ -24,9 +24,9 @@ pub enum DistributionSetting<T> {
     Pareto(Pareto<T>),
     /// `{ log-normal = { median = "15 s", sigma = 1.3, most = "900 s" } }`
     LogNormal(LogNormal<T>),
-    /// Measured: values, each with the share of all that is not above it; both ascend, the last
-    /// share is 1. Between two rows values are spread evenly; a first row with a share above 0 has
-    /// just its value: `{ table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }`.
+    /// Empirical distribution: values with their cumulative probabilities. Both ascend, and the last probability
+    /// is 1. Values between two rows are uniformly distributed; a first row with a probability above 0 has an
+    /// atom at its value: `{ table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }`.
     #[key(example = T::ROWS)]
     Table(Spanned<Rows<T>>),
 }
@@ -34,24 +34,24 @@ pub enum DistributionSetting<T> {
 /// An exponential distribution.
 #[table(bound = Variable)]
 pub struct Exponential<T> {
-    /// The mean, before larger values are cut.
+    /// Mean before truncation.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub mean: Spanned<T>,
-    /// The largest value.
+    /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub most: Spanned<T>,
 }
 
-/// A Pareto distribution: a share (least / x)^shape is above x.
+/// Pareto distribution: the probability of exceeding x is (least / x)^shape.
 #[table(bound = Variable, check = check_limits)]
 pub struct Pareto<T> {
-    /// The exponent: the lower, the heavier the tail.
+    /// Exponent: the lower, the heavier the tail.
     #[key(allowed = allowed::SHAPE, example = 1.1)]
     pub shape: Spanned<f64>,
-    /// The smallest value.
+    /// Smallest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub least: Spanned<T>,
-    /// The largest value.
+    /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub most: Spanned<T>,
 }
@@ -59,18 +59,18 @@ pub struct Pareto<T> {
 /// A log-normal distribution.
 #[table(bound = Variable)]
 pub struct LogNormal<T> {
-    /// The median.
+    /// Median.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub median: Spanned<T>,
-    /// The standard deviation of the logarithm.
+    /// Standard deviation of the logarithm.
     #[key(allowed = allowed::SIGMA, example = 1.3)]
     pub sigma: Spanned<f64>,
-    /// The largest value.
+    /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub most: Spanned<T>,
 }
 
-/// The rows of a measured distribution: values with the share up to them.
+/// Rows of an empirical distribution: values with their cumulative probabilities.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Rows<T>(pub Vec<(T, f64)>);
@@ -182,7 +182,7 @@ impl<T: Variable> Read for Rows<T> {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         let help = || {
             format!(
-                "rows are values with the share up to them: `{key} = [[{}, 0.5], …]`",
+                "rows are values with their cumulative probability: `{key} = [[{}, 0.5], …]`",
                 T::EXAMPLE
             )
         };
@@ -194,7 +194,7 @@ impl<T: Variable> Read for Rows<T> {
         let mut rows: Vec<(T, f64)> = Vec::new();
         if array.is_empty() || array.len() > MAX_ROWS {
             let message = format!(
-                "`{key}` has {} rows, allowed are 1 to {MAX_ROWS}",
+                "`{key}` has {} rows, but 1 to {MAX_ROWS} are allowed",
                 array.len()
             );
             findings.error(ProblemKind::OutOfRange, value.place, message);

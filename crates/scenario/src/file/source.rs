@@ -5,34 +5,34 @@ use netflow_units::{PacketsPerSecond, Rate};
 
 use super::{RateSetting, StackSetting, WindowSetting, allowed};
 
-/// What makes a connection send.
+/// Source of traffic.
 #[one_of(what = "a source", instead = source_help)]
 pub enum SourceSetting {
-    /// TCP as it was measured: the name of a built-in profile, or the path of a profile file
-    /// beside the scenario.
+    /// TCP with measured throughput: the name of a built-in profile, or the path of a profile file relative to
+    /// the scenario.
     #[key(example = "ns-reno")]
     Profile(Spanned<String>),
-    /// The same rate all the time, whatever happens.
+    /// Constant rate, independent of the network.
     #[key(allowed = allowed::RATE, example = "2 Mbit/s")]
     Constant(RateSetting),
-    /// Packets at random moments; the fluid models see their mean rate.
+    /// Packets at random times (a Poisson process); the fluid model uses their mean rate.
     #[key(allowed = allowed::RATE, example = "100 pkt/s")]
     Poisson(RateSetting),
-    /// TCP with its congestion window, packet by packet.
+    /// ns-2 TCP, simulated packet by packet.
     #[key(beside)]
     Window(Box<WindowSetting>),
-    /// TCP by the rules of a real stack at both ends, packet by packet.
+    /// TCP of an operating system at both ends, simulated segment by segment.
     #[key(beside)]
     Stack(Box<StackSetting>),
 }
 
-/// What makes users' connections send, at both ends.
+/// Source of users' connections, at both ends.
 #[one_of(what = "a source of users", instead = users_source_help)]
 pub enum UsersSourceSetting {
-    /// TCP with its congestion window, packet by packet.
+    /// ns-2 TCP, simulated packet by packet.
     #[key(beside)]
     Window(Box<WindowSetting>),
-    /// TCP by the rules of a real stack; fluids take it for what users wait.
+    /// TCP of an operating system at both ends; the fluid model uses it for response times.
     #[key(beside)]
     Stack(Box<StackSetting>),
 }
@@ -51,7 +51,7 @@ impl UsersSourceSetting {
 }
 
 fn users_source_help(key: &str, _: &Value<'_>) -> String {
-    format!("write `{key} = {{ stack = \"linux-6\" }}`")
+    format!("write `{key} = {{ tcp = \"linux-6\" }}`")
 }
 
 impl SourceSetting {

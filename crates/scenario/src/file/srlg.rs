@@ -7,7 +7,7 @@ use serde::Serialize;
 /// What stands between the names of several groups in one cell.
 pub(super) const SEPARATOR: char = ';';
 
-/// A shared-risk group, or several.
+/// One shared-risk group, or several.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RiskGroups {
@@ -69,7 +69,7 @@ fn several(
         let from = start + (part.len() - part.trim_start().len());
         let place = value.inner_place(text, from..from + name.len());
         if name.is_empty() {
-            let message = format!("`{key}` lacks a group's name beside a `{SEPARATOR}`");
+            let message = format!("`{key}` has an empty name next to a `{SEPARATOR}`");
             findings.error(ProblemKind::BadValue, place, message);
             return None;
         }

@@ -9,30 +9,29 @@ use serde::Serialize;
 
 use super::{Time, allowed};
 
-/// How time advances.
+/// Time step.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepSetting {
     /// As long as the network allows, at most 50 ms.
     Auto(Auto),
-    /// The longest step: `"50 ms"`. Where the network does not allow it, steps are shorter.
+    /// Longest step: `"50 ms"`. Steps are shorter if the network requires it.
     Longest(Time),
-    /// Steps as long as the tolerance allows: `{ tolerance = 1e-3, min = "1 ms", max = "1 s" }`.
+    /// Adaptive steps: `{ tolerance = 1e-3, min = "1 ms", max = "1 s" }`.
     Adaptive(Adaptive),
 }
 
-/// The word for steps that are chosen.
+/// Automatic steps.
 #[words]
 pub enum Auto {
     /// `"auto"`
     Auto,
 }
 
-/// Steps as long as the tolerance allows.
+/// Adaptive steps: as long as the tolerance allows.
 #[table(check = check_limits)]
 pub struct Adaptive {
-    /// Allowed error of a queue's length in a step, relative to the length and at least to one
-    /// packet.
+    /// Allowed error of the queue length in a step, relative to the length or to one packet, whichever is larger.
     #[key(allowed = allowed::TOLERANCE, example = 1e-3, fallback = 1e-3)]
     pub tolerance: Spanned<f64>,
     /// Shortest step. Default: 1 ms.

@@ -90,15 +90,15 @@ impl TopologyKind {
     /// Returns a one-line description.
     pub fn description(self) -> &'static str {
         match self {
-            TopologyKind::Dumbbell => "senders and receivers on the two sides of one bottleneck",
+            TopologyKind::Dumbbell => "senders and receivers on both sides of one bottleneck",
             TopologyKind::ParkingLot => {
-                "a chain of bottlenecks, crossed by long and by short connections"
+                "chain of bottlenecks with long and short connections"
             }
             TopologyKind::Random => {
-                "nodes in the plane, more likely linked the nearer they are (Waxman)"
+                "nodes in the plane, links more likely between near nodes (Waxman)"
             }
             TopologyKind::Star => "hosts around one router",
-            TopologyKind::TransitStub => "a backbone of routers with networks of hosts around it",
+            TopologyKind::TransitStub => "backbone of routers with networks of hosts",
         }
     }
 
@@ -125,7 +125,7 @@ impl fmt::Display for TopologyKind {
 
 /// No topology has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kind `{name}`; there are dumbbell, parking-lot, random, star and transit-stub")]
+#[error("unknown topology `{name}`; use dumbbell, parking-lot, random, star or transit-stub")]
 pub struct UnknownTopology {
     /// The name.
     pub name: String,
@@ -218,9 +218,9 @@ impl SizeCheck<'_> {
             return Ok(value);
         }
         let allowed = match (wish, least == most) {
-            ("links", true) => format!("{least}, one less than the nodes"),
+            ("links", true) => format!("{least}, one less than the number of nodes"),
             ("links", false) => format!(
-                "{least} to {most} (so that every node can be reached, and no link is there twice)"
+                "{least} to {most}, so that all nodes are reachable and no link exists twice"
             ),
             _ => format!("{least} to {most}"),
         };

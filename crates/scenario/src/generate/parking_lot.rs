@@ -35,7 +35,7 @@ pub fn parking_lot(request: &SizeRequest) -> Result<String, InvalidSize> {
     Ok(Plan {
         kind,
         wishes: *request,
-        description: "  P1 ==== P2 ==== P3 ==== ...\n   |------------------------->   one long connection\n   |----->  |----->  |----->     short ones",
+        description: "  P1 ==== P2 ==== P3 ==== ...\n   |------------------------->   one long connection\n   |----->  |----->  |----->     short connections",
         connections: connections.collect(),
         nodes: (1..=nodes).map(|i| Node::named(format!("P{i}"))).collect(),
         links: (1..nodes).map(|i| Link::new(i - 1, i, 10.0, 35.0)).collect(),

@@ -102,7 +102,7 @@ impl Plan {
         writeln!(text, "#")?;
         writeln!(
             text,
-            "# Made by: netflow new {kind} --nodes {} --links {} --connections {} --seed {}",
+            "# Command: netflow new {kind} --nodes {} --links {} --connections {} --seed {}",
             self.nodes.len(),
             self.links.len(),
             self.connections.len(),
@@ -118,7 +118,7 @@ impl Plan {
         if self.nodes.iter().any(|node| node.position.is_some()) {
             writeln!(
                 text,
-                "\n# Nodes are known from the links; these say where they are drawn."
+                "\n# Positions of nodes in pictures; the links define the nodes."
             )?;
         }
         for node in &self.nodes {

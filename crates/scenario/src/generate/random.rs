@@ -55,7 +55,7 @@ pub fn random(request: &SizeRequest) -> Result<String, InvalidSize> {
     Ok(Plan {
         kind,
         wishes: *request,
-        description: "A square of 2000 km; delays are those of light in a fibre.",
+        description: "A square of 2000 km; delays are travel times of light in fibre.",
         connections,
         nodes: nodes.collect(),
         links,

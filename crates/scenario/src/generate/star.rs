@@ -40,7 +40,7 @@ pub fn star(request: &SizeRequest) -> Result<String, InvalidSize> {
     Ok(Plan {
         kind,
         wishes: *request,
-        description: "       H2\n       |\n  H1 --hub-- H3     every link is a bottleneck for those who meet there",
+        description: "       H2\n       |\n  H1 --hub-- H3     every link is a bottleneck of its connections",
         connections: connections.collect(),
         nodes: names.into_iter().map(Node::named).collect(),
         links,

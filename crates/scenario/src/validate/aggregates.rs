@@ -88,7 +88,7 @@ impl Validator<'_> {
             if self.aggregates.named.get(place) == Some(&0) {
                 let message = format!("aggregate `{}` has no members", *aggregate.name);
                 let help = format!(
-                    "write `aggregate = \"{}\"` in the [[connection]]s that it consists of",
+                    "write `aggregate = \"{}\"` in its [[connection]]s",
                     *aggregate.name
                 );
                 self.error(ProblemKind::Missing, aggregate.name.place(), message, &help);
@@ -129,16 +129,16 @@ impl Validator<'_> {
             && let Some(place) = first
         {
             let message =
-                "model \"fluid-literal\" knows no aggregates, drop precedences and classes";
+                "model \"fluid-literal\" does not support aggregates, drop precedences or classes";
             let help = "use model \"fluid\"";
             self.error(ProblemKind::Conflict, place, message.to_owned(), help);
         }
         if let (Some(aggregate), None) = (aggregate, queue)
             && !self.findings.has_errors()
         {
-            let message = "no queue tells the colours of aggregates apart";
+            let message = "the `aggregate` has no effect: no queue distinguishes drop precedences";
             let help =
-                "they make a difference where a link has `queue = { discipline = \"rio\", … }`";
+                "give a link `queue = { discipline = \"rio\", … }`";
             self.warning(
                 ProblemKind::WithoutEffect,
                 aggregate.name.place(),
@@ -173,7 +173,7 @@ impl Validator<'_> {
                 "`peak-rate` is {}, below `committed-rate`, which is {}",
                 **rate, **aggregate.committed_rate
             );
-            let help = "packets beyond the peak rate are DP2, those beyond the committed one DP1";
+            let help = "packets above the peak rate are DP2, packets above the committed rate DP1";
             self.error(ProblemKind::OutOfRange, rate.place(), message, help);
             return None;
         }

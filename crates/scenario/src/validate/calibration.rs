@@ -51,7 +51,7 @@ impl Validator<'_> {
         let learns = match self.settings.options.model {
             Model::Packets(_) => {
                 let message =
-                    "`calibrate` has no effect: in the window model packets are what travels";
+                    "`calibrate` has no effect in the packet model";
                 return self.warning(ProblemKind::WithoutEffect, calibrate.place(), message, "");
             }
             Model::Fluid(FluidOptions::Fifo { .. }) => true,
@@ -59,8 +59,8 @@ impl Validator<'_> {
             Model::Fluid(FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. }) => false,
         };
         if !learns {
-            let message = "only a fluid whose sources learn is calibrated".to_owned();
-            let help = "leave `calibrate` out, or `step`, `coupling` and `model`, which say that they do not";
+            let message = "`calibrate` needs the fluid model with `coupling = \"learned\"`".to_owned();
+            let help = "leave out `calibrate`, or remove `step`, `coupling` and `model`";
             return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
         let plan = CalibrationPlan::new(calibrate.get());
@@ -68,17 +68,17 @@ impl Validator<'_> {
         let duration = Seconds(self.settings.options.duration_s);
         if followed > duration {
             let message = format!(
-                "packets are followed for twice as long, {followed}, but the run takes {duration}"
+                "the calibration simulates packets for {followed}, but `duration` is {duration}"
             );
             let help = "make `calibrate` at most half of `duration`";
             return self.error(ProblemKind::OutOfRange, calibrate.place(), message, help);
         }
         if let Some(at_s) = self.first_change_in(&(watched.get()..followed.get())) {
             let message = format!(
-                "packets are watched from {watched} to {followed}, but an event happens at {}",
+                "the calibration measures from {watched} to {followed}, but an event occurs at {}",
                 Seconds(at_s)
             );
-            let help = "choose a time in which nothing happens to links";
+            let help = "choose a shorter or longer `calibrate`, without an event in its second half";
             self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
     }
@@ -107,13 +107,13 @@ impl Validator<'_> {
         });
         if let Some((connection, profile)) = unknown {
             let message = format!(
-                "connection `{connection}` cannot be followed as packets: profile `{profile}` is of no TCP that they know"
+                "connection `{connection}` cannot be calibrated: the packet model does not support the TCP of profile `{profile}`"
             );
             let is_played =
                 |name: &&str| builtin(name).is_some_and(|it| packet_source_of(&it).is_some());
             let names: Vec<&str> = builtin_names().iter().copied().filter(is_played).collect();
             let help = format!(
-                "leave `calibrate` out, or choose among {}",
+                "leave out `calibrate`, or use one of {}",
                 names.join(", ")
             );
             return self.error(ProblemKind::Conflict, calibrate.place(), message, &help);

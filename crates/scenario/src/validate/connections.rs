@@ -88,7 +88,7 @@ impl Validator<'_> {
             && pkts > MAX_STACK_WINDOW_PKTS
         {
             let message = format!("`max-window` is {}", **window);
-            let help = format!("with a stack it is at most {MAX_STACK_WINDOW_PKTS} pkt");
+            let help = format!("with a TCP stack it is at most {MAX_STACK_WINDOW_PKTS} pkt");
             self.error(ProblemKind::OutOfRange, window.place(), message, &help);
         }
         if let Source::Stack(_) | Source::Window(_) = source
@@ -129,7 +129,7 @@ impl Validator<'_> {
         });
         if connection.from.is_valid() && *connection.from == *connection.to {
             let message = format!(
-                "connection `{name}` leads from `{}` to itself",
+                "connection `{name}` runs from `{}` to itself",
                 *connection.from
             );
             let help = "sender and receiver must be two different nodes";
@@ -245,7 +245,7 @@ impl Validator<'_> {
     pub(super) fn warn_of_return_path(&mut self, path: Option<&Spanned<Vec<Spanned<String>>>>) {
         if let Some(path) = path {
             let message =
-                "`return-path` has no effect: nothing comes back from this source's receiver";
+                "`return-path` has no effect: this source receives no acknowledgements";
             self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
         }
     }
@@ -270,7 +270,7 @@ impl Validator<'_> {
         ends: [SourceSpan; 2],
     ) {
         if self.connections.add_name(name).is_err() {
-            let message = format!("connection `{name}` exists already: users send on it");
+            let message = format!("connection `{name}` already exists: it carries the traffic of a workload");
             let help = "give the connection, or the workload, another name";
             return self.error(ProblemKind::Duplicate, at, message, help);
         }
@@ -289,7 +289,7 @@ impl Validator<'_> {
             format!("connection `{name}` exists twice")
         } else {
             help += "; give every connection a `name`";
-            format!("a connection without a name is called `{name}` here, and so is another one")
+            format!("a connection without a name is called `{name}`, like another connection")
         };
         self.error(ProblemKind::Duplicate, place, message, &help);
     }
@@ -304,7 +304,7 @@ impl Validator<'_> {
         let start_s = start.as_ref().map_or(0.0, |start| start.get());
         if let Some(start) = start.as_ref().filter(|start| start.get() >= duration_s) {
             let message = format!(
-                "starts at {}, when the run is over: it never sends",
+                "starts at {}, after the end of the run: it never sends",
                 **start
             );
             self.warning(ProblemKind::WithoutEffect, start.place(), message, "");
@@ -327,14 +327,14 @@ impl Validator<'_> {
         }
         if stop.get() > duration_s {
             let message = format!(
-                "stops at {}, after the run is over: the end of the run comes first",
+                "stops at {}, after the end of the run",
                 **stop
             );
             self.warning(
                 ProblemKind::WithoutEffect,
                 stop.place(),
                 message,
-                "leave `stop` out, or make the duration longer",
+                "leave out `stop`, or make `duration` longer",
             );
         }
         (start_s, Some(stop.get()))
@@ -350,7 +350,7 @@ impl Validator<'_> {
             for (key, setting) in [("acks", acks), ("delayed-ack", delayed)] {
                 if let Some(setting) = setting.filter(|setting| ***setting) {
                     let message =
-                        format!("`{key}` has no effect: only a TCP source is acknowledged");
+                        format!("`{key}` has no effect: only TCP sources receive acknowledgements");
                     self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
                 }
             }
@@ -358,8 +358,8 @@ impl Validator<'_> {
         }
         if let (SourceSetting::Stack(_), Some(delayed)) = (source, delayed) {
             let message =
-                "`delayed-ack` has no effect: the stack says when its receiver acknowledges";
-            let help = "`segments-per-ack` and `ack-delay` in a stack file do";
+                "`delayed-ack` has no effect: the TCP stack sets when its receiver acknowledges";
+            let help = "set `segments-per-ack` and `ack-delay` in a stack file";
             self.warning(ProblemKind::WithoutEffect, delayed.place(), message, help);
         }
         self.settings.acks_used |= acks.is_none();
@@ -371,7 +371,7 @@ impl Validator<'_> {
             (true, Some(_)) => Acks::EverySecond,
             (false, None) => Acks::None,
             (false, Some(delayed)) => {
-                let message = "`delayed-ack` has no effect: this connection's acknowledgements are no traffic";
+                let message = "`delayed-ack` has no effect: the acknowledgements of this connection are not traffic";
                 self.warning(
                     ProblemKind::WithoutEffect,
                     delayed.place(),
@@ -393,7 +393,7 @@ impl Validator<'_> {
             return Application::Bulk;
         };
         if !is_tcp {
-            let message = "`application` has no effect: only a TCP source sends what it is given";
+            let message = "`application` has no effect: only TCP sources have an application";
             self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
             return Application::Bulk;
         }
@@ -433,10 +433,10 @@ impl Validator<'_> {
     /// CUBIC.
     pub(super) fn check_window(&mut self, window: &WindowSetting, source: &WindowSource) {
         if source.variant == TcpVariant::Cubic {
-            let message = "`cubic` has no SACK here, and repairs one lost packet a round trip: over long ways it gets much less \
-                           than today's"
+            let message = "`cubic` of ns-2 has no SACK and repairs one lost packet per round trip: on long paths \
+                           its throughput is too low"
                 .to_owned();
-            let help = "write `stack = \"linux-6\"` instead of `window` for CUBIC as Linux has it";
+            let help = "write `tcp = \"linux-6\"` for the CUBIC of Linux";
             self.findings
                 .warn_once(window.window.place(), message, help);
         }
@@ -467,12 +467,12 @@ impl Validator<'_> {
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
             SourceSetting::Stack(setting) => {
-                let what = (setting.stack.place(), "a stack".to_owned());
+                let what = (setting.stack.place(), "a TCP stack".to_owned());
                 self.requires_packet_model.get_or_insert(what);
                 self.stack_source(setting, packet_size)
             }
             SourceSetting::Window(window) => {
-                let what = (window.window.place(), "a window source".to_owned());
+                let what = (window.window.place(), "an ns-2 TCP source".to_owned());
                 self.requires_packet_model.get_or_insert(what);
                 let source = window_source(window);
                 self.check_window(window, &source);

@@ -80,8 +80,8 @@ impl Validator<'_> {
         match (&scenario.simulation.hour, self.days.first_use) {
             (None, Some(place)) => {
                 let message = "`day` has no effect: [simulation] has no `hour`";
-                let help = "every demand is what its `rate` says; write `hour = 20` in [simulation], or \
-                            `--set simulation.hour=20`, for what they are at eight in the evening";
+                let help = "all demands have their `rate`; write `hour = 20` in [simulation], or \
+                            `--set simulation.hour=20`, for the demands at 20:00";
                 self.warning(ProblemKind::WithoutEffect, place, message, help);
             }
             (Some(hour), None) => {
@@ -93,7 +93,7 @@ impl Validator<'_> {
         let days = std::mem::take(&mut self.days);
         for (name, day) in days.names.iter().zip(&days.list) {
             if !day.is_used {
-                let message = format!("day `{name}` has no effect: no demand has it");
+                let message = format!("day `{name}` has no effect: no demand refers to it");
                 let help = format!("write `day = \"{name}\"` in a [[demand]]");
                 self.warning(ProblemKind::WithoutEffect, day.place, message, &help);
             }

@@ -98,7 +98,7 @@ impl Validator<'_> {
         if weights.len() < 2 {
             if !self.is_incomplete && !self.findings.has_errors() {
                 let message = format!(
-                    "gravity needs two nodes with a `population`, here {} have one",
+                    "`gravity` needs at least two nodes with a `population`, but {} have one",
                     weights.len()
                 );
                 let help = "add `population` to [[node]]s, or write `weight = \"uniform\"` or \"bandwidth\"";
@@ -164,8 +164,8 @@ impl Validator<'_> {
             1 => format!("{first} and one other node"),
             more => format!("{first} and {more} other nodes"),
         };
-        let message = format!("no `population`, and so no demands of gravity: {which}");
-        let help = "write `population = 0` where that is meant";
+        let message = format!("no `population`, so no demands by `gravity`: {which}");
+        let help = "write `population = 0` if this is intended";
         self.warning(ProblemKind::Suspicious, place, message, help);
     }
 
@@ -319,7 +319,7 @@ impl Validator<'_> {
             .map_or(demand.from.place(), Spanned::place);
         let name = demand.display_name();
         if self.connections.add_name(&name).is_err() {
-            let message = format!("`{name}` exists twice: a demand is a connection of its name");
+            let message = format!("`{name}` exists twice: demands and connections need different names");
             let help = "give every demand between the same nodes a `name`";
             self.error(ProblemKind::Duplicate, place, message, help);
             return None;
@@ -332,7 +332,7 @@ impl Validator<'_> {
             to: demand.to.place(),
         });
         if demand.from.is_valid() && *demand.from == *demand.to {
-            let message = format!("demand `{name}` leads from `{}` to itself", *demand.from);
+            let message = format!("demand `{name}` runs from `{}` to itself", *demand.from);
             let help = "sender and receiver must be two different nodes";
             self.error(ProblemKind::Conflict, demand.to.place(), message, help);
             return None;
@@ -348,7 +348,7 @@ impl Validator<'_> {
             DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => false,
         };
         if has_users && packet.get() <= HEADER_BYTES {
-            let message = format!("packets of {packet} have no room for the data of transfers");
+            let message = format!("packets of {packet} are too small for the data of transfers");
             let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
             self.error(ProblemKind::OutOfRange, place, message, help);
             return None;
@@ -565,7 +565,7 @@ impl Validator<'_> {
                 ),
             };
             let message = format!(
-                "demand `{}` is about {expected:.1e} {what}, at most {MAX_TRANSFERS:e} can be followed packet by packet",
+                "demand `{}` has about {expected:.1e} {what}, but the packet model supports at most {MAX_TRANSFERS:e}",
                 workload.name
             );
             let help = format!("{help}, or write `model = \"fluid\"` in [simulation]");

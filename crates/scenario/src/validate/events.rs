@@ -29,7 +29,7 @@ impl Validator<'_> {
         let duration_s = self.settings.options.duration_s;
         let at_s = event.at.get();
         if at_s >= duration_s {
-            let message = format!("happens at {}, when the run is over", **event.at);
+            let message = format!("occurs at {}, after the end of the run", **event.at);
             self.warning(ProblemKind::WithoutEffect, event.at.place(), message, "");
         }
         let fails = match (&event.set, &event.down, &event.up) {
@@ -145,7 +145,7 @@ impl Validator<'_> {
             None => match name.split_once("->") {
                 Some(ends) => (ends, false),
                 None => {
-                    let message = format!("`{}` is not a link's name", **name);
+                    let message = format!("`{}` is not the name of a link", **name);
                     let links = self.link_list.iter().map(|link| self.link_name(link));
                     let links: Vec<String> = links.collect();
                     let near =
@@ -227,9 +227,9 @@ impl Validator<'_> {
         for event in &changes {
             let Some(fails) = event.fails else { continue };
             let state = if fails {
-                "has failed already"
+                "has already failed"
             } else {
-                "works already"
+                "is already up"
             };
             let mut redundant = true;
             for link in &event.links {

@@ -28,9 +28,9 @@ impl Validator<'_> {
         if parts.iter().any(|it| it.is_approximate) && !self.warned_too_many_paths {
             self.warned_too_many_paths = true;
             let message = format!(
-                "`{name}` has more paths of equal cost than can be told apart; {MAX_PATHS} flows stand for all, and links carry up to a tenth more or less of it"
+                "`{name}` has too many equal-cost paths: {MAX_PATHS} sampled flows represent them; its share of link loads may be wrong by up to 10 %"
             );
-            let help = "it is said of the first of such demands only";
+            let help = "reported only for the first of these demands";
             self.warning(ProblemKind::Suspicious, place, message, help);
         }
         let parts = parts.into_iter();
@@ -64,10 +64,10 @@ impl Validator<'_> {
             .max();
         if let Some(several) = several.filter(|&paths| paths > 1) {
             let message = format!(
-                "all users of `{}` between two nodes take one of {several} paths of equal cost",
+                "all users of `{}` between two nodes take one of {several} equal-cost paths",
                 spec.name
             );
-            let help = "several workloads with given nodes between them, or [[demand]]s, are shared among paths";
+            let help = "use [[demand]]s, which are divided among paths, or several workloads with nodes of their own";
             self.warning(ProblemKind::Conflict, place, message, help);
         }
     }
@@ -103,9 +103,9 @@ impl Validator<'_> {
             };
             if several && self.connections.add_name(&part).is_err() {
                 let message = format!(
-                    "connection `{part}` exists already: `{name}` is shared among paths, and a part of it is called so"
+                    "connection `{part}` already exists, but a part of `{name}`, which is divided among paths, has the same name"
                 );
-                let help = "give one of them another name, or leave `ecmp` out";
+                let help = "give one of them another name, or leave out `ecmp`";
                 self.error(ProblemKind::Duplicate, place, message, help);
                 return Vec::new();
             }

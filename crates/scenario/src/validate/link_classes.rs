@@ -16,13 +16,13 @@ impl Validator<'_> {
             (Some(scheduler), Some(first)) => (scheduler, first),
             (Some(_), None) => {
                 let place = setting.map_or(link.from.place(), Spanned::place);
-                let message = "this `queue` shares the link among classes, and there are none";
-                let help = "add [[link.class]] below the link, and `name = \"AF1\"` in it";
+                let message = "this `queue` needs classes, but the link has none";
+                let help = "add [[link.class]] with `name = \"AF1\"` below the link";
                 self.error(ProblemKind::Missing, place, message.to_owned(), help);
                 return None;
             }
             (None, Some(first)) => {
-                let message = "a link with classes needs a `queue` that shares it among them";
+                let message = "a link with classes needs a `queue` that serves them";
                 let help = "write `queue = \"priority\"` or `queue = \"wfq\"` in the [[link]]";
                 let place = first.name.place();
                 self.error(ProblemKind::Missing, place, message.to_owned(), help);
@@ -44,7 +44,7 @@ impl Validator<'_> {
             if let Some(queue) = &class.queue
                 && let QueueSetting::Plain(Plain::Priority | Plain::Wfq) = **queue
             {
-                let message = "a class has no classes of its own".to_owned();
+                let message = "a class cannot have classes of its own".to_owned();
                 let help =
                     "write \"drop-tail\", or a table with \"red\", \"rio\", \"rio-d\" or \"wred\"";
                 self.error(ProblemKind::Conflict, queue.place(), message, help);
@@ -75,7 +75,7 @@ impl Validator<'_> {
             .iter()
             .filter_map(|class| class.weight.as_ref());
         for weight in weights {
-            let message = "`weight` has no effect: the first class comes first";
+            let message = "`weight` has no effect: classes have strict priority";
             self.warning(ProblemKind::WithoutEffect, weight.place(), message, "");
         }
     }

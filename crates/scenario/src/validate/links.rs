@@ -75,7 +75,7 @@ impl Validator<'_> {
             return;
         }
         if *link.from == *link.to {
-            let message = format!("a link leads from `{}` to itself", *link.from);
+            let message = format!("a link runs from `{}` to itself", *link.from);
             self.error(
                 ProblemKind::Conflict,
                 link.to.place(),
@@ -184,7 +184,7 @@ impl Validator<'_> {
             let name = self.link_name(first);
             let mut help = self.first_definition_help(first.place);
             if reverse || first.reverse {
-                help += "; a link leads both ways unless it has `duplex = false`";
+                help += "; a link is bidirectional unless it has `duplex = false`";
             }
             help += "; if they are two links, give one of them `circuit = \"2\"`";
             let message = format!("link `{name}` exists twice");
@@ -287,7 +287,7 @@ impl Validator<'_> {
                     let message = format!(
                         "\"{discipline}\" needs a buffer of at least 2 pkt, not {pkts} pkt"
                     );
-                    let help = "one packet is in service, and at least one must be able to wait; make `buffer` larger";
+                    let help = "it needs space for the packet in service and one waiting packet; make `buffer` larger";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
                 aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
@@ -314,10 +314,10 @@ impl Validator<'_> {
             Some(BufferSize::Size(Size::Bytes(bytes))) => {
                 if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message = format!(
-                        "`buffer` holds no packet: {bytes}, and a packet is {packet}{}",
+                        "`buffer` is too small for one packet: {bytes}, and a packet is {packet}{}",
                         on_wire(overhead)
                     );
-                    let help = "the packet in service needs a place too; make `buffer` larger, or the \
+                    let help = "the packet in service counts too; make `buffer` larger, or the \
                         simulation's `packet-size` smaller";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
@@ -380,7 +380,7 @@ impl Validator<'_> {
             let placed = self.link_list.get(link.index());
             let place = placed.map_or(SourceSpan::new(FileId::FIRST, 0..0), |it| it.place);
             let message = format!(
-                "`buffer` of `{}` holds no packet of `{}`: {}, and its packets are {}{}",
+                "`buffer` of `{}` is too small for a packet of `{}`: {}, and its packets are {}{}",
                 network.link_name(link),
                 network.connection_name(id),
                 Bytes(room(link)),
@@ -388,7 +388,7 @@ impl Validator<'_> {
                 Bytes(overhead(link).wire_bytes(bytes).round()),
                 on_wire(overhead(link))
             );
-            let help = "the packet in service needs a place too; make `buffer` larger, or `packet-size` smaller";
+            let help = "the packet in service counts too; make `buffer` larger, or `packet-size` smaller";
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
     }
@@ -424,7 +424,7 @@ impl Validator<'_> {
         };
         if max_pkts > room {
             let message = format!("`max` is {}, above the buffer, {room} pkt", **red.max);
-            let help = "the average never gets there: the queue is full first";
+            let help = "the average never reaches `max`: the buffer is full first";
             self.warning(ProblemKind::WithoutEffect, red.max.place(), message, help);
         }
         let policy = FluidRed {
@@ -461,7 +461,7 @@ impl Validator<'_> {
         }
         let name = node.name.as_str();
         if !self.annotated_nodes.insert(name.to_owned()) {
-            let message = format!("node `{name}` is described twice");
+            let message = format!("node `{name}` exists twice");
             self.error(ProblemKind::Duplicate, node.name.place(), message, "");
             return;
         }
@@ -478,7 +478,7 @@ impl Validator<'_> {
         }
         let Some(&id) = self.nodes.get(name) else {
             if !self.is_incomplete {
-                let message = format!("node `{name}` is on no link");
+                let message = format!("node `{name}` has no links");
                 let names = self.node_names.iter().map(String::as_str);
                 let help = match self.findings.nearest_name(name, names) {
                     Some(near) => format!("did you mean `{near}`?"),

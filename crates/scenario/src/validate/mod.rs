@@ -279,7 +279,7 @@ impl Validator<'_> {
         let start = SourceSpan::new(FileId::FIRST, 0..0);
         let readable = !self.is_incomplete && !self.findings.has_rejected_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
-            let help = "add one: [[link]], and below it `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
+            let help = "add one: [[link]] with `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
             self.error(
                 ProblemKind::Missing,
                 start,
@@ -295,7 +295,7 @@ impl Validator<'_> {
             && demands.is_empty()
             && include.is_none_or(|include| include.gravity.is_none());
         if is_silent && readable {
-            let help = "add one: [[connection]], and below it `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
+            let help = "add one: [[connection]] with `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
             self.error(
                 ProblemKind::Missing,
                 start,
@@ -359,7 +359,7 @@ impl Validator<'_> {
             && !network.links().any(|id| network.marks(id))
         {
             let message = format!("{what}: no queue marks packets");
-            let help = "those of fq-codel do; of red, codel and pie with `ecn = true`";
+            let help = "use `queue = \"fq-codel\"`, or red, codel or pie with `ecn = true`";
             self.warning(ProblemKind::WithoutEffect, place, message, help);
         }
     }
@@ -371,10 +371,10 @@ impl Validator<'_> {
             let names = [with, without].map(|link| self.link_name(link));
             let place = without.place;
             let message = format!(
-                "link `{}` has no `metric`, but `{}` has",
+                "link `{}` has no `metric`, but `{}` has one",
                 names[1], names[0]
             );
-            let help = "give every link one, or none: then routing goes by delay";
+            let help = "give every link a `metric`, or none: then routing uses delays";
             self.error(ProblemKind::Missing, place, message, help);
         }
     }
@@ -386,7 +386,7 @@ impl Validator<'_> {
         parts.dedup();
         for (place, key, pkts) in parts {
             let whole = Packets(pkts.get().floor().max(1.0));
-            let message = format!("`{key}` is {pkts}, and counts as {whole}: packets are whole");
+            let message = format!("`{key}` is {pkts}, but counts as {whole}: write a whole number of packets");
             self.warning(ProblemKind::WithoutEffect, place, message, "");
         }
     }
@@ -395,14 +395,14 @@ impl Validator<'_> {
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
         let mut idle: Vec<(&str, Option<SourceSpan>, &str)> = Vec::new();
         if let Model::Packets(_) = self.settings.options.model {
-            let reason = "in the window model packets are what travels";
+            let reason = "the packet model does not use it";
             let transport = simulation.transport.as_ref().map(Spanned::place);
             idle.push(("transport", transport, reason));
             let coupling = simulation.coupling.as_ref().map(Spanned::place);
             idle.push(("coupling", coupling, reason));
             self.warn_of_fractional_packets();
         } else {
-            let reason = "only the window model counts packets";
+            let reason = "only the packet model uses it";
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
             idle.push(("burstiness-interval", interval, reason));
         }
@@ -421,8 +421,8 @@ impl Validator<'_> {
             && !self.findings.has_errors()
         {
             let message =
-                "sources that take the profile at its word may swing from step to step".to_owned();
-            let help = "steps are as long as `step` says, and not looked after: compare with shorter ones, or leave it out";
+                "without `coupling = \"learned\"`, profile sources may oscillate from step to step".to_owned();
+            let help = "the length of steps is not checked: compare with a shorter `step`, or leave the setting out";
             self.warning(ProblemKind::Conflict, place, message, help);
         }
         for (key, place, reason) in idle {
@@ -445,7 +445,7 @@ impl Validator<'_> {
             // The fluid model gives viewers their long-run rate, without stalls.
             let place = workload.application.place();
             self.requires_packet_model
-                .get_or_insert((place, "a workload of video".to_owned()));
+                .get_or_insert((place, "a video workload".to_owned()));
         }
         let model = scenario.simulation.model.as_deref();
         let is_fluid = model == Some(&ModelSetting::Fluid) && !adaptive;
@@ -456,8 +456,8 @@ impl Validator<'_> {
         };
         match &scenario.simulation.model {
             None if adaptive => {
-                let message = format!("{what} has no adaptive steps");
-                let help = "leave `step` out: the window model takes the steps that it needs";
+                let message = format!("{what} does not support adaptive steps");
+                let help = "leave out `step`: the packet model has no time step";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             None => {
@@ -468,15 +468,15 @@ impl Validator<'_> {
             Some(model) if **model == ModelSetting::Window => {}
             Some(_) if by_fluids => {
                 let message = format!(
-                    "{what} needs the window model, or the fluid model without adaptive steps"
+                    "{what} needs the packet model, or the fluid model without adaptive steps"
                 );
-                let help = "write `model = \"window\"` or `model = \"fluid\"` in [simulation]";
+                let help = "write `model = \"packet\"` or `model = \"fluid\"` in [simulation]";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             Some(_) => {
-                let message = format!("{what} needs the window model");
-                let help = "only packets follow it: write `model = \"window\"` in [simulation], or leave `model` out, and set no \
-                            other for this once";
+                let message = format!("{what} needs the packet model");
+                let help = "write `model = \"packet\"` in [simulation], or leave out `model` and any \
+                            `--set simulation.model`";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
         }
@@ -507,11 +507,11 @@ impl Validator<'_> {
         } else {
             (
                 ends.from,
-                format!("no way back from `{from}` to `{to}`, for acknowledgements"),
+                format!("no return path from `{from}` to `{to}` for acknowledgements"),
             )
         };
         let help =
-            "a link leads both ways unless it has `duplex = false`; add a link, or make one duplex";
+            "a link is bidirectional unless it has `duplex = false`; add a link, or make one duplex";
         self.error(ProblemKind::Unreachable, place, message, help);
     }
 

@@ -43,8 +43,8 @@ impl Validator<'_> {
                     &verb[..verb.len() - 1]
                 );
                 let help = match key {
-                    "path" => "a path leads from `from` to `to`",
-                    _ => "a return path leads from `to` to `from`",
+                    "path" => "a path runs from `from` to `to`",
+                    _ => "a return path runs from `to` to `from`",
                 };
                 self.error(ProblemKind::Conflict, name.place(), message, help);
             }
@@ -52,12 +52,12 @@ impl Validator<'_> {
         for (i, name) in path.iter().enumerate() {
             if nodes[..i].contains(&nodes[i]) {
                 good = false;
-                let message = format!("`{key}` meets `{}` twice", **name);
+                let message = format!("`{key}` contains `{}` twice", **name);
                 self.error(
                     ProblemKind::Conflict,
                     name.place(),
                     message,
-                    "a path has no loops",
+                    "a path cannot have loops",
                 );
             }
         }
@@ -87,9 +87,9 @@ impl Validator<'_> {
         let mut ends: Vec<&str> = leaving.map(|link| self.node_name(link.to)).collect();
         ends.truncate(10);
         let help = if ends.is_empty() {
-            format!("no link leads from `{from}`")
+            format!("`{from}` has no outgoing links")
         } else {
-            format!("links from `{from}` lead to: {}", ends.join(", "))
+            format!("links from `{from}` end at: {}", ends.join(", "))
         };
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
     }

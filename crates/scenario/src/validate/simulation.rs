@@ -69,11 +69,11 @@ fn warmup_s(simulation: &Simulation, findings: &mut Findings) -> f64 {
     let duration = &simulation.duration;
     if warmup.get() >= duration.get() && warmup.is_valid() && duration.is_valid() {
         let message = format!(
-            "the warmup of {} leaves nothing of the duration of {}",
+            "`warmup` is {}, not shorter than `duration`, which is {}",
             **warmup, **duration
         );
         let finding = findings.error(ProblemKind::OutOfRange, warmup.place(), message);
-        finding.set_help("make `warmup` shorter than `duration`, or leave it out");
+        finding.set_help("make `warmup` shorter than `duration`, or leave out `warmup`");
     }
     warmup.get()
 }
@@ -129,7 +129,7 @@ fn check_steps(simulation: &Simulation, duration_s: f64, findings: &mut Findings
         let steps = duration_s / longest_s;
         (steps > MAX_STEPS).then(|| {
             let longest = Seconds(longest_s);
-            format!("the run would take {steps:.0e} steps of {longest}")
+            format!("the run would need {steps:.0e} steps of {longest}")
         })
     };
     match simulation.step.as_deref() {
@@ -191,25 +191,25 @@ fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mu
         .as_ref()
         .filter(|step| matches!(***step, StepSetting::Adaptive(_)));
     if literal && let Some(step) = adaptive {
-        let message = "model \"fluid-literal\" has no adaptive steps";
+        let message = "model \"fluid-literal\" does not support adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
         finding.set_help("write `step = \"50 ms\"`, or use model \"fluid\"");
     }
     if model == ModelName::Packets
         && let Some(step) = adaptive
     {
-        let message = "model \"window\" has no adaptive steps";
+        let message = "model \"packet\" does not support adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
-        finding.set_help("leave `step` out: it takes the steps that it needs");
+        finding.set_help("leave out `step`: the packet model has no time step");
     }
     let transport = simulation.transport.as_ref();
     if let Some(transport) = transport.filter(|transport| ***transport == TransportSetting::Fifo) {
         let (other, else_help) = match (literal, adaptive.is_some()) {
             (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
-            (false, true) => ("an adaptive step", "a fixed step"),
+            (false, true) => ("adaptive steps", "a fixed step"),
             (false, false) => return check_coupling(simulation, literal, findings),
         };
-        let message = format!("transport \"fifo\" does not go with {other}");
+        let message = format!("transport \"fifo\" does not support {other}");
         let finding = findings.error(ProblemKind::Conflict, transport.place(), message);
         finding.set_help(format!(
             "write `transport = \"well-mixed\"`, or use {else_help}"
@@ -218,9 +218,9 @@ fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mu
     check_coupling(simulation, literal, findings);
     let learned = |coupling: &&Spanned<CouplingSetting>| ***coupling == CouplingSetting::Learned;
     if let (Some(_), Some(coupling)) = (adaptive, simulation.coupling.as_ref().filter(learned)) {
-        let message = "coupling \"learned\" does not go with an adaptive step";
+        let message = "coupling \"learned\" does not support adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
-        finding.set_help("leave `step` out: steps are as long as is right for sources that learn");
+        finding.set_help("leave out `step`: automatic steps suit this coupling");
     }
 }
 
@@ -230,7 +230,7 @@ fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Finding
         coupling.filter(|coupling| literal && ***coupling != CouplingSetting::Lagged)
     {
         let word = coupling.name();
-        let message = format!("coupling \"{word}\" does not go with model \"fluid-literal\"");
+        let message = format!("model \"fluid-literal\" does not support coupling \"{word}\"");
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
         finding.set_help("write `coupling = \"lagged\"`, or use model \"fluid\"");
     }
@@ -248,7 +248,7 @@ impl super::Validator<'_> {
             .as_ref()
             .filter(|_| !self.settings.overhead_used)
         {
-            let message = "`overhead` has no effect: every link has its own";
+            let message = "`overhead` has no effect: every link has its own `overhead`";
             self.warning(ProblemKind::WithoutEffect, overhead.place(), message, "");
         }
         if let Some(acks) = simulation
@@ -256,7 +256,7 @@ impl super::Validator<'_> {
             .as_ref()
             .filter(|_| !self.settings.acks_used)
         {
-            let message = "`acks` has no effect: no connection here takes it from the simulation";
+            let message = "`acks` has no effect: no connection uses this default";
             self.warning(ProblemKind::WithoutEffect, acks.place(), message, "");
         }
     }

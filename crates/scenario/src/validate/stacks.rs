@@ -69,7 +69,7 @@ impl Validator<'_> {
         packet_size: Bytes,
     ) -> Option<Stack> {
         let mut stack = self.stack(&setting.stack)?;
-        let others = format!("those of `{DEFAULT_STACK}` do");
+        let others = format!("`{DEFAULT_STACK}` supports it");
         if let Some(congestion) = &setting.congestion {
             if let Some(why) = stack.congestion_error(**congestion) {
                 self.error(ProblemKind::Conflict, congestion.place(), why, &others);
@@ -77,7 +77,7 @@ impl Validator<'_> {
             stack.set_congestion(**congestion);
             if **congestion == CongestionControl::Dctcp {
                 self.first_ecn_sender
-                    .get_or_insert((congestion.place(), "`dctcp` does what `reno` does"));
+                    .get_or_insert((congestion.place(), "`dctcp` behaves like `reno`"));
             }
         }
         if let Some(window) = &setting.initial_window {
@@ -103,7 +103,7 @@ impl Validator<'_> {
                 stack.ecn_error()
             } else {
                 (stack.congestion == CongestionControl::Dctcp)
-                    .then(|| "`dctcp` is nothing without marks".to_owned())
+                    .then(|| "`dctcp` needs ECN marks".to_owned())
             };
             match why {
                 Some(why) => {
@@ -119,7 +119,7 @@ impl Validator<'_> {
         }
         if packet_size.get() <= HEADER_BYTES {
             let message = format!(
-                "packets of {packet_size} have no room beside {} of headers",
+                "packets of {packet_size} are too small for data after {} of headers",
                 Bytes(HEADER_BYTES)
             );
             let help = "make `packet-size` larger";

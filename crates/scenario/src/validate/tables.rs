@@ -49,7 +49,7 @@ impl Validator<'_> {
         let rows = memory_limit::line_count(&text);
         if let Err(message) = memory_limit::check_rows(rows, T::NAME) {
             let help =
-                "split the scenario, or describe identical connections by one with a `count`";
+                "split the scenario, or describe identical connections by one connection with a `count`";
             self.error(ProblemKind::TooLarge, name.place(), message, help);
             self.is_incomplete = true;
             return;
@@ -101,8 +101,8 @@ impl Validator<'_> {
         if own || below {
             return Some(path);
         }
-        let message = format!("`{}` is not below the scenario's folder", **name);
-        let help = "`--allow-outside` lets a scenario read files from anywhere";
+        let message = format!("`{}` is not below the scenario's directory", **name);
+        let help = "use `--allow-outside` to allow all files";
         self.error(ProblemKind::Unreadable, name.place(), message, help);
         None
     }
@@ -113,7 +113,7 @@ impl Validator<'_> {
             (Ok(path), Ok(other)) => path == other,
             _ => path == other,
         };
-        let help = "[include] takes CSV tables, such as links.csv";
+        let help = "[include] needs CSV tables, such as links.csv";
         if same(self.environment.own_path) {
             let message = format!("cyclic include: `{}` is the scenario itself", **name);
             self.error(ProblemKind::Conflict, name.place(), message, help);

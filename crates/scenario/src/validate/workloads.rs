@@ -45,7 +45,7 @@ impl Validator<'_> {
             None => self.settings.packet_size,
         };
         if packet_size.get() < 41.0 {
-            let message = format!("packets of {packet_size} have no room for users' data");
+            let message = format!("packets of {packet_size} are too small for users' data");
             let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
             let place = workload.name.place();
             self.error(ProblemKind::OutOfRange, place, message, help);
@@ -119,7 +119,7 @@ impl Validator<'_> {
         let both = spec.clients.iter().find(|node| spec.servers.contains(node));
         let Some(node) = both else { return false };
         let message = format!(
-            "`{}` is both a client's and a server's node",
+            "`{}` is both in `clients` and in `servers`",
             self.node_name(*node)
         );
         let place = workload.servers.as_ref().map(Spanned::place);
@@ -139,10 +139,10 @@ impl Validator<'_> {
         let waits = users * spec.application.mean_exchanges();
         let help = "make `interarrival` longer, or the time from `start` to `stop` shorter";
         let message = if users > MAX_USERS {
-            format!("about {users:.1e} users would come, at most {MAX_USERS:e} can")
+            format!("about {users:.1e} users would arrive, but at most {MAX_USERS:e} are supported")
         } else if waits > MAX_RESPONSE_TIMES {
             format!(
-                "users would ask for something about {waits:.1e} times, at most {MAX_RESPONSE_TIMES:e} can be kept"
+                "users would send about {waits:.1e} requests, but at most {MAX_RESPONSE_TIMES:e} response times can be stored"
             )
         } else {
             return;
@@ -158,14 +158,14 @@ impl Validator<'_> {
         let is_window =
             |source: &UsersSourceSetting| matches!(source, UsersSourceSetting::Window(_));
         if let Some(source) = source.filter(|it| !window && is_window(it)) {
-            let message = "`source` has no effect: only the window model follows users' packets";
+            let message = "`source` has no effect: only the packet model simulates users' packets";
             let help =
-                "write `model = \"window\"` in [simulation]; `stack` is what the fluid models take";
+                "write `model = \"packet\"` in [simulation], or use `stack` for the fluid model";
             self.warning(ProblemKind::WithoutEffect, source.place(), message, help);
         }
         let stack = workload.stack.as_ref();
         if let Some(stack) = stack.filter(|_| source.is_some_and(|it| window || !is_window(it))) {
-            let message = "`stack` has no effect: `source` says how users' connections send";
+            let message = "`stack` has no effect: `source` replaces it";
             let help = "leave out one of them";
             self.warning(ProblemKind::WithoutEffect, stack.place(), message, help);
         }
@@ -251,15 +251,15 @@ pub(crate) fn application(
     let most = application.max_exchanges();
     if most > MAX_RESPONSE_TIMES {
         let message = format!(
-            "one user could ask for something {most:.1e} times, at most {MAX_RESPONSE_TIMES:e} can be"
+            "one user could send {most:.1e} requests, but at most {MAX_RESPONSE_TIMES:e} are supported"
         );
         let help = match application {
             Application::Http(_) => {
-                "let `pages-per-visit` or `files-per-page` have a smaller largest value"
+                "reduce the largest value of `pages-per-visit` or `files-per-page`"
             }
-            Application::Telnet(_) => "let `keystrokes` have a smaller largest value",
+            Application::Telnet(_) => "reduce the largest value of `keystrokes`",
             Application::Video(_) => {
-                "make `chunk` longer, or let `video-length` have a smaller largest value"
+                "make `chunk` longer, or reduce the largest value of `video-length`"
             }
         };
         let place = workload.name.place();

@@ -144,14 +144,14 @@ fn unknown_class_keys_are_rejected() {
         ("link.A->B.class.silver.weight=2", "class.silver.weight"),
         (
             "link.A->B.class.gold.wieght=2",
-            "write `class.NAME.KEY`, with the name of one that it has; their keys: weight, buffer, queue",
+            "write `class.NAME.KEY` with an existing name; keys: weight, buffer, queue",
         ),
         ("link.B->C.class.v.1.weight=2", "class.v.1.weight"),
         ("link.A->B.class.gold.weight=0", "`weight` cannot be 0"),
         ("link.A->B.class=3", "class"),
         (
             "class.gold.weight=2",
-            "nothing is called `class.gold.weight`",
+            "unknown setting `class.gold.weight`",
         ),
     ] {
         let error = read(&[setting]).map(|_| ()).unwrap_err();

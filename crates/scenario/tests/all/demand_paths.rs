@@ -149,7 +149,7 @@ fn demand_path_applies_to_its_connections() {
                 let of_nothing = usize::from(back.is_some() && !is_answered(kind));
                 assert_eq!(given.warnings.len(), of_nothing, "{kind}{keys}");
                 for warning in &given.warnings {
-                    let message = "`return-path` has no effect: nothing comes back from this source's receiver";
+                    let message = "`return-path` has no effect: this source receives no acknowledgements";
                     assert_eq!(warning.message, message);
                 }
                 // A demand with a path is not split.

@@ -214,7 +214,7 @@ fn gravity_reports_nodes_without_population() {
     let two = node("A", 30) + &node("C", 10);
     assert_eq!(
         warnings(&two),
-        ["no `population`, and so no demands of gravity: B"]
+        ["no `population`, so no demands by `gravity`: B"]
     );
     assert_eq!(warnings(&(two + &node("B", 0))), [""; 0]);
 }

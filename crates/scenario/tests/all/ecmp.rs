@@ -141,7 +141,7 @@ fn unsplit_workload_users_cause_warning() {
     let prepared = good(traffic, &[]);
     let warning = prepared.warnings[0].to_string();
     assert!(
-        warning.contains("all users of `w` between two nodes take one of 2 paths of equal cost"),
+        warning.contains("all users of `w` between two nodes take one of 2 equal-cost paths"),
         "{warning}"
     );
 }
@@ -153,7 +153,7 @@ fn part_name_conflicts_are_reported() {
         demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s' }]";
     let problems = load(traffic, &[]).expect_err("two of the same name");
     assert!(
-        problems.contains("connection `d/2` exists already: `d` is shared among paths"),
+        problems.contains("connection `d/2` already exists, but a part of `d`"),
         "{problems}"
     );
 }
@@ -165,7 +165,7 @@ fn unsplit_rerouting_causes_warning() {
     let of = |traffic: &str, is_solved| {
         let event = "event = [{ at = '5 s', link = 'A->B', down = true }]";
         let told = good(&format!("{traffic}\n{event}"), &[]).mean_traffic_warnings(is_solved, 10.0);
-        let moved = |it: &&String| it.contains("routers would divide");
+        let moved = |it: &&String| it.contains("its load is overestimated");
         assert!(
             !good(traffic, &[])
                 .mean_traffic_warnings(is_solved, 10.0)
@@ -183,12 +183,12 @@ fn unsplit_rerouting_causes_warning() {
     assert!(of(demand, false).starts_with("parts of demands"));
     let flows =
         "demand = [{ name = 'd', from = 'A', to = 'D', rate = '5 Mbit/s', kind = 'voice' }]";
-    assert!(of(flows, true).starts_with("flows that share a path"));
+    assert!(of(flows, true).starts_with("flows on the same path"));
     let users = "workload = [{ name = 'w', application = 'http', clients = 'A', servers = 'D', interarrival = '1 s' }]";
     for is_solved in [false, true] {
         let told = of(users, is_solved);
         assert!(
-            told.starts_with("users of workloads who lose their path"),
+            told.starts_with("users of workloads that a failure interrupts"),
             "{told}"
         );
         assert!(!told.contains('\n'));

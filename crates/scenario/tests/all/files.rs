@@ -195,7 +195,7 @@ fn table_errors_are_limited() {
     let last = problems.last().expect("a problem");
     assert_eq!(
         (last.kind, last.message.as_str()),
-        (ProblemKind::More, "99800 more problems are not listed")
+        (ProblemKind::More, "99800 more problems not shown")
     );
 }
 

@@ -78,11 +78,11 @@ fn impossible_sizes_are_rejected_with_range() {
     };
     assert_eq!(
         refuse(TopologyKind::Random, Some(10), Some(8), None),
-        "random: links is 8, but must be 9 to 45 (so that every node can be reached, and no link is there twice)"
+        "random: links is 8, but must be 9 to 45, so that all nodes are reachable and no link exists twice"
     );
     assert_eq!(
         refuse(TopologyKind::Star, Some(10), Some(12), None),
-        "star: links is 12, but must be 9, one less than the nodes"
+        "star: links is 12, but must be 9, one less than the number of nodes"
     );
     assert_eq!(
         refuse(TopologyKind::Random, Some(1), None, None),

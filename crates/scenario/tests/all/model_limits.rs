@@ -42,13 +42,13 @@ fn fluid_model_limits_are_reported() {
             &["source = { profile = 'ns-reno' }, max-window = '20 pkt'"],
             "",
         ),
-        (bursts, &[RENO], "losses in bursts at A->B"),
+        (bursts, &[RENO], "burst losses at A->B"),
         (bursts, &[constant], ""),
         ("loss = 0.01", &[RENO], ""),
         (
             "",
             &[RENO, "source = { profile = 'ns-vegas' }"],
-            "Vegas gives way",
+            "Vegas backs off",
         ),
         ("", &["source = { profile = 'ns-vegas' }"], ""),
         (
@@ -56,7 +56,7 @@ fn fluid_model_limits_are_reported() {
             &[
                 "source = { profile = 'ns-reno' }, delayed-ack = true, application = { poisson = '5 pkt/s' }",
             ],
-            "round-trip times of TCP that waits",
+            "round-trip times of application-limited TCP",
         ),
         (
             "",

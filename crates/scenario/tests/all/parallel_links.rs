@@ -176,7 +176,7 @@ fn too_many_paths_cause_warning() {
     let (parts, warned) = warnings(80);
     assert_eq!((parts, warned.len()), (128, 1));
     assert!(
-        warned[0].contains("`N0->N80/poisson` has more paths"),
+        warned[0].contains("`N0->N80/poisson` has too many equal-cost paths"),
         "{warned:?}"
     );
 }

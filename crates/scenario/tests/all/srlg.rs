@@ -135,10 +135,10 @@ fn ineffective_events_are_reported_with_their_target() {
     assert_eq!(
         said,
         [
-            "this event has no effect: shared-risk group `conduit` has failed already",
-            "this event has no effect: node `A` has failed already",
-            "this event has no effect: link `A->B` works already",
-            "this event has no effect: link `B->A` works already",
+            "this event has no effect: shared-risk group `conduit` has already failed",
+            "this event has no effect: node `A` has already failed",
+            "this event has no effect: link `A->B` is already up",
+            "this event has no effect: link `B->A` is already up",
         ]
     );
 }
@@ -186,17 +186,17 @@ fn groups_of_both_directions_may_differ() {
     for (more, said) in [
         (
             "duplex = false\nreverse = { metric = 1 }",
-            "`reverse` describes a direction",
+            "`reverse` conflicts with",
         ),
         ("reverse = { colour = 1 }", "unknown key `colour`"),
         ("reverse = { bandwidth = \"-1 bit/s\" }", "bandwidth"),
         (
             "metric = 1\nreverse = { buffer = \"10 B\" }",
-            "holds no packet",
+            "is too small for",
         ),
         (
             "buffer = \"10 B\"\nreverse = { metric = 1 }\nmetric = 1",
-            "holds no packet",
+            "is too small for",
         ),
     ] {
         let text = [START, &link("A", "B", more), CONNECTION].concat();

@@ -21,7 +21,7 @@ fn unsupported_stack_settings_are_rejected() {
     }
     let dctcp = of("{ stack = \"linux-6\", congestion = \"dctcp\", ecn = false }");
     let said = problem_of(&[&dctcp]);
-    assert!(said.contains("`dctcp` is nothing without marks"), "{said}");
+    assert!(said.contains("`dctcp` needs ECN marks"), "{said}");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn dctcp_without_marks_is_reno() {
     let warnings = |options: &[&str]| {
         let prepared = with_options(options).unwrap_or_else(|problems| panic!("{problems}"));
         let all = prepared.warnings.iter().map(ToString::to_string);
-        all.filter(|it| it.contains("`dctcp` does what `reno` does: no queue marks packets"))
+        all.filter(|it| it.contains("`dctcp` behaves like `reno`: no queue marks packets"))
             .count()
     };
     assert_eq!(warnings(&[source]), 1);

@@ -33,7 +33,7 @@ fn bandwidth_in_bytes_causes_warning() {
         };
         let message = format!("`bandwidth` is in bytes: \"{text}\" is {is}");
         assert_eq!((&one.message, one.line), (&message, Some(6)));
-        let help = format!("write \"{is}\", or \"{bits}\" if bits are meant");
+        let help = format!("write \"{is}\", or \"{bits}\" if you mean bits");
         assert_eq!(one.help.as_deref(), Some(&*help));
         for text in [is, bits] {
             assert!(warnings(&[START, &link("B", text), TRAFFIC], &[]).is_empty());
@@ -58,7 +58,7 @@ fn voice_below_one_call_causes_warning() {
         let [one] = &found[..] else {
             panic!("{found:?}");
         };
-        let message = "`rate` is less than a call of voice: 40 packets/s of 200 B instead of 50";
+        let message = "`rate` is less than one voice call: 40 packets/s of 200 B instead of 50";
         assert_eq!(one.message, message);
         assert!(
             one.help
@@ -93,7 +93,7 @@ fn cubic_without_sack_causes_warning() {
     assert!(
         one.help
             .as_deref()
-            .is_some_and(|it| it.contains("stack = \"linux-6\""))
+            .is_some_and(|it| it.contains("tcp = \"linux-6\""))
     );
     assert!(of("window = \"reno\"").is_empty() && of("stack = \"linux-6\"").is_empty());
 }

@@ -219,7 +219,7 @@ fn file_without_workloads_is_rejected() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(NETWORK.as_bytes()).unwrap();
     let problems = workloads(file.path()).unwrap_err().into_vec();
-    assert_eq!(problems[0].message, "there are no workloads in this file");
+    assert_eq!(problems[0].message, "the file has no workloads");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn invalid_values_are_rejected() {
     for (option, message) in [
         (
             "link.A->D.bandwidth=1..2 Mbit/s/3",
-            "--set `link.A->D.bandwidth=1 Mbit/s`: there is no link `A->D`",
+            "--set `link.A->D.bandwidth=1 Mbit/s`: unknown link `A->D`",
         ),
         (
             "link.A->B.bandwith=1..2 Mbit/s/3",
@@ -82,7 +82,7 @@ fn invalid_values_are_rejected() {
             "unknown unit `Mbq`",
         ),
         ("simulation.model=fluid,liquid", "liquid"),
-        ("nothing.at=1,2", "nothing is called `nothing.at`"),
+        ("nothing.at=1,2", "unknown setting `nothing.at`"),
     ] {
         let said = sweep_error(SweepRequest {
             axes: axes(&[option]),

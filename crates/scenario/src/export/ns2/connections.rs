@@ -56,7 +56,7 @@ impl Export<'_> {
         let beside = self.connections_without_ack_traffic().count();
         if beside > 0 {
             warnings.add(format!(
-                "acknowledgements that are no traffic ({beside} of the connections) do not wait in any queue"
+                "acknowledgements that are not traffic ({beside} connections) do not pass any queue"
             ));
         }
         self.warn_of_constant_sizes(warnings);

@@ -19,7 +19,7 @@ impl Export<'_> {
         if events.is_empty() {
             return Ok(String::new());
         }
-        let mut text = String::from("\n# ---- what happens on the way\n\n");
+        let mut text = String::from("\n# ---- events\n\n");
         let breakable: BTreeSet<LinkId> = self.reroutings().map(|event| event.link).collect();
         for link in breakable {
             text += &format!("breakable {}\n", self.end_names(link));
@@ -94,7 +94,7 @@ impl Export<'_> {
             let spec = network.link_spec(event.link);
             if matches!(event.change, Change::Bandwidth(_)) && spec.queue != DropPolicy::DropTail {
                 warnings.add(format!(
-                    "link {}: when its bandwidth changes, RED goes on reckoning with the first one while the queue is empty",
+                    "link {}: if its bandwidth changes, RED uses the first bandwidth for idle times",
                     quote_word(network.link_name(event.link))
                 ));
             }
@@ -104,7 +104,7 @@ impl Export<'_> {
             .any(|event| matches!(event.change, Change::Loss(_)) && event.at_s > 0.0)
         {
             warnings.add(
-                "when a link's loss changes, it is the new one for packets that are on the way over it, too"
+                "if the loss of a link changes, the new loss also applies to packets in flight on the link"
                     .to_owned(),
             );
         }
@@ -115,7 +115,7 @@ impl Export<'_> {
         };
         if delays().next().is_some() {
             warnings.add(
-                "when a link's delay changes, the packet that is being transmitted keeps the one before"
+                "if the delay of a link changes, the packet in service keeps the old delay"
                     .to_owned(),
             );
         }
@@ -128,7 +128,7 @@ impl Export<'_> {
         };
         if self.connections_without_ack_traffic().next().is_some() {
             warnings.add(format!(
-                "acknowledgements that are no traffic take as long after {what} as before"
+                "acknowledgements that are not traffic keep their delay after {what}"
             ));
         }
     }

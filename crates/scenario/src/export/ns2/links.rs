@@ -65,7 +65,7 @@ impl Export<'_> {
             ]);
         }
         Ok(format!(
-            "\n# ---- links; a queue's limit is what its buffer holds, the packet in service included\n\
+            "\n# ---- links; the limit of a queue is its buffer size, the packet in service included\n\
              # (RED does not count that packet)\n\n{}",
             aligned(&rows)
         ))
@@ -89,7 +89,7 @@ impl Export<'_> {
             Ok(lines)
         } else {
             Ok(format!(
-                "\n# ---- what links lose on the way, after the queue\n{LOSSY}\n{lines}"
+                "\n# ---- losses after the queue\n{LOSSY}\n{lines}"
             ))
         }
     }
@@ -168,7 +168,7 @@ impl Export<'_> {
             if whole_pkts != buffer_pkts {
                 let link = quote_word(network.link_name(id));
                 warnings.add(format!(
-                    "link {link}: its buffer holds {whole_pkts} pkt, not {buffer_pkts}{why}"
+                    "link {link}: its buffer is {whole_pkts} pkt, not {buffer_pkts}{why}"
                 ));
             }
         };

@@ -215,7 +215,7 @@ fn header(scenario: &CompiledScenario, warnings: &Warnings) -> String {
          # writes {NS2_LINKS_FILE} and {NS2_CONNECTIONS_FILE} into the directory (default: this one).\n"
     );
     if !warnings.0.is_empty() {
-        text += "#\n# Not quite as in the scenario:\n";
+        text += "#\n# Differences from the scenario:\n";
         for warning in &warnings.0 {
             text += &format!("# - {warning}\n");
         }
@@ -254,16 +254,16 @@ impl Export<'_> {
             text += &format!("{setting:24};# s{about}\n");
         };
         set("duration", self.duration_s, "");
-        set("every", *every_s, ", the intervals of the files");
+        set("every", *every_s, "; interval of the output files");
         set(
             "start_jitter",
             *start_jitter_s,
-            "; connections start up to this much later, at random",
+            "; largest random delay of the start of connections",
         );
         set(
             "overhead",
             *overhead_s,
-            "; TCP waits up to this before it sends a packet, at random",
+            "; largest random delay before TCP sends a packet",
         );
         text += &format!(
             "set link_columns {}\nset connection_columns {}\n",

@@ -128,7 +128,7 @@ fn add_run(
         );
     }
     if let Some(demand) = scenario.demands.first() {
-        let what = "transfers that come and go cannot be exported to ns-3";
+        let what = "finite transfers cannot be exported to ns-3";
         return unsupported(format!("demand {}", demand.name), what);
     }
     if let Some(link) = network.classed_links().next() {
@@ -169,7 +169,7 @@ fn add_run(
                 format_args!("net.SetBandwidth({}, {}, {bps});", event.at_s, quoted(name)),
             ),
             Change::Loss(_) => {
-                let what = "losses that change on the way cannot be exported to ns-3 yet";
+                let what = "changes of losses cannot be exported to ns-3 yet";
                 return unsupported(format!("link {name}"), what);
             }
             Change::Delay(delay_s) => push_line(
@@ -177,7 +177,7 @@ fn add_run(
                 format_args!("net.SetDelay({}, {}, {delay_s});", event.at_s, quoted(name)),
             ),
             Change::Down | Change::Up => {
-                let what = "links that fail cannot be exported to ns-3 yet";
+                let what = "failures of links cannot be exported to ns-3 yet";
                 return unsupported(format!("link {name}"), what);
             }
         }
@@ -197,7 +197,7 @@ fn file_header() -> String {
          //   g++ -std=c++17 -O2 FILE -o scenario {libraries}\n\
          //\n\
          // and to run it: ./scenario [SEED [DIRECTORY]]. It writes {NS3_LINKS_FILE}, {NS3_CONNECTIONS_FILE} and\n\
-         // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet, which an overhead includes.\n\n"
+         // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet; an overhead includes them.\n\n"
     ) + include_str!("run.cc")
 }
 
@@ -308,12 +308,12 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         (true, None, None) => format!(", {}", loss.random),
         (false, None, Some(errors)) if errors.rate().1 => format!(", {}, true", errors.rate().0),
         (true, None, Some(_)) => {
-            return unsupported(place(), "one kind of loss can be exported to ns-3, not two");
+            return unsupported(place(), "several kinds of loss cannot be exported to ns-3; use one");
         }
         _ => {
             return unsupported(
                 place(),
-                "losses in bursts cannot be exported to ns-3; independent ones can",
+                "burst losses cannot be exported to ns-3; use independent losses",
             );
         }
     };
@@ -334,7 +334,7 @@ fn supports_overhead(spec: &LinkSpec) -> Result<(), &'static str> {
     let plain = Overhead::of(spec.overhead.bytes);
     if spec.overhead != plain {
         return Err(
-            "an `overhead` with `minimum` or `cells` cannot be exported to ns-3; plain bytes can",
+            "an `overhead` with `minimum` or `cells` cannot be exported to ns-3; use plain bytes",
         );
     }
     if matches!(spec.queue, DropPolicy::Managed(Aqm::FqCoDel(_))) {
@@ -349,7 +349,7 @@ fn supports_overhead(spec: &LinkSpec) -> Result<(), &'static str> {
     }
     if spec.loss.bit_errors.is_some() {
         return Err(
-            "bit errors with `overhead` cannot be exported to ns-3, where they hit IP bytes",
+            "bit errors with `overhead` cannot be exported to ns-3, which applies them to IP bytes",
         );
     }
     Ok(())
@@ -364,7 +364,7 @@ fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
     ];
     match rules.ce_threshold_ns {
         Some(_) if !rules.ecn => {
-            return Err("ns-3 marks above `ce-threshold` only where `ecn` is true");
+            return Err("ns-3 needs `ecn = true` for `ce-threshold`");
         }
         Some(most_ns) => settings.push(("CeThreshold", format!("{most_ns}ns"))),
         None => {}
@@ -397,7 +397,7 @@ fn queue(
             if waiting < largest {
                 return unsupported(
                     place(),
-                    "its buffer has no room for a packet that waits, as ns-3's must",
+                    "its buffer is too small for a waiting packet, which ns-3 needs",
                 );
             }
             format!("{}B", waiting.floor())
@@ -405,7 +405,7 @@ fn queue(
         None => {
             let waiting = network.buffer_pkts(id).floor() - 1.0;
             if waiting < 1.0 {
-                let what = "its buffer has no room for a packet that waits, as ns-3's must: 2 pkt at least";
+                let what = "its buffer is too small for a waiting packet, which ns-3 needs: use at least 2 pkt";
                 return unsupported(place(), what);
             }
             format!("{waiting}p")
@@ -427,7 +427,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
     let place = || format!("connection {}", spec.name);
     let nodes = |links: &[LinkId]| {
         let Some(&first) = links.first() else {
-            return unsupported(place(), "it has no way");
+            return unsupported(place(), "it has no path");
         };
         let first = network.link_spec(first).from;
         let ends = links.iter().map(|&link| network.link_spec(link).to);
@@ -446,7 +446,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             if spec.size_pkts.is_some() {
                 return unsupported(
                     place(),
-                    "sources that nobody answers have no `size` in ns-3; a `stop` can be exported",
+                    "fixed-rate sources cannot have a `size` in ns-3; use `stop`",
                 );
             }
             let poisson = matches!(spec.source, Source::Poisson { .. });
@@ -484,7 +484,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
                 ),
             );
         }
-        (_, None) => return unsupported(place(), "ns-3 has nothing like it"),
+        (_, None) => return unsupported(place(), "its source cannot be exported to ns-3"),
     }
     Ok(())
 }

@@ -34,17 +34,17 @@ fn unsupported_features_are_rejected_with_reason() {
             "",
             "source = { profile = \"ns-reno\" }\n[[demand]]\nfrom = \"A\"\nto = \"B\"\nrate = \"1 Mbit/s\"\n\
              size = { constant = \"10 KB\" }",
-            "demand A->B: transfers that come and go cannot be exported to ns-2 yet",
+            "demand A->B: finite transfers cannot be exported to ns-2 yet",
         ),
         (
             "buffer = \"1 pkt\"",
             RENO,
-            "link A->B: its buffer has room for 1 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
+            "link A->B: its buffer is 1 pkt, but queues of ns-2 need at least 2 (the packet in service and one more)",
         ),
         (
             "buffer = \"1500 B\"",
             RENO,
-            "link A->B: its buffer has room for 1.5 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
+            "link A->B: its buffer is 1.5 pkt, but queues of ns-2 need at least 2 (the packet in service and one more)",
         ),
         (
             "",
@@ -59,12 +59,12 @@ fn unsupported_features_are_rejected_with_reason() {
         (
             "",
             "source = { poisson = \"1 Mbit/s\" }\nsize = \"1 MB\"",
-            "connection c: ns-2's Poisson sources do not end after a number of packets; give it a `stop` instead of its `size`",
+            "connection c: Poisson sources of ns-2 do not support a `size`; use `stop` instead",
         ),
         (
             "",
             "source = { profile = \"ns-reno\" }\nsize = \"2000 GB\"",
-            "connection c: 2000000000 packets are more than the 1073741823 that ns-2 can count",
+            "connection c: it has 2000000000 packets, but ns-2 counts at most 1073741823",
         ),
     ] {
         assert_eq!(export_error(link, connection, &default), message);
@@ -79,7 +79,7 @@ fn unusually_large_packet_is_rejected() {
                  source = { constant = \"1 pkt/s\" }\npacket-size = \"1940 B\"";
     assert_eq!(
         export_error("buffer = \"2000 B\"", small, &Ns2Options::default()),
-        "link A->B: packets of 1940 B (connection large) do not fit into its buffer beside one in service, so ns-2 would let none through"
+        "link A->B: packets of 1940 B (connection large) do not fit into its buffer with another packet in service, so ns-2 would drop all of them"
     );
 }
 
@@ -111,7 +111,7 @@ fn options_out_of_range_are_rejected() {
     let trace = Ns2Trace::Links(vec!["A->C".to_owned()]);
     assert_eq!(
         refused(Ns2Options { trace, ..default() }),
-        "there is no link `A->C` to trace"
+        "unknown link `A->C` to trace"
     );
 }
 
@@ -121,7 +121,7 @@ fn byte_counter_overflow_is_rejected() {
     let error = ns2(&compile_scenario(&text), &Ns2Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "an interval of 0.5 s is too long: ns-2 counts up to 4294967295 bytes, and more can cross link A->B in it"
+        "an interval of 0.5 s is too long: ns-2 counts up to 4294967295 bytes, but more can cross link A->B in it"
     );
 }
 
@@ -135,7 +135,7 @@ fn profile_of_unknown_tcp_requires_option() {
     let error = ns2(&prepared, &Ns2Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "connection c: which TCP of ns-2 stands for profile `lab` is not known; choose one for all (--tcp)"
+        "connection c: no ns-2 TCP is known for profile `lab`; choose one for all connections (--tcp)"
     );
     let chosen = Ns2Options {
         tcp: Some(netflow_scenario::export::Ns2Tcp::Sack),
@@ -155,10 +155,10 @@ fn script_header_lists_differences() {
     let (top, _) = script.split_once("\nset seed").unwrap();
     assert!(
         top.ends_with(
-            "# Not quite as in the scenario:\n\
+            "# Differences from the scenario:\n\
          # - seed 0 is 1 here: ns-2 takes 1 to 2147483646\n\
-         # - link A->B: its buffer holds 12 pkt, not 12.5\n\
-         # - link B->A: its buffer holds 12 pkt, not 12.5\n\
+         # - link A->B: its buffer is 12 pkt, not 12.5\n\
+         # - link B->A: its buffer is 12 pkt, not 12.5\n\
          # - connection c: it ends when its size is sent, not when it is delivered\n"
         ),
         "{top}"
