@@ -19,7 +19,7 @@ pub fn make_inside(directory: &Path, inner: &Path) -> Result<Vec<PathBuf>, (Path
         let cannot = |error| (path.clone(), error);
         match fs::symlink_metadata(&path) {
             Ok(it) if it.is_symlink() => {
-                let message = "it is a symbolic link, which is not followed: remove it or choose another directory";
+                let message = "it is a symbolic link, and netflow does not follow it: remove it or choose another directory";
                 let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
                 return Err(cannot(error));
             }
