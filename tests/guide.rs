@@ -55,10 +55,10 @@ fn scenarios_are_listed_with_their_descriptions() {
     let mut page = "\
 # Scenarios to start from
 
-Each is commented, and has the commands to try in its head; the tests run all of them. The sentences here
-are their first.
+Each file has comments, and commands to try at its top. The tests run all scenarios. The table shows the first
+sentence of each file.
 
-| scenario | |
+| scenario | description |
 |---|---|
 "
     .to_owned();

@@ -59,7 +59,7 @@ def test_headroom(triangle):
     assert (found.binding, found.binding_at) == ("utilization", "A->C")
     assert triangle.headroom(max_utilization=0.9, scale="ab").factor == pytest.approx(3.6, rel=1e-3)
     assert triangle.headroom(max_delay="20 ms").binding == "delay"
-    with pytest.raises(ValueError, match="up to a bound"):
+    with pytest.raises(ValueError, match="headroom needs a limit"):
         triangle.headroom()
     with pytest.raises(ValueError, match="from 0 to 1"):
         triangle.headroom(max_loss=3)
@@ -122,7 +122,7 @@ def test_a_page_of_failures_replaces_nothing_of_others(triangle, tmp_path):
         with pytest.raises(OSError, match="cannot write"):
             found.report(path)
     assert file.read_text() == "mine"
-    with pytest.raises(ValueError, match="not written as `.pdf`"):
+    with pytest.raises(ValueError, match="cannot have the suffix `.pdf`"):
         found.report(tmp_path / "page.pdf")
 
 

@@ -82,7 +82,7 @@ fn only_own_files_are_replaced() {
             let said = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert_eq!(refused.status.code(), Some(3), "{command}: {said}");
             assert!(
-                said.contains(&format!("cannot write {file}: it is there already")),
+                said.contains(&format!("cannot write {file}: it already exists")),
                 "{command}: {said}"
             );
             assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's\n");
@@ -113,13 +113,13 @@ fn results_replace_only_results() {
     fs::write(place.path().join("mine/links.csv"), "from,to\n").unwrap();
     refused(
         &format!("{run} mine"),
-        "cannot write mine/links.csv: it is there already",
+        "cannot write mine/links.csv: it already exists",
     );
     fs::remove_file(place.path().join("mine/links.csv")).unwrap();
     fs::write(place.path().join("mine/scenario/s.toml"), "# another\n").unwrap();
     refused(
         &format!("{run} mine"),
-        "cannot write mine/scenario/s.toml: it is there already",
+        "cannot write mine/scenario/s.toml: it already exists",
     );
     assert!(!place.path().join("mine/manifest.json").exists());
 

@@ -23,7 +23,7 @@ fn measure(place: &Path, arguments: &str) -> Option<String> {
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    if errors.contains("not available here") || errors.contains("there is no congestion control") {
+    if errors.contains("not available here") || errors.contains("unknown congestion control") {
         skip(Need::Namespaces, &errors);
         return None;
     }

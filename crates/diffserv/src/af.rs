@@ -107,7 +107,7 @@ mod tests {
             let error = name.parse::<Af>().unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("unknown forwarding class `{name}`, allowed are AF11 to AF43")
+                format!("unknown forwarding class `{name}`; allowed: AF11 to AF43")
             );
         }
         assert!(Af::new(0, crate::DropPrecedence::Dp0).is_err());

@@ -64,7 +64,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The caller stopped the emulation.
-    #[error("stopped before the emulation had come to its end")]
+    #[error("interrupted before the end of the emulation")]
     Stopped,
 }
 

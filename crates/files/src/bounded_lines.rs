@@ -30,7 +30,7 @@ impl<R: Read> Read for BoundedLines<R> {
         for line in buffer[..n].split_inclusive(|&byte| byte == b'\n') {
             line_bytes += line.len();
             if line_bytes > MAX_LINE_BYTES {
-                let reason = "a line is longer than a megabyte: this is no such file";
+                let reason = "a line is longer than 1 MB: this is not a file of this kind";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
             }
             if line.ends_with(b"\n") {

@@ -22,7 +22,7 @@ pub fn create_dirs_inside(
         let cannot = |error| (path.clone(), error);
         match fs::symlink_metadata(&path) {
             Ok(it) if it.is_symlink() => {
-                let message = "it is a symbolic link, which is not followed: remove it or choose another directory";
+                let message = "it is a symbolic link, and netflow does not follow it: remove it or choose another directory";
                 let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
                 return Err(cannot(error));
             }

@@ -44,9 +44,9 @@ pub fn write_unless_foreign(path: &Path, bytes: &[u8], mark: Option<&str>) -> io
 fn foreign_file_error(mark: Option<&str>) -> io::Error {
     let whose = match mark {
         Some(_) => "netflow did not write it",
-        None => "such files do not tell who wrote them",
+        None => "netflow cannot check that it wrote it",
     };
-    let said = format!("it is there already, and {whose}: remove it or choose another name");
+    let said = format!("it already exists, and {whose}: remove it or choose another name");
     io::Error::new(io::ErrorKind::AlreadyExists, said)
 }
 

@@ -87,7 +87,7 @@ impl std::fmt::Display for ReadError {
             ReadError::NotRegular(is) => {
                 write!(
                     f,
-                    "it is {is}, but only files are read, and `-`, the standard input"
+                    "it is {is}; use a regular file, or `-` for the standard input"
                 )
             }
             ReadError::TooLarge(kind) => {

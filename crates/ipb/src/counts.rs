@@ -78,10 +78,10 @@ impl DropReason {
             Self::Lifetime => "open too long",
             Self::TooMany => "too many connections",
             Self::TooManyFromOne => "too many connections from one address",
-            Self::Evicted => "silent while others had no place",
+            Self::Evicted => "evicted for a new connection",
             Self::ClosedEarly => "closed within a request",
             Self::Reset => "reset",
-            Self::Stopped => "open at the end",
+            Self::Stopped => "open at the end of the run",
             Self::System => "system error",
         }
     }

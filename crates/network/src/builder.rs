@@ -586,8 +586,8 @@ impl NetworkBuilder {
                 errors.push(BuildError::Workload {
                     workload: traffic.workload.name.clone(),
                     reason: format!(
-                        "connection `{}` is to carry its users, but only those do that \
-                         NetworkBuilder::workload adds",
+                        "connection `{}` cannot carry its users: only connections added by \
+                         NetworkBuilder::workload can",
                         connection.name
                     ),
                 });
@@ -603,7 +603,7 @@ impl NetworkBuilder {
                 let name = self.link_label(&self.links[spec.link.index()]);
                 errors.push(BuildError::Class {
                     subject: format!("link {name}"),
-                    reason: "its classes are told twice".to_owned(),
+                    reason: "its classes are specified twice".to_owned(),
                 });
             }
         }

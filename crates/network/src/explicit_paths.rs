@@ -37,7 +37,7 @@ impl ExplicitPaths<'_> {
         }
         let mut seen = HashSet::new();
         if let Some(&again) = nodes.iter().find(|&&node| !seen.insert(node)) {
-            return bad(format!("its path meets {} twice", name(again)));
+            return bad(format!("its path contains {} twice", name(again)));
         }
         let mut path = Vec::with_capacity(nodes.len() - 1);
         for pair in nodes.windows(2) {

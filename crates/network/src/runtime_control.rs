@@ -81,7 +81,7 @@ impl NetworkBuilder {
 
     fn check_connection_owner(&mut self, connection: ConnectionId) -> bool {
         self.check_owner(&[("connection", connection.owner())], |_| {
-            format!("what may be set of connection {}", connection.index())
+            format!("settable values of connection {}", connection.index())
         })
     }
 
@@ -107,7 +107,7 @@ impl NetworkBuilder {
             let wrong = announced.rates_pps.iter().find(wrong);
             errors.extend(wrong.map(|&value| BuildError::OutOfRange {
                 subject: format!("connection {}", spec.name),
-                field: "the rate that may be set",
+                field: "the settable rate",
                 value,
                 allowed: "zero or a positive number",
             }));
@@ -155,8 +155,8 @@ fn own_rate_pps(spec: &ConnectionSpec) -> Option<f64> {
 
 fn own_rate_reason(source: &Source) -> &'static str {
     match source {
-        Source::Users(_) => "users decide themselves what they send",
-        _ => "TCP decides itself how fast it sends",
+        Source::Users(_) => "users control their own traffic",
+        _ => "TCP controls its own rate",
     }
 }
 

@@ -17,6 +17,6 @@ pub fn population_seed(seed: u64) -> u64 {
     let number = which.to_str().and_then(|it| it.parse::<u32>().ok());
     match number {
         Some(number) => seed.wrapping_add(u64::from(number) << 32),
-        None => panic!("{VARIABLE} is {which:?}, and not a number from 0 on"),
+        None => panic!("{VARIABLE} is {which:?}, but must be a number from 0"),
     }
 }

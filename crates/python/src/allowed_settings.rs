@@ -116,7 +116,7 @@ fn each<'py>(
     for (name, items) in convert::items(given)? {
         let wrong = || {
             let kind = items.get_type();
-            let message = format!("`{what}` must be {{NAME: {list}}}, with no {kind} in it");
+            let message = format!("`{what}` must be {{NAME: {list}}}, but contains {kind}");
             PyTypeError::new_err(message)
         };
         let name: String = name.extract().map_err(|_| {

@@ -73,7 +73,7 @@ pub fn progress<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound
         Ok(Some(given.clone()))
     } else {
         Err(PyTypeError::new_err(
-            "`progress` is True, or is called with the part that is done",
+            "`progress` must be True or a function of the completed fraction",
         ))
     }
 }
@@ -113,7 +113,7 @@ pub fn run_in_background<T: Send>(
             match py.detach(wait) {
                 Ok(done) => break done,
                 Err(RecvTimeoutError::Disconnected) => {
-                    break Err("the thread that worked is gone".to_owned());
+                    break Err("the worker thread ended unexpectedly".to_owned());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -187,11 +187,11 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
     let place = PANIC_LOCATION.lock().ok().and_then(|mut it| it.take());
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
     let version = env!("CARGO_PKG_VERSION");
-    format!("netflow {version} has a fault{place}: {text}")
+    format!("bug in netflow {version}{place}: {text}")
 }
 
 /// Work that panics, so that a test can see what becomes of it.
 #[pyfunction]
 pub fn panic_for_a_test(py: Python<'_>) -> PyResult<()> {
-    run_in_background(py, Some(1), None, |_| panic!("asked for by a test"))?.into_result()
+    run_in_background(py, Some(1), None, |_| panic!("requested by a test"))?.into_result()
 }

@@ -16,25 +16,25 @@ create_exception!(
     netflow_evaluator,
     ScenarioError,
     PyValueError,
-    "A scenario, a setting or another input is wrong; `problems` has everything that is, with its place."
+    "A scenario, a setting or another input is invalid. `problems` has all errors and warnings with their locations."
 );
 create_exception!(
     netflow_evaluator,
     EvaluationError,
     PyRuntimeError,
-    "The scenario is right, but the engine could not evaluate it, or not to the end."
+    "The scenario is valid, but its evaluation failed."
 );
 create_exception!(
     netflow_evaluator,
     InternalError,
     PyRuntimeError,
-    "A fault of netflow itself: please report it with the place that it names."
+    "A bug in netflow. Please report it with the location in the message."
 );
 create_exception!(
     netflow_evaluator,
     Interrupted,
     PyKeyboardInterrupt,
-    "Ctrl-C; `results` has what was done until then, or None."
+    "Ctrl-C. `results` has the results until the interruption, or None."
 );
 
 /// Converts a problem to the Python class.
@@ -103,7 +103,7 @@ pub fn check_page(path: &Path) -> PyResult<()> {
                 .any(|it| ending.eq_ignore_ascii_case(it)) =>
         {
             Err(value(format!(
-                "a page is not written as `.{}`: end the name with .{}",
+                "a page cannot have the suffix `.{}`: end the name with .{}",
                 ending.display(),
                 PAGE_ENDINGS.join(" or .")
             )))
@@ -124,7 +124,7 @@ pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
 pub fn evaluation(error: &Error) -> PyErr {
     match error {
         Error::Period(_) => value(error.to_string()),
-        Error::TooManyRows { enough_s, .. } => value(format!("{error}; every={enough_s} would do")),
+        Error::TooManyRows { enough_s, .. } => value(format!("{error}; use every={enough_s}")),
         Error::Results(_) => PyOSError::new_err(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }
@@ -150,7 +150,7 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>)
 
 /// Returns the same as a text.
 pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let message = format!("there is no {what} `{name}`");
+    let message = format!("unknown {what} `{name}`");
     let known: Vec<&str> = known.collect();
     match netflow::units::nearest_name(name, known.into_iter(), &[]) {
         Some(nearest) => format!("{message}; the nearest name is `{nearest}`"),

@@ -17,7 +17,7 @@ use crate::errors;
 use crate::results::interrupted;
 use crate::table::Table;
 
-/// A network under failures.
+/// Results of a failure analysis.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Failures {
     /// Where the scenario was read from.
@@ -58,13 +58,13 @@ impl Failures {
         })?;
         if let Some(error) = worked.interruption {
             return Err(match worked.outcome {
-                Ok(_) => interrupted(py, "nothing is told".to_owned(), None),
+                Ok(_) => interrupted(py, "interrupted; no results".to_owned(), None),
                 Err(_) => error,
             });
         }
         let found = worked.outcome.map_err(|error| errors::steady(&error))?;
         let Some(found) = found else {
-            return Err(interrupted(py, "nothing is told".to_owned(), None));
+            return Err(interrupted(py, "interrupted; no results".to_owned(), None));
         };
         let seen = FailureReport::new(network, &found, at_s);
         let intact = rows::intact(network, &found);
@@ -94,14 +94,14 @@ impl Failures {
 impl Failures {
     fn __repr__(&self) -> String {
         format!(
-            "<Failures: {} cases of {}, {} not at rest>",
+            "<Failures: {} cases of {}, {} without a steady state>",
             self.cases.rows(),
             self.possible_cases,
             self.cases_not_at_rest
         )
     }
 
-    /// Writes the page that `netflow failures -o` writes.
+    /// Writes a page, as `netflow failures -o` does.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
         let worked = run_in_background(py, Some(1), None, |_| {

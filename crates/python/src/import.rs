@@ -15,8 +15,8 @@ use crate::errors;
 use crate::scenario::Scenario;
 use crate::scenario_source::{Source, Spec, StablePath};
 
-/// A scenario of a network that other programs' files have, what was assumed for it, and what its nodes are called, in the
-/// files' order.
+/// Imports a network from files of other programs. Returns the scenario, the assumptions, and the names of the nodes in the
+/// order of the files.
 #[pyfunction]
 #[pyo3(signature = (files, *, text = None, format = None, bandwidth = None, delay = None, buffer = None,
     detour = None, kind = None, ecmp = None))]
@@ -45,7 +45,7 @@ pub fn import_topology(
     let default = Defaults::default();
     let detour = detour.unwrap_or(default.detour);
     if !(1.0..=1e6).contains(&detour) {
-        let message = format!("`detour` is a factor of 1 or more, not {detour}");
+        let message = format!("`detour` must be a factor of 1 or more, not {detour}");
         return Err(errors::value(message));
     }
     let kind = kind.map(|word| {

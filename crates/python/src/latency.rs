@@ -12,7 +12,7 @@ use crate::convert;
 use crate::errors;
 use crate::table::Table;
 
-/// A row for every combination of sizes, delays and losses.
+/// Computes the duration of short TCP transfers: a row for every combination of sizes, delays and losses.
 #[pyfunction]
 #[pyo3(signature = (sizes, delays, losses, *, model = "rounds", stack = None, congestion = None, mss = None,
     bandwidth = None, samples = None, threads = None))]
@@ -107,7 +107,7 @@ fn parameter_grid(
             for &loss in losses {
                 if !(0.0..=1.0).contains(&loss) {
                     return Err(errors::value(format!(
-                        "a loss probability is from 0 to 1, not {loss}"
+                        "a loss probability must be from 0 to 1, not {loss}"
                     )));
                 }
                 questions.push(LatencyInput::of(size_bytes, mss_bytes, delay_s, loss));

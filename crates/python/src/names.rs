@@ -67,5 +67,5 @@ pub fn aggregate(network: &Network, name: &str) -> PyResult<AggregateId> {
         ));
     };
     let aggregate = network.aggregate_of(connection);
-    aggregate.ok_or_else(|| errors::value(format!("connection `{name}` is in no aggregate")))
+    aggregate.ok_or_else(|| errors::value(format!("connection `{name}` is not in an aggregate")))
 }

@@ -48,7 +48,7 @@ fn manifest(directory: &Path) -> Option<String> {
     read_text(&directory.join(Manifest::FILE), FileKind::Summary).ok()
 }
 
-/// Means, maxima and totals of a run, and its series.
+/// Summary and time series of a run.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Results {
     prepared: Arc<CompiledScenario>,
@@ -92,7 +92,7 @@ impl Results {
                 let (text, results) = match outcome {
                     Ok(evaluation) => {
                         let text = match &evaluation.0.end {
-                            End::Finished => "it was finished already".to_owned(),
+                            End::Finished => "it had already finished".to_owned(),
                             End::Stopped(what) | End::Failed(what) => what.clone(),
                         };
                         let results = Results::new(prepared, settings, evaluation);
@@ -216,7 +216,7 @@ impl Results {
     #[getter]
     fn classes(&self) -> PyResult<Table> {
         if !self.settings.keep_classes {
-            let message = "the classes of this run were not kept: run(classes=True) keeps them";
+            let message = "the class series of this run were not recorded: use run(classes=True)";
             return Err(errors::value(message));
         }
         let all = &self.evaluation.classes;
@@ -278,18 +278,18 @@ impl Results {
         self.evaluation.end == End::Finished
     }
 
-    /// Writes the run's page. A run whose directory is not there, or is of another run by now, is repeated for it.
+    /// Writes the report page of the run. Without a directory of this run, the run is repeated.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
         let written = self.written.as_ref().filter(|it| it.exists());
         if written.is_none() && !self.is_complete() {
             let message = match &self.written {
                 Some(it) => format!(
-                    "{} has not what this run wrote any more, and a run that was interrupted is not repeated for its report",
+                    "{} no longer contains the results of this run, and an interrupted run cannot be repeated for its report",
                     it.directory.display()
                 ),
                 None => {
-                    "a run that was interrupted has no report, unless it was written: run(out=…)"
+                    "an interrupted run has a report only if it was written to a directory: use run(out=…)"
                         .to_owned()
                 }
             };

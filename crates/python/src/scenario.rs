@@ -24,7 +24,7 @@ use crate::scenario_source::{ReloadError, Source, Spec, StablePath, State, absol
 use crate::simulation::Simulation;
 use crate::steady::{Headroom, Sensitivities, SteadyState};
 
-/// A network, its traffic and how to evaluate it.
+/// A network, its traffic and its model.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Scenario {
     state: RwLock<State>,
@@ -65,7 +65,9 @@ fn settings_of(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
 
 fn one_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if key.contains('=') {
-        Err(errors::value(format!("`{key}` is no key: it has a `=`")))
+        Err(errors::value(format!(
+            "`{key}` is not a key: it contains a `=`"
+        )))
     } else {
         Ok(format!("{key}={}", setting(key, value)?))
     }
@@ -286,11 +288,11 @@ impl Scenario {
         let progress = crate::background_task::progress(progress)?;
         let prepared = self.with_model(py, model)?;
         if seeds_of(seeds)? > 1 && !prepared.is_random() {
-            let message = "`seeds` has no effect: only the window model and users are random";
+            let message = "`seeds` has no effect: only the packet model and users are random";
             return Err(errors::value(message));
         }
         if classes && seeds > 1 {
-            let message = "`classes` are those of one run, not of several seeds";
+            let message = "`classes` requires a single run, not several seeds";
             return Err(errors::value(message));
         }
         let format = format_of(format)?;
@@ -386,7 +388,7 @@ impl Scenario {
         let prepared = self.for_steady(py)?;
         let at_s = self.at_s(at)?;
         if sample == Some(0) {
-            return Err(errors::value("`sample` must be 1 or more cases, not 0"));
+            return Err(errors::value("`sample` must be 1 or more, not 0"));
         }
         let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
         let options = netflow::steady::FailureOptions {
@@ -439,7 +441,7 @@ impl Scenario {
         self.copy()
     }
 
-    /// By what it was read from, and a digest: a file that is another by then is refused.
+    /// Pickles the source and a digest of the files; changed files are rejected.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let State { spec, prepared, .. } = self.state();
         let again = py.get_type::<Scenario>().getattr("_again")?;
@@ -488,7 +490,7 @@ impl Scenario {
             Ok(scenario)
         } else {
             Err(errors::value(format!(
-                "{}, or a file that it names, is not what it was when the scenario was pickled",
+                "{}, or a file named in it, has changed since the scenario was pickled",
                 path.display()
             )))
         }

@@ -60,7 +60,7 @@ impl Source {
             return Ok(Source::File(StablePath::new(path)));
         }
         if reach == FileAccess::Unrestricted {
-            let message = "`allow_outside` is of files: a scenario from the standard input, `-`, names files below the current directory";
+            let message = "`allow_outside` requires a file: a scenario from the standard input (`-`) can only use files below the current directory";
             return Err(errors::value(message));
         }
         Ok(Source::Text {
@@ -143,7 +143,7 @@ impl ReloadError {
                 errors::scenario(py, problems)
             }
             ReloadError::Changed(path) => errors::value(format!(
-                "{}, or a file that it names, is not what it was when the scenario was read: load it again",
+                "{}, or a file named in it, has changed since the scenario was read: load it again",
                 path.display()
             )),
         }

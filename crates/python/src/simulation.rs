@@ -18,7 +18,7 @@ use crate::errors::{self, EvaluationError};
 use crate::names;
 use crate::table::Table;
 
-/// A network on its way through time.
+/// A simulation in progress.
 #[pyclass(module = "netflow_evaluator")]
 #[derive(Clone)]
 pub struct Simulation {
@@ -122,7 +122,7 @@ impl Simulation {
         let time_s = positive_seconds("time", time)?;
         let now_s = self.simulation.engine().time_s();
         if time_s < now_s {
-            let message = format!("{time_s} s is over: it is {now_s} s");
+            let message = format!("{time_s} s is in the past: the current time is {now_s} s");
             return Err(errors::value(message));
         }
         self.to(py, time_s)?;
@@ -134,7 +134,7 @@ impl Simulation {
         let id = self.link(link)?;
         let set = self.simulation.set_bandwidth(id, bps);
         set.map_err(|error| {
-            let help = "simulation(bandwidths={LINK: [LEAST, MOST]}) says what a link may have";
+            let help = "declare the range in simulation(bandwidths={LINK: [MIN, MAX]})";
             run_error(&error, Some(help))
         })
     }
@@ -147,8 +147,7 @@ impl Simulation {
         };
         let set = self.simulation.set_route(id, path.as_deref());
         set.map_err(|error| {
-            let help =
-                "simulation(routes={CONNECTION: [[NODE, NODE, ...], ...]}) says which it may take";
+            let help = "declare paths in simulation(routes={CONNECTION: [[NODE, NODE, ...], ...]})";
             let is_announced = path.is_some_and(|path| self.network().paths(id).contains(&path));
             run_error(&error, Some(help).filter(|_| !is_announced))
         })
@@ -169,7 +168,7 @@ impl Simulation {
         let pps = allowed_settings::rate_pps("rate", self.network(), id, rate)?;
         let set = self.simulation.set_rate(id, pps);
         set.map_err(|error| {
-            let help = "simulation(rates={CONNECTION: [LEAST, MOST]}) says what it may have";
+            let help = "declare the range in simulation(rates={CONNECTION: [MIN, MAX]})";
             let may_have = self.network().own_rate_pps(id).is_ok();
             run_error(&error, Some(help).filter(|_| may_have))
         })
@@ -214,7 +213,7 @@ impl Simulation {
         let id = self.link(link)?;
         let set = self.simulation.set_delay(id, delay_s);
         set.map_err(|error| {
-            let help = "simulation(delays={LINK: [LEAST, MOST]}) says what a link may have";
+            let help = "declare the range in simulation(delays={LINK: [MIN, MAX]})";
             run_error(&error, Some(help))
         })
     }
@@ -287,7 +286,7 @@ impl Simulation {
         last(CONNECTIONS, self.last.time_s, names, &self.last.connections)
     }
 
-    /// Packets sent, delivered and lost so far.
+    /// Numbers of data packets sent, delivered and lost so far.
     #[getter]
     fn totals(&self) -> (f64, f64, f64) {
         let totals = self.simulation.totals();

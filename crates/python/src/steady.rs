@@ -14,7 +14,7 @@ use crate::errors;
 use crate::names;
 use crate::table::Table;
 
-/// A network at rest.
+/// A network in steady state.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct SteadyState {
     at_s: f64,
@@ -87,7 +87,7 @@ impl SteadyState {
 impl SteadyState {
     fn __repr__(&self) -> String {
         format!(
-            "<SteadyState at {} s: {} Mbit/s of goodput, residual {:.1e}, {} equilibria met>",
+            "<SteadyState at {} s: {} Mbit/s of goodput, residual {:.1e}, {} steady states found>",
             self.at_s,
             netflow::number::short(self.goodput_bps / 1e6),
             self.residual,
@@ -96,7 +96,7 @@ impl SteadyState {
     }
 }
 
-/// What a little more of every link would change.
+/// Sensitivities: derivatives of the results by the parameters of links and demands.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Sensitivities {
     at_s: f64,
@@ -160,7 +160,7 @@ impl Sensitivities {
     }
 }
 
-/// How many times the demands may be what they are.
+/// The largest factor of demands within given limits.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Headroom {
     at_s: f64,
@@ -187,12 +187,12 @@ impl Headroom {
     ) -> PyResult<Headroom> {
         let network = &scenario.network;
         if asked.iter().all(Option::is_none) {
-            let message = "headroom is up to a bound: give max_utilization, max_delay or max_loss";
+            let message = "headroom needs a limit: give max_utilization, max_delay or max_loss";
             return Err(errors::value(message));
         }
         for (name, bound) in [("max_utilization", asked[0]), ("max_loss", asked[2])] {
             if let Some(bound) = bound.filter(|bound| !(0.0..=1.0).contains(bound)) {
-                let message = format!("`{name}` is a part, from 0 to 1, not {bound}");
+                let message = format!("`{name}` must be a fraction from 0 to 1, not {bound}");
                 return Err(errors::value(message));
             }
         }
@@ -240,10 +240,10 @@ impl Headroom {
     fn __repr__(&self) -> String {
         match (self.factor, &self.binding, &self.binding_at) {
             (Some(factor), Some(binding), Some(at)) => {
-                format!("<Headroom: {factor:.4} times, {binding} of {at} binds>")
+                format!("<Headroom: factor {factor:.4}, limited by {binding} of {at}>")
             }
-            (Some(factor), ..) => format!("<Headroom: {factor:.4} times, and more>"),
-            (None, _, Some(at)) => format!("<Headroom: none, because of {at}>"),
+            (Some(factor), ..) => format!("<Headroom: factor {factor:.4} or more>"),
+            (None, _, Some(at)) => format!("<Headroom: none, {at} exceeds its limit>"),
             (None, ..) => "<Headroom: none>".to_owned(),
         }
     }

@@ -17,7 +17,7 @@ use crate::results::interrupted;
 use crate::scenario::Scenario;
 use crate::scenario_source::Spec;
 
-/// A sweep whose every value was tried.
+/// A sweep with checked values.
 #[pyclass(frozen, module = "netflow_evaluator._native")]
 pub struct Sweep {
     spec: Spec,
@@ -52,7 +52,7 @@ impl Sweep {
             None => false,
             Some("each-link") => true,
             Some(other) => {
-                let message = format!("`fail` is \"each-link\", not {other:?}");
+                let message = format!("`fail` must be \"each-link\", not {other:?}");
                 return Err(errors::value(message));
             }
         };
@@ -96,26 +96,26 @@ impl Sweep {
         Ok(Sweep { spec, sweep })
     }
 
-    /// What trying every value has shown, for one that is made again elsewhere.
+    /// Result of checking every value, for a copy in another process.
     #[getter]
     fn tried(&self) -> (String, bool) {
         let tried = self.sweep.prechecked();
         (tried.digest, tried.names_files)
     }
 
-    /// How many cases there are.
+    /// Number of cases.
     #[getter]
     fn cases(&self) -> u64 {
         self.sweep.cases().count()
     }
 
-    /// How many parts they are written in.
+    /// Number of chunks.
     #[getter]
     fn chunks(&self) -> u64 {
         self.sweep.chunks().count()
     }
 
-    /// Seconds of one processor that all cases will take about, by trying a few.
+    /// Estimates the seconds of one processor for all cases from a few of them.
     fn estimate_s(&self, py: Python<'_>) -> PyResult<f64> {
         let load = |settings: &[String]| self.spec.load(settings);
         let worked = run_in_background(py, Some(1), None, |wish| {
@@ -128,7 +128,7 @@ impl Sweep {
         Ok(estimate.time_s)
     }
 
-    /// Makes the directory ready, or finds it so; returns how many cases are there.
+    /// Prepares the directory, if necessary. Returns the number of complete cases.
     #[pyo3(signature = (directory, *, force = false))]
     fn prepare(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<u64> {
         let complete = self.complete(py, directory, force)?;
@@ -137,12 +137,12 @@ impl Sweep {
         Ok(cases.map(|cases| cases.end - cases.start).sum())
     }
 
-    /// The chunks that are in the directory as a whole.
+    /// Returns the complete chunks of the directory.
     fn complete_chunks(&self, py: Python<'_>, directory: PathBuf) -> PyResult<Vec<u64>> {
         self.complete(py, directory, false)
     }
 
-    /// Evaluates what is not in the directory yet.
+    /// Evaluates the missing cases.
     #[pyo3(signature = (directory, *, force = false, threads = None, progress = None))]
     fn write<'py>(
         &self,
@@ -173,7 +173,7 @@ impl Sweep {
         Ok(dict)
     }
 
-    /// Evaluates these chunks, as far as they are not in the directory yet.
+    /// Evaluates the missing ones of these chunks.
     #[pyo3(signature = (directory, chunks, *, threads = None))]
     fn write_chunks(
         &self,

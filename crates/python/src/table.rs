@@ -113,7 +113,7 @@ fn cell<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<'
             names.value(place).into_bound_py_any(py)
         }
         other => Err(errors::InternalError::new_err(format!(
-            "a column of {other}"
+            "unsupported column type {other}"
         ))),
     }
 }
@@ -135,7 +135,7 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// A column by its name, as a list; or a row by its place, as a dict.
+    /// Returns a column by name as a list, or a row by index as a dict.
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         if let Ok(name) = key.extract::<String>() {
@@ -150,7 +150,7 @@ impl Table {
         match from_start.filter(|&place| place < rows) {
             Some(place) => Ok(self.row(py, place)?.into_any()),
             None => Err(PyIndexError::new_err(format!(
-                "there is no row {key}: the table has {rows}"
+                "no row {key}: the table has {rows} rows"
             ))),
         }
     }
@@ -192,7 +192,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The rows as they are; another schema that is asked for is not converted to, as Arrow's protocol allows.
+    /// Exports the rows. A requested schema is ignored, as Arrow's protocol allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -234,11 +234,15 @@ impl Table {
 
     #[staticmethod]
     fn _again(bytes: &[u8]) -> PyResult<Table> {
-        let failed = |error: ArrowError| errors::value(format!("no table: {error}"));
+        let failed = |error: ArrowError| {
+            errors::value(format!("cannot convert the data to a table: {error}"))
+        };
         let mut reader = arrow_ipc::reader::StreamReader::try_new(bytes, None).map_err(failed)?;
         match reader.next() {
             Some(batch) => batch.map(Table).map_err(failed),
-            None => Err(errors::value("no table: there is nothing in it")),
+            None => Err(errors::value(
+                "cannot convert the data to a table: it is empty",
+            )),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::convert::positive_seconds;
 use crate::errors;
 use crate::table::Table;
 
-/// What a packet trace shows.
+/// Measurements from a packet trace.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Trace {
     format: String,
@@ -32,7 +32,7 @@ pub struct Trace {
 impl Trace {
     fn __repr__(&self) -> String {
         format!(
-            "<Trace of {}: {} rows of links, {} of connections, {} samples>",
+            "<Trace of {}: {} link rows, {} connection rows, {} samples>",
             self.format,
             self.links.rows(),
             self.connections.rows(),
@@ -52,7 +52,7 @@ struct TraceData {
     warnings: Vec<String>,
 }
 
-/// Reads a trace to its end: ns-2, pcap or pcapng, compressed or not.
+/// Reads a trace: ns-2, pcap or pcapng, possibly compressed.
 #[pyfunction]
 #[pyo3(signature = (path, *, every = None, k = 100))]
 pub fn trace(
@@ -181,7 +181,7 @@ fn samples(flows: &[FlowSamples]) -> PyResult<Table> {
     Table::of(&SampleRow::<&str>::default(), &rows.collect::<Vec<_>>())
 }
 
-/// A profile fitted to the samples of traces.
+/// Fits a profile to the samples of traces.
 #[pyfunction]
 #[pyo3(signature = (traces, *, name = "fitted", method = "long-run", k = 100))]
 pub fn fit_profile(
@@ -213,12 +213,12 @@ pub fn fit_profile(
     })?;
     let found: Result<_, Error> = worked.into_result()?;
     let Some((flows, warnings)) = found.map_err(|error| trace_error(&error))? else {
-        return Err(errors::value("a trace has too many flows"));
+        return Err(errors::value("too many flows in the traces"));
     };
     warn(py, &warnings)?;
     if !flows.is_empty() && flows.iter().all(|flow| flow.samples.is_empty()) {
         return Err(errors::value(format!(
-            "no samples of `k` = {k} packets: no flow sent as many; give a smaller `k`"
+            "no samples with `k` = {k} packets: every flow is shorter; use a smaller `k`"
         )));
     }
     let names = ProfileLabel {
@@ -227,5 +227,5 @@ pub fn fit_profile(
     };
     let fitted = fit(&flows, method, &names).map_err(|error| errors::value(error.to_string()))?;
     let text = fitted.profile().and_then(netflow::profile::to_toml);
-    text.ok_or_else(|| errors::EvaluationError::new_err("the fit has no surface"))
+    text.ok_or_else(|| errors::EvaluationError::new_err("the samples do not determine a profile"))
 }

@@ -40,7 +40,12 @@ impl Transfer {
     pub(crate) fn check(&self) -> Result<(), Error> {
         ensure_packets(self.packets)?;
         let good = (0.0..=0.99).contains(&self.loss);
-        ensure(good, "loss probability each way", self.loss, "0 to 0.99")?;
+        ensure(
+            good,
+            "loss probability in each direction",
+            self.loss,
+            "0 to 0.99",
+        )?;
         let good = (0.0..=1e4).contains(&self.delay_s);
         ensure(good, "one-way delay (s)", self.delay_s, "0 to 10000 s")
     }

@@ -155,7 +155,8 @@ impl CaptureWriter {
     pub(crate) fn finish(self) -> CaptureReport {
         drop(self.packets);
         let written = self.thread.join();
-        let written = written.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+        let written =
+            written.unwrap_or_else(|_| Err(io::Error::other("the capture thread panicked")));
         let error = |error: io::Error| CaptureError {
             path: self.path.clone(),
             reason: error.to_string(),

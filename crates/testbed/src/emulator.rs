@@ -81,7 +81,7 @@ impl Emulator {
             Some(Ok(report)) => Ok(report),
             _ => Err(Error::system(
                 "stop the link",
-                io::Error::other("its thread died"),
+                io::Error::other("the link's thread panicked"),
             )),
         }
     }

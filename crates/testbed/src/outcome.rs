@@ -45,7 +45,7 @@ impl Outcome {
     #[must_use]
     pub fn skip_as_failure(self) -> Outcome {
         match self {
-            Outcome::Skipped(reason) => Outcome::Failed(format!("needed, but {reason}")),
+            Outcome::Skipped(reason) => Outcome::Failed(format!("required, but {reason}")),
             other => other,
         }
     }
@@ -72,7 +72,7 @@ pub fn control_fault(seconds: f64, rtt_s: f64) -> Option<String> {
     let off_s = (seconds - whole).abs();
     (off_s.is_nan() || off_s > CONTROL_TOLERANCE_S).then(|| {
         format!(
-            "the loss-free control took {:.2} ms, {:.2} ms off a whole number of round-trip times \
+            "the loss-free control run took {:.2} ms, {:.2} ms from a whole number of round-trip times \
              of {:.0} ms",
             1e3 * seconds,
             1e3 * off_s,

@@ -125,7 +125,7 @@ impl LinkReport {
             let late_us = direction.lateness.p99_us;
             if late_us > MAX_P99_LATENESS_US {
                 return Some(format!(
-                    "from {name} the emulator was {late_us:.0} us late at p99, above {MAX_P99_LATENESS_US:.0} us"
+                    "from {name} the emulator was {late_us:.0} us late at p99, above the limit of {MAX_P99_LATENESS_US:.0} us"
                 ));
             }
             for (what, pkts) in [
@@ -135,7 +135,7 @@ impl LinkReport {
                     direction.unread_drops,
                 ),
                 (
-                    "were more than the emulator keeps in flight",
+                    "exceeded the maximum number of packets in flight",
                     direction.drops.overflow,
                 ),
             ] {

@@ -294,11 +294,11 @@ fn congestion_control_is_set_or_rejected() {
     let error = Testbed::new(&delay(0.0), &stack("rano")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no congestion control `rano` here"
+        "unknown congestion control `rano` in this kernel"
     );
     let help = error.help().unwrap();
     assert!(
-        help.starts_with("did you mean `reno`? available here: "),
+        help.starts_with("did you mean `reno`? available: "),
         "{help}"
     );
 }

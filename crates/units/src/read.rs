@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
         Some(bounds) if !bounds.contains(value) => {
             let noun = dimension.noun();
             let kind = UnitErrorKind::OutOfBounds { text, noun };
-            let help = format!("allowed are {}, and 0 where that is a choice", bounds.text);
+            let help = format!("allowed: {}, and 0 if the key allows it", bounds.text);
             fail(kind, 0..body.len(), help)
         }
         None if !(0.0..=1.0).contains(&value) => {
@@ -107,7 +107,7 @@ fn not_a_number_error(
             let corrected = strip_separators(number);
             let unit = &body[span.end..];
             let help = format!(
-                "write \"{corrected}{unit}\": digits are not grouped, the decimal mark is a point"
+                "write \"{corrected}{unit}\": do not group digits; the decimal mark is a point"
             );
             (
                 UnitErrorKind::Separator {
@@ -301,17 +301,17 @@ mod tests {
             ("1e999 s", "`1e999` is not a finite number", 0..5),
             (
                 "1,000 s",
-                "`1,000` has a separator that a number cannot have",
+                "`1,000` has a thousands separator or a decimal comma",
                 0..5,
             ),
             (
                 "1_000 s",
-                "`1_000` has a separator that a number cannot have",
+                "`1_000` has a thousands separator or a decimal comma",
                 0..5,
             ),
             (
                 " 1 000 s",
-                "`1 000` has a separator that a number cannot have",
+                "`1 000` has a thousands separator or a decimal comma",
                 1..6,
             ),
             ("20 ms now", "unexpected `now` after the unit", 6..9),
@@ -347,7 +347,7 @@ mod tests {
         let found = error("1e9 Gbit/s", &[Dimension::BitRate]);
         assert_eq!(
             found.help(),
-            "allowed are 1 bit/s to 100000 Gbit/s, and 0 where that is a choice"
+            "allowed: 1 bit/s to 100000 Gbit/s, and 0 if the key allows it"
         );
     }
 

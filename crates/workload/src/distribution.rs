@@ -251,14 +251,14 @@ impl Distribution {
 fn check_table(rows: &[(f64, f64)], what: &'static str) -> Result<(), Error> {
     let mut before = (0.0, 0.0);
     for &(value, share) in rows {
-        let allowed = "0 to 1e12, no less than the row before";
+        let allowed = "0 to 1e12, at least the value of the previous row";
         ensure(
             value >= before.0 && value <= MAX_VALUE,
             what,
             value,
             allowed,
         )?;
-        let allowed = "a share from 0 to 1, no less than in the row before";
+        let allowed = "a share from 0 to 1, at least the share of the previous row";
         ensure(share >= before.1 && share <= 1.0, what, share, allowed)?;
         before = (value, share);
     }
@@ -423,7 +423,7 @@ mod tests {
         let table = |rows: &[(f64, f64)]| error(Distribution::Table(rows.to_vec())).to_string();
         assert_eq!(
             table(&[(2.0, 0.5), (1.0, 1.0)]),
-            "reply is 1, allowed is 0 to 1e12, no less than the row before"
+            "reply is 1, allowed is 0 to 1e12, at least the value of the previous row"
         );
         assert_eq!(
             table(&[(2.0, 0.5)]),

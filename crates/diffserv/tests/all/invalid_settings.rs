@@ -43,7 +43,7 @@ fn thresholds_out_of_order() {
     );
     assert_eq!(
         with([a, c, b]),
-        "DP2 must be dropped no less than DP1: the lower threshold of DP2 is 25, allowed is at most 10 as for DP1"
+        "DP2 must have at least the drop probability of DP1: the lower threshold of DP2 is 25, allowed is at most 10 as for DP1"
     );
     assert_eq!(
         with([a, b, Curve::new(10.0, 25.0, 1.5)]),

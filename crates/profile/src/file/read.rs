@@ -17,19 +17,19 @@ use crate::{
 type Time = Spanned<Quantity<Seconds>>;
 type Window = Spanned<Quantity<Packets>>;
 
-/// What every profile file has.
+/// Keys of every profile file.
 #[table(plain)]
 pub(super) struct Head {
-    /// The version of the format.
+    /// Version of the format.
     #[key(allowed = READ, example = FORMAT)]
     pub(super) format: Spanned<u64>,
-    /// What kind of profile it is.
+    /// Kind of the profile.
     #[key(example = "grid")]
     pub(super) kind: Spanned<Kind>,
-    /// Its name in results.
+    /// Name of the profile in results.
     #[key(example = "lab")]
     name: Spanned<Verbatim>,
-    /// What it is, in a line.
+    /// Description in one line.
     #[key(example = "measured in the lab")]
     description: Option<Spanned<Verbatim>>,
 }
@@ -39,7 +39,7 @@ const READ: Allowed<u64> = Allowed {
     text: FORMAT,
 };
 
-/// The kinds of profile that a file can describe.
+/// Kinds of profiles.
 #[words(plain)]
 pub(super) enum Kind {
     Grid,
@@ -51,19 +51,19 @@ pub(super) enum Kind {
 
 #[table(plain)]
 struct GridFile {
-    /// The congestion window's limit.
+    /// Limit of the congestion window.
     #[key(example = "64 pkt")]
     window: Option<Window>,
-    /// How far congestion windows swing between losses, beside those of ns-2's Reno, for queues that they fill. Default: 1.
+    /// Amplitude of the congestion window between losses relative to Reno of ns-2, for queues that TCP fills. Default: 1.
     #[key(example = 0.5)]
     swing: Option<Spanned<f64>>,
-    /// The columns: round-trip times.
+    /// Round-trip times of the columns.
     #[key(example = "[\"50 ms\", \"100 ms\"]")]
     rtt: Spanned<List<Quantity<Seconds>>>,
-    /// What the throughputs are in.
+    /// Unit of the throughputs.
     #[key(example = "pkt/s")]
     throughput_unit: Spanned<ThroughputUnit>,
-    /// The rows, by rising loss.
+    /// Rows in order of increasing loss.
     rows: Vec<Row>,
 }
 
@@ -80,26 +80,26 @@ struct Row {
     /// Loss probability.
     #[key(example = 0.01)]
     loss: Spanned<f64>,
-    /// A throughput for every round-trip time.
+    /// Throughput for every round-trip time.
     #[key(example = "[200, 120]")]
     throughput: Spanned<List<f64>>,
-    /// The round-trip times whose throughputs were not measured.
+    /// Round-trip times with extrapolated throughput.
     #[key(example = "[\"100 ms\"]")]
     extended: Option<Spanned<List<Quantity<Seconds>>>>,
 }
 
 #[table(plain)]
 struct PowerLawFile {
-    /// The shortest round-trip time it holds for.
+    /// Minimum round-trip time of the profile.
     #[key(example = "10 ms")]
     rtt_min: Time,
-    /// The longest.
+    /// Maximum round-trip time of the profile.
     #[key(example = "1 s")]
     rtt_max: Time,
     /// Coefficient of rtt·loss in the exponent. Default: 0.
     #[key(example = 0.5)]
     loss_rtt_exponent: Option<Spanned<f64>>,
-    /// The rows, by rising loss.
+    /// Rows in order of increasing loss.
     rows: Vec<PowerLawRowFile>,
 }
 
@@ -108,33 +108,33 @@ struct PowerLawRowFile {
     /// Loss probability.
     #[key(example = 0.01)]
     loss: Spanned<f64>,
-    /// The exponent.
+    /// Exponent of the round-trip time.
     #[key(example = -0.9)]
     a: Spanned<f64>,
-    /// The factor.
+    /// Factor.
     #[key(example = 3.5)]
     b: Spanned<f64>,
 }
 
 #[table(plain)]
 struct MathisFile {
-    /// Segments that an acknowledgement covers.
+    /// Number of segments per acknowledgement.
     #[key(example = 2)]
     segments_per_ack: Option<Spanned<f64>>,
-    /// The congestion window's limit.
+    /// Limit of the congestion window.
     #[key(example = "64 pkt")]
     window: Option<Window>,
 }
 
 #[table(plain)]
 struct PftkFile {
-    /// Segments that an acknowledgement covers.
+    /// Number of segments per acknowledgement.
     #[key(example = 2)]
     segments_per_ack: Option<Spanned<f64>>,
-    /// The first retransmission timeout.
+    /// Initial retransmission timeout.
     #[key(example = "200 ms")]
     timeout: Option<Time>,
-    /// The congestion window's limit.
+    /// Limit of the congestion window.
     #[key(example = "64 pkt")]
     window: Option<Window>,
 }
@@ -224,7 +224,7 @@ fn grid(head: &Head, it: &GridFile, s: Section<'_, '_>) -> Option<Arc<dyn Profil
             match rtts_s.iter().position(|&it| it == rtt.get()) {
                 Some(column) => extended.push(column),
                 None => {
-                    let message = "this is none of the grid's round-trip times";
+                    let message = "this is not one of the grid's round-trip times";
                     s.findings
                         .error(ProblemKind::UnknownName, rtt.place(), message);
                 }

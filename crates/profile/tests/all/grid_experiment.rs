@@ -86,8 +86,8 @@ fn missing_samples_report_loss_and_rtt() {
     ));
     assert_eq!(
         error.to_string(),
-        "no samples at a loss of 4 % and a round-trip time of 200 ms: the transfers were too \
-         short, or there were none"
+        "no samples at a loss of 4 % and a round-trip time of 200 ms: the transfers are too \
+         short or missing"
     );
     assert!(fit_grid_experiment(&[], &NAMES).is_err());
 }

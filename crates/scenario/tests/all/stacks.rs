@@ -11,11 +11,11 @@ fn unsupported_stack_settings_are_rejected() {
             "{{ stack = \"{stack}\", congestion = \"cubic\" }}"
         ))]);
         assert!(
-            said.contains("know no congestion control but Reno's"),
+            said.contains("supports only the congestion control `reno`"),
             "{said}"
         );
         let said = problem_of(&[&of(&format!("{{ stack = \"{stack}\", ecn = true }}"))]);
-        assert!(said.contains("do not answer marks"), "{said}");
+        assert!(said.contains("does not support ECN"), "{said}");
         let reno = of(&format!("{{ stack = \"{stack}\", congestion = \"reno\" }}"));
         with_options(&[&reno]).unwrap_or_else(|problems| panic!("{problems}"));
     }

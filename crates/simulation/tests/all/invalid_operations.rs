@@ -246,7 +246,7 @@ fn users_without_a_workload_are_rejected() {
     let told = build_errors(other.builder);
     assert_eq!(told.len(), 1);
     assert!(
-        told[0].contains("connection `c1` is to carry its users"),
+        told[0].contains("connection `c1` cannot carry its users"),
         "{told:?}"
     );
 }

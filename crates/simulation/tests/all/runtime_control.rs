@@ -825,7 +825,7 @@ fn unannounced_settings_are_rejected() {
     let errors = with_rates(&network, &[(tcp, 10.0)]).unwrap_err();
     let text = errors[0].to_string();
     assert!(
-        text.contains("TCP decides itself") && text.contains("`t`"),
+        text.contains("TCP controls its own rate") && text.contains("`t`"),
         "{text}"
     );
     let network = with_paths(&network, &[(id, vec![a, d, c])]).unwrap();
@@ -858,7 +858,7 @@ fn unannounced_settings_are_rejected() {
     assert!(simulation.set_rate(other, 11.0).is_err());
     simulation.set_rate(other, 10.0).unwrap();
     let error = simulation.set_rate(tcp, 10.0).unwrap_err().to_string();
-    assert!(error.contains("TCP decides itself"), "{error}");
+    assert!(error.contains("TCP controls its own rate"), "{error}");
 }
 
 /// Returns an aggregate of three sources into a queue with drop precedences, with this edge.

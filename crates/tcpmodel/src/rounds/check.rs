@@ -85,7 +85,7 @@ impl Path {
             let allowed = "a probability from 0 to 0.9";
             ensure((0.0..=MAX_LOSS).contains(&loss), "loss", loss, allowed)?;
             let full_loss = -libm::log1p(-loss) - 8.0 * full_bytes * libm::log1p(-bit_error_rate);
-            let allowed = "0 to what loses 0.9 of full packets";
+            let allowed = "0 up to a loss of 90 % of full packets";
             let rate = bit_error_rate >= 0.0 && -libm::expm1(-full_loss) <= MAX_LOSS + 1e-9;
             ensure(rate, "bit error rate", bit_error_rate, allowed)?;
             let bps = bandwidth_bps.unwrap_or(1.0);

@@ -645,7 +645,7 @@ mod tests {
         path.to_client.bit_error_rate = 1e-3;
         assert_eq!(
             error(path),
-            "bit error rate is 0.001, allowed is 0 to what loses 0.9 of full packets"
+            "bit error rate is 0.001, allowed is 0 up to a loss of 90 % of full packets"
         );
     }
 }

@@ -49,7 +49,7 @@ impl RtoChain {
             self.packets <= MAX_PACKETS,
             "number of packets",
             self.packets as f64,
-            "up to 10 million",
+            "at most 10 million",
         )?;
         ensure(
             (0.0..=MAX_LOSS).contains(&self.loss),

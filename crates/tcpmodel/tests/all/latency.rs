@@ -110,8 +110,8 @@ fn compare(row: Row<'_>, transfer: &Transfer, loss: f64, timeout_s: f64, columns
         row.assert_close(columns[1], csa.solve().unwrap().total_s(), 1e-9);
     } else {
         assert_eq!(row.get(columns[0]), f64::INFINITY);
-        let said = "loss probability is 0.51, allowed is 0 to below 0.5: \
-                    beyond, the model's handshake never ends";
+        let said = "loss probability is 0.51, allowed is 0 to below 0.5, \
+                    because the mean duration of the handshake is infinite from 0.5 on";
         assert_eq!(model_c.solve().unwrap_err().to_string(), said);
         assert_eq!(csa.solve().unwrap_err().to_string(), said);
     }
@@ -270,14 +270,14 @@ fn invalid_transfers_are_rejected() {
         ),
         (
             Transfer { loss: 1.0, ..good },
-            "loss probability each way is 1, allowed is 0 to 0.99",
+            "loss probability in each direction is 1, allowed is 0 to 0.99",
         ),
         (
             Transfer {
                 loss: -0.01,
                 ..good
             },
-            "loss probability each way is -0.01, allowed is 0 to 0.99",
+            "loss probability in each direction is -0.01, allowed is 0 to 0.99",
         ),
         (
             Transfer {

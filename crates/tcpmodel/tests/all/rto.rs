@@ -332,7 +332,7 @@ fn invalid_chains_are_rejected() {
     );
     assert_eq!(
         with(|chain| chain.packets = u64::MAX),
-        "number of packets is 18446744073709552000, allowed is up to 10 million"
+        "number of packets is 18446744073709552000, allowed is at most 10 million"
     );
     assert_eq!(
         with(|chain| chain.timers.base_s = 0.0),

@@ -129,7 +129,7 @@ impl Emulator {
             Some(Ok(report)) => Ok(report),
             _ => Err(Error::system(
                 "stop the network",
-                io::Error::other("its thread died"),
+                io::Error::other("the network's thread panicked"),
             )),
         }
     }

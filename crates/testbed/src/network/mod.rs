@@ -30,9 +30,9 @@ pub enum NetworkError {
     #[error("queues with {0} are not emulated")]
     FluidOnlyQueue(&'static str),
     /// More hosts or connections than addresses.
-    #[error("there are more {0} than the {1} that have addresses")]
+    #[error("more {0} than the maximum of {1} addresses")]
     TooFewAddresses(&'static str, u32),
     /// No paths between hosts.
-    #[error("no ways between hosts: {0}")]
+    #[error("no paths between hosts: {0}")]
     NoPaths(String),
 }

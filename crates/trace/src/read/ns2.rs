@@ -55,7 +55,7 @@ impl Ns2 {
         if let Some(at) = text.copied().position(|b| b == 0) {
             return Err(Error::NotATrace {
                 name: buffer.name().to_owned(),
-                reason: format!("it is no text (byte {at} is 0)"),
+                reason: format!("it is not a text file (byte {at} is 0)"),
             });
         }
         let mut trace = Ns2 {
@@ -150,14 +150,14 @@ impl Ns2 {
             let is_for_nam = line.get(1..4) == Some(b" -t");
             self.for_nam |= is_for_nam;
             let wrong = if is_for_nam {
-                LineFault("this is a line for nam; the trace is another file", 2)
+                LineFault("this is a line of a nam file; use the trace file", 2)
             } else {
                 wrong
             };
             let LineFault(what, at) = wrong;
             self.faults.truncated |= last;
             let what = if last {
-                format!("{what}; the trace ends here, without the end of the line")
+                format!("{what}; the trace ends here within a line")
             } else {
                 what.to_owned()
             };
@@ -172,7 +172,7 @@ impl Ns2 {
     #[cold]
     fn on_long_line(&mut self) {
         self.line += 1;
-        self.fault(0, "longer than any line of a trace".to_owned());
+        self.fault(0, "the line is too long for a trace".to_owned());
     }
 
     fn fault(&mut self, at: usize, message: String) {
@@ -188,7 +188,7 @@ impl Ns2 {
         if let Some(broken) = self.buffer.corruption()
             && !self.faults.truncated
         {
-            let message = format!("the compressed data breaks off: {broken}");
+            let message = format!("the compressed data is damaged or incomplete: {broken}");
             self.faults.truncated = true;
             self.faults
                 .add(Position::Byte(self.buffer.offset()), message);
@@ -225,23 +225,23 @@ fn parse(line: &[u8], event: &mut Event) -> Result<(), LineFault> {
         _ => return Err(LineFault("a line of a trace begins with +, -, r or d", 0)),
     };
     if line.get(1) != Some(&b' ') {
-        return Err(LineFault("there is no space after the first letter", 1));
+        return Err(LineFault("missing space after the first letter", 1));
     }
     let mut fields = Fields { line, at: 2 };
     event.kind = what;
     event.time_ns = fields.time()?;
-    let from = fields.number("the node where the link starts is no number")?;
-    let to = fields.number("the node where the link ends is no number")?;
+    let from = fields.number("the node where the link starts is not a number")?;
+    let to = fields.number("the node where the link ends is not a number")?;
     event.link = Some(Link { from, to });
     let kind = fields.packet_type_field()?;
     let packet = &mut event.packet;
-    packet.bytes = fields.number("the size of the packet is no number")?;
+    packet.bytes = fields.number("the size of the packet is not a number")?;
     let ecn = fields.flags()?;
-    packet.flow = fields.signed("the flow id is no number")? as u32;
+    packet.flow = fields.signed("the flow id is not a number")? as u32;
     packet.from = fields.endpoint("the sender is not NODE.PORT")?;
     packet.to = fields.endpoint("the receiver is not NODE.PORT")?;
-    let seq = fields.signed("the sequence number is no number")? as u32;
-    packet.id = fields.number("the packet's number is no number")?;
+    let seq = fields.signed("the sequence number is not a number")? as u32;
+    packet.id = fields.number("the packet's number is not a number")?;
     let one_way = Segment {
         ecn,
         ..Segment::default()
@@ -300,10 +300,10 @@ fn tcp_header_fields(
     bytes: u32,
     fields: &mut Fields<'_>,
 ) -> Result<Segment, LineFault> {
-    let ack = fields.signed("the acknowledged number is no number")?;
-    let flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
-    let header: u32 = fields.number("the length of the header is no number")?;
-    fields.number::<u32>("the number of SACK blocks is no number")?;
+    let ack = fields.signed("the acknowledged number is not a number")?;
+    let flags = fields.hexadecimal("the TCP flags are not a hexadecimal number")?;
+    let header: u32 = fields.number("the length of the header is not a number")?;
+    fields.number::<u32>("the number of SACK blocks is not a number")?;
     if header == 0 {
         return Ok(one_way);
     }
@@ -542,7 +542,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-const INVALID_TIME: &str = "the time is no number of seconds";
+const INVALID_TIME: &str = "the time is not a number of seconds";
 
 /// Nanoseconds of a unit in the last decimal, by the number of decimals.
 const NANOSECONDS: [u64; 10] = [

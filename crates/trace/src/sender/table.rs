@@ -104,15 +104,15 @@ fn sample_error(sample: &Sample) -> Option<String> {
     } else if !is_time(sample.duration_s) {
         let duration_s = sample.duration_s;
         Some(format!(
-            "duration_s {duration_s}: it can be 0, or {allowed}"
+            "duration_s {duration_s}: it must be 0 or {allowed}"
         ))
     } else if !is_time(sample.rtt_s) || sample.rtt_s == 0.0 {
-        Some(format!("rtt_s {}: it can be {allowed}", sample.rtt_s))
+        Some(format!("rtt_s {}: it must be {allowed}", sample.rtt_s))
     } else if sample.pkts == 0 {
-        Some("packets 0: there must be some".to_owned())
+        Some("packets 0: it must be 1 or more".to_owned())
     } else if sample.resent_pkts > sample.pkts || sample.spurious_pkts > sample.resent_pkts {
         Some(format!(
-            "{} retransmitted, {} of them needless, of {} packets: it cannot have more",
+            "{} retransmitted and {} needlessly retransmitted of {} packets: the counts are inconsistent",
             sample.resent_pkts, sample.spurious_pkts, sample.pkts
         ))
     } else {

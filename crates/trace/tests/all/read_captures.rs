@@ -129,7 +129,7 @@ fn clock_reset_is_reported() {
     let told = format!("{}: {}", faults.first[0].position, faults.first[0].message);
     assert_eq!(
         told,
-        "packet 2 (byte 80): it was captured 7000 ms before the one before it: the clock was set back"
+        "packet 2 (byte 80): it was captured 7000 ms before the previous packet: the clock was set back"
     );
 }
 
@@ -339,7 +339,7 @@ fn unknown_link_layer_hides_no_other_interface() {
     assert_eq!(events[0].packet.id, 1);
     assert_eq!(
         faults.first[0].message,
-        "interface 0 has a link layer of type 220, which is not known"
+        "interface 0 has the unsupported link layer type 220"
     );
 }
 

@@ -83,7 +83,7 @@ impl Unit {
             width_s * rows <= seconds * MAX_ADDITIONS,
             "number of packets",
             packets as f64,
-            "fewer, for a whole distribution at this loss: it takes too long to compute",
+            "fewer: at this loss, the distribution takes too long to compute",
         )?;
         Ok(Self {
             seconds,
