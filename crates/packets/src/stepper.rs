@@ -381,7 +381,7 @@ fn threads_at_most(needed: f64, allowed_bytes: u64) -> usize {
 const SESSION_BYTES: f64 = 20_000.0;
 
 fn no_moment(time_s: f64) -> String {
-    format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+    format!("it is {time_s} s, but the packet model uses whole nanoseconds")
 }
 
 #[cfg(test)]
