@@ -129,7 +129,7 @@ fn results_replace_only_results() {
             .status
             .success()
     );
-    refused(&format!("{run} sw"), "sw holds a sweep (sweep.json)");
+    refused(&format!("{run} sw"), "sw contains a sweep (sweep.json)");
     refused(
         &format!("{sweep} r"),
         "r holds results of a run (manifest.json)",

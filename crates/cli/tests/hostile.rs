@@ -447,7 +447,7 @@ fn summary_with_wrong_duration_is_rejected() {
     let output = limited(&place, "ulimit -v 4000000", "compare out out.tr");
     let said = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(1..=3)), "{said}");
-    assert!(said.contains("tells of 1000000000 s"), "{said}");
+    assert!(said.contains("covers 1000000000 s"), "{said}");
 }
 
 /// The help states the number in the code.

@@ -427,15 +427,18 @@ fn truncated_series_is_rejected() {
     let half = whole[..whole.len() / 2].rfind('\n').unwrap();
     let said = cut(half + 1);
     assert!(
-        said.contains("links.csv") && said.contains("it is cut off"),
+        said.contains("links.csv") && said.contains("the file is truncated"),
         "{said}"
     );
-    assert!(said.contains("the run at 20 s"), "{said}");
+    assert!(said.contains("the run ends at 20 s"), "{said}");
     let said = cut(half - 2);
-    assert!(said.contains("its last line is cut off"), "{said}");
+    assert!(
+        said.contains("the last line of the file is truncated"),
+        "{said}"
+    );
     // The last interval lacks a link.
     let said = cut(whole.trim_end().rfind('\n').unwrap() + 1);
-    assert!(said.contains("it is cut off"), "{said}");
+    assert!(said.contains("the file is truncated"), "{said}");
     assert!(!place.path("page.html").exists());
 }
 

@@ -61,21 +61,21 @@ fn sensitivity_of_idle_connection_is_rejected() {
         common::shell(&line, &workplace.path("")).output().unwrap()
     };
     for (of, because) in [
-        ("first of two", "what there is has not begun, or has ended"),
-        ("back", "there is no route"),
+        ("first of two", "all sources are inactive at that time"),
+        ("back", "no route exists"),
     ] {
         let refused = told(&format!("--of '{of}'"));
         assert_eq!(refused.status.code(), Some(2));
         let error = String::from_utf8(refused.stderr).unwrap();
         let should =
-            format!("error: nothing is sent at the time looked at by `{of}`: {because}; `--at`");
+            format!("error: no traffic from `{of}` at the selected time: {because}; `--at`");
         assert!(error.contains(&should), "{error}");
     }
     let silent = told("");
     assert_eq!(silent.status.code(), Some(2));
     let error = String::from_utf8(silent.stderr).unwrap();
     assert!(
-        error.contains("error: nothing is sent at the time looked at by the network"),
+        error.contains("error: no traffic from the network at the selected time"),
         "{error}"
     );
     let sends = told("--of 'first of two' --at '2 s'");

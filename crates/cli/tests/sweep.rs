@@ -353,7 +353,7 @@ fn figure_matches_tables() {
     let receipt = fs::read_dir(receipts).unwrap().next().unwrap().unwrap();
     fs::remove_file(receipt.path()).unwrap();
     let refused = text(&place.expect("report csv --figure sweep", 3).stderr);
-    assert!(refused.contains("is not complete: 1 of its"), "{refused}");
+    assert!(refused.contains("is incomplete: 1 of its"), "{refused}");
 }
 
 #[test]

@@ -64,12 +64,12 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
         help: help.to_owned(),
     };
     if links.omitted_events() > 0 || connections.omitted_events() > 0 {
-        let what = "lasts far longer than the results".to_owned();
-        return Err(mismatch(what, "a time in it may be wrong"));
+        let what = "is much longer than the results".to_owned();
+        return Err(mismatch(what, "check its times"));
     }
     if connections.events_of_omitted_flows() > 0 {
         let what = format!("has more than {MAX_FLOWS} flows");
-        return Err(mismatch(what, "they are not those of the results"));
+        return Err(mismatch(what, "use a trace of the network of the results"));
     }
     let names = reader.names();
     set_bandwidths(&mut links, names, netflow_run);
@@ -97,14 +97,14 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     if coverage.links == 0 {
         let known: Vec<String> = found.iter().take(5).map(|s| names.link(s.link)).collect();
         let help = format!(
-            "its links are {} …; traces of scripts that `netflow export --trace` writes name the nodes",
+            "its links are {} …; use a trace of a script from `netflow export --trace`, which names the nodes",
             known.join(", ")
         );
-        let what = "has none of the links of the results".to_owned();
+        let what = "does not contain any link of the results".to_owned();
         return Err(mismatch(what, &help));
     }
     check_endpoints(&flows, names, netflow_run)
-        .map_err(|what| mismatch(what, "a flow id is the place of a connection, from 1"))?;
+        .map_err(|what| mismatch(what, "a flow id is the index of a connection, from 1"))?;
     for (i, (name, mine)) in netflow_run.run.connections.iter().enumerate() {
         let series = flows.iter().filter(|it| it.flow_id as usize == i + 1);
         let idle = || mine.iter().all(|it| it.sent_pkts == 0.0);
@@ -125,7 +125,7 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
         let what = format!("ends at {last_s} s, in the first interval of the results");
         return Err(mismatch(
             what,
-            "give the whole trace, or run with a shorter --every",
+            "use the whole trace, or run again with a shorter --interval",
         ));
     }
     run.truncate_intervals(covered);
@@ -146,7 +146,7 @@ fn interval_s(netflow_run: &NetflowRun) -> Result<f64, Error> {
         .is_some_and(|&last_s| end_s > last_s + every_s)
     {
         return Err(Error::Mismatch {
-            what: format!("the summary of the results tells of {end_s} s, their series do not"),
+            what: format!("the summary of the results covers {end_s} s, but their series do not"),
             help: "run the scenario again".to_owned(),
         });
     }
@@ -160,9 +160,10 @@ fn interval_s(netflow_run: &NetflowRun) -> Result<f64, Error> {
         None => Ok(every_s),
         Some(other_s) => Err(Error::Mismatch {
             what: format!(
-                "the intervals of the results are not of one length: {every_s} s, and {other_s} s"
+                "the intervals of the results differ in length: {every_s} s and {other_s} s"
             ),
-            help: "run the scenario again with --every a multiple of its steps".to_owned(),
+            help: "run the scenario again with an --interval that is a multiple of its time step"
+                .to_owned(),
         }),
     }
 }
@@ -331,7 +332,7 @@ impl<'a> TraceCoverage<'a> {
         let mut words = Vec::new();
         if let Some((last_s, end_s, until_s)) = self.end_times_s {
             words.push(format!(
-                "{trace} ends at {last_s} s, the results at {end_s} s: compared until {until_s} s"
+                "{trace} ends at {last_s} s and the results end at {end_s} s: compared until {until_s} s"
             ));
         }
         for (names, what) in [
@@ -340,18 +341,18 @@ impl<'a> TraceCoverage<'a> {
         ] {
             if !names.is_empty() {
                 let named = format_names(names, what);
-                words.push(format!("{trace} does not tell of {named}: not compared"));
+                words.push(format!("{trace} does not contain {named}: not compared"));
             }
         }
         if !self.no_bandwidth.is_empty() {
             let named = format_names(&self.no_bandwidth, "link");
             words.push(format!(
-                "neither {trace} nor the results tell the bandwidth of {named}: queue and utilization are not compared"
+                "the bandwidth of {named} is missing in {trace} and in the results: queue and utilization are not compared"
             ));
         }
         if let Some(id) = self.other_flow {
             words.push(format!(
-                "{trace} has flow {id}, which is no connection: a flow id is the place of a connection, from 1"
+                "flow {id} of {trace} does not belong to a connection: a flow id is the index of a connection, from 1"
             ));
         }
         words

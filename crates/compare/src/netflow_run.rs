@@ -74,7 +74,7 @@ impl NetflowRun {
             kept.get_or_insert_with(|| run.zeroed_copy())
                 .add(&run, weight);
         }
-        let nothing = || Error::Evaluation("it has no result".to_owned());
+        let nothing = || Error::Evaluation("the run has no results".to_owned());
         Ok(NetflowRun {
             run: kept.ok_or_else(nothing)?,
             summary: ensemble.summary().ok_or_else(nothing)?,
@@ -94,7 +94,7 @@ impl NetflowRun {
         if is_part {
             return Err(Error::Mismatch {
                 what: format!(
-                    "{} has the summary of a part of its run",
+                    "the summary in {} covers only a part of the run",
                     directory.display()
                 ),
                 help: "run it again with `--from 0s` and without `--to`".to_owned(),

@@ -44,12 +44,12 @@ impl Ns3 {
     /// [`Error::NoNs3`]
     pub fn find() -> Result<Ns3, Error> {
         if Command::new("g++").arg("--version").output().is_err() {
-            return Err(Error::NoNs3("there is no command `g++`".to_owned()));
+            return Err(Error::NoNs3("the command `g++` does not exist".to_owned()));
         }
         if Path::new(HEADER).is_file() {
             Ok(Ns3::default())
         } else {
-            Err(Error::NoNs3(format!("there is no {HEADER}")))
+            Err(Error::NoNs3(format!("{HEADER} does not exist")))
         }
     }
 
@@ -197,7 +197,7 @@ fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result
             ],
         ) = (run.links.get_mut(row % count), numbers)
         else {
-            return Err("a row of another length".to_owned());
+            return Err("a row of unexpected length".to_owned());
         };
         if row.is_multiple_of(count) {
             run.times_s.push(time_s);
@@ -218,7 +218,7 @@ fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result
         let (Some((_, intervals)), &[_, sent_pkts, delivered_pkts]) =
             (run.connections.get_mut(row % count), numbers)
         else {
-            return Err("a row of another length".to_owned());
+            return Err("a row of unexpected length".to_owned());
         };
         row += 1;
         intervals.push(ConnectionInterval {

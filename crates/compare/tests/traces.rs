@@ -196,11 +196,11 @@ fn quantities_missing_from_a_trace_are_not_compared() {
         panic!("{:?}", comparison.untold)
     };
     assert!(
-        links.ends_with("does not tell of 1 link (A->B): not compared"),
+        links.ends_with("does not contain 1 link (A->B): not compared"),
         "{links}"
     );
     assert!(
-        connections.ends_with("does not tell of 1 connection (a): not compared"),
+        connections.ends_with("does not contain 1 connection (a): not compared"),
         "{connections}"
     );
 }
@@ -233,7 +233,7 @@ fn truncated_trace_is_compared_up_to_its_end() {
     assert!((goodput.referee.mean - 500.0).abs() < 3.0, "{goodput:?}");
     assert!(
         comparison.untold[0]
-            .ends_with("t.tr ends at 3.5 s, the results at 10 s: compared until 3 s"),
+            .ends_with("t.tr ends at 3.5 s and the results end at 10 s: compared until 3 s"),
         "{:?}",
         comparison.untold
     );
@@ -253,14 +253,14 @@ fn flow_ids_are_connection_numbers() {
     let error = trace_error(&back.replace("0.0 1.0", "1.0 0.0"), &netflow_run([0.5; 10]));
     assert!(
         error.contains(
-            "has flow 1 from B to A; connection `a` goes from A to B; a flow id is the place"
+            "has flow 1 from B to A; connection `a` goes from A to B; a flow id is the index"
         ),
         "{error}"
     );
     let comparison = compare_trace(&cbr(10_000, 0), netflow_run([0.5; 10]));
     assert!(comparison.connections.is_empty());
     assert!(
-        comparison.untold[1].contains("has flow 0, which is no connection"),
+        comparison.untold[1].contains("does not belong to a connection"),
         "{:?}",
         comparison.untold
     );
@@ -272,7 +272,7 @@ fn unequal_intervals_are_rejected() {
     uneven.run.times_s[4] = 5.25;
     let error = trace_error(&cbr(10_000, 1), &uneven);
     assert!(
-        error.contains("are not of one length: 1 s, and 1.25 s"),
+        error.contains("differ in length: 1 s and 1.25 s"),
         "{error}"
     );
 }

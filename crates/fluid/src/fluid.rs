@@ -94,7 +94,7 @@ impl Fluid {
         if !state.fits(&fresh) {
             return Err(RunError::BadOption {
                 option: "state",
-                reason: "it belongs to another network, or to other options".to_owned(),
+                reason: "it belongs to another network or to other options".to_owned(),
             });
         }
         Ok(Self::assemble(setup, duration_s, seed, state))
@@ -461,11 +461,13 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     let more = inner.has_precedences() || !inner.shared_links.is_empty();
     if more && matches!(options, FluidOptions::Literal { .. }) {
         return bad(
-            "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
+            "fluid-literal does not support aggregates, drop precedences and schedulers".to_owned(),
         );
     }
     if network.calibration_due().is_some() {
-        return bad("packets have not calibrated the network yet".to_owned());
+        return bad(
+            "the network has not been calibrated by a run of the packet model yet".to_owned(),
+        );
     }
     let has_pie = match options {
         FluidOptions::Fifo { .. } | FluidOptions::WellMixed { .. } => true,
@@ -480,18 +482,18 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
         let name = network.link_name(link);
         return bad(match network.link_spec(link).queue {
             DropPolicy::Managed(Aqm::Pie(_)) => format!(
-                "the queue of link {name} is PIE's, which fluids follow neither with adaptive steps nor to the letter"
+                "link {name} has a PIE queue, which adaptive time steps and fluid-literal do not support"
             ),
             _ => format!(
-                "the queue of link {name} decides for each packet, which only the window model follows"
+                "the queue of link {name} decides for each packet: set `model = \"packet\"`"
             ),
         });
     }
     let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_) | Source::Stack(_));
     match inner.connections.iter().find(of_window) {
         Some(connection) => bad(format!(
-            "connection `{}` has a congestion window, which only the window model follows; a fluid \
-             needs a profile there",
+            "connection `{}` has a TCP source of the packet model: set `model = \"packet\"`, or give it \
+             a `profile`",
             connection.name
         )),
         None => Ok(()),

@@ -392,7 +392,7 @@ fn max_threads(needed: f64, allowed_bytes: u64) -> usize {
 const SESSION_BYTES: f64 = 20_000.0;
 
 fn invalid_time_message(time_s: f64) -> String {
-    format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+    format!("it is {time_s} s, but the packet model uses whole nanoseconds")
 }
 
 #[cfg(test)]

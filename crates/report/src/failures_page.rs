@@ -169,7 +169,7 @@ impl FailuresPage {
             other => other,
         };
         let mut map = self.begin(
-            "Map of links and nodes by what their failure costs",
+            "Map of links and nodes by the goodput that their failure costs",
             positions,
         );
         let ends = |line: &MapLine| (line.ends.0.min(line.ends.1), line.ends.0.max(line.ends.1));
@@ -229,7 +229,7 @@ impl FailuresPage {
             ""
         };
         format!(
-            "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below have the same in words\"{many}>"
+            "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below contain the same values\"{many}>"
         )
     }
 
@@ -244,8 +244,8 @@ impl FailuresPage {
             }
         }
         let kinds = [
-            ("untried", "does not fail here"),
-            ("restless", "no rest after it"),
+            ("untried", "failure not simulated"),
+            ("restless", "no steady state"),
         ];
         for ((class, text), _) in kinds.into_iter().zip(met).filter(|(_, met)| *met) {
             let line = format!(

@@ -467,7 +467,7 @@ fn results_are_compared() {
     let head = "[...document.querySelectorAll('#compare-table th')].map((it) => it.textContent)";
     assert_eq!(
         browser.ask(head),
-        json!(["connection", "one", "two", "differs by"])
+        json!(["connection", "one", "two", "difference"])
     );
     assert_eq!(
         browser.ask("document.querySelectorAll('#compare-table tbody tr').length"),

@@ -115,7 +115,7 @@ fn names_are_escaped_in_figures() {
     let error = results_figure(Figure::Links, &[results], &unknown, &style).unwrap_err();
     let error = error.to_string();
     assert!(
-        error.starts_with("the results have nothing called nobody, but <script>"),
+        error.starts_with("no name in the results matches nobody; available: <script>"),
         "{error}"
     );
 }

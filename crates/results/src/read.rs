@@ -98,8 +98,8 @@ impl Results {
         let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
         if names > 0 && (missing || !rows.is_multiple_of(names)) {
             let reason = format!(
-                "it is cut off: its {rows} rows, {names} for each interval, end at {last_s} s, the \
-                 run at {end_s} s"
+                "the file is truncated: its {rows} rows, {names} for each interval, end at {last_s} s, \
+                 but the run ends at {end_s} s"
             );
             return Err(malformed(&path, None, reason));
         }
@@ -241,7 +241,11 @@ fn check_last_line(path: &Path, text: &str) -> Result<(), Error> {
         return Ok(());
     }
     let line = text.lines().count() as u64;
-    Err(malformed(path, Some(line), "its last line is cut off"))
+    Err(malformed(
+        path,
+        Some(line),
+        "the last line of the file is truncated",
+    ))
 }
 
 fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
@@ -276,7 +280,7 @@ impl<'t> CsvTable<'t> {
     /// Returns the index of a column.
     pub(crate) fn column_index(&self, column: &str) -> Result<usize, Error> {
         let place = self.header.iter().position(|name| name == column);
-        place.ok_or_else(|| malformed(self.path, Some(1), format!("no column `{column}`")))
+        place.ok_or_else(|| malformed(self.path, Some(1), format!("missing column `{column}`")))
     }
 
     /// Reads the next row. Returns whether there is one.
@@ -330,9 +334,8 @@ pub fn for_each_csv_row(
         let number = |column: usize| match &row[column] {
             // Values that are not finite were written as empty cells.
             "" => Ok(f64::NAN),
-            text => {
-                (text.parse::<f64>()).map_err(|_| table.field_error(&row, column, "is no number"))
-            }
+            text => (text.parse::<f64>())
+                .map_err(|_| table.field_error(&row, column, "is not a number")),
         };
         keys.clear();
         keys.extend(key_columns.iter().map(|&it| names.intern(&row[it])));
@@ -359,15 +362,15 @@ fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
             Some(Value::Null) => Ok(f64::NAN),
             Some(value) => value
                 .as_f64()
-                .ok_or_else(|| bad(format!("`{value}` in {column} is no number"))),
+                .ok_or_else(|| bad(format!("`{value}` in {column} is not a number"))),
             None if later => Ok(f64::NAN),
-            None => Err(bad(format!("no `{column}`"))),
+            None => Err(bad(format!("missing key `{column}`"))),
         };
         keys.clear();
         for key in R::TABLE.keys {
             match object.get(*key) {
                 Some(Value::String(name)) => keys.push(names.intern(name)),
-                _ => return Err(bad(format!("no name in `{key}`"))),
+                _ => return Err(bad(format!("missing name in `{key}`"))),
             }
         }
         values.clear();

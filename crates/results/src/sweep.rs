@@ -172,7 +172,7 @@ impl SweepResults {
         let find = |name: &&str| {
             let found = own.iter().find(|column| column.name == *name);
             let file = self.directory.join(SWEEP_FILE);
-            found.ok_or_else(|| malformed(&file, None, format!("no column `{name}`")))
+            found.ok_or_else(|| malformed(&file, None, format!("missing column `{name}`")))
         };
         let columns = columns.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let format = self.description.format;
@@ -205,7 +205,9 @@ fn for_each_csv_row_of_chunk(
     while table.next(&mut row)? {
         let cell = |(column, &place): (&&Column, &usize)| {
             let cell = cell(column.kind, &row[place]);
-            cell.ok_or_else(|| table.field_error(&row, place, "is not what it should be"))
+            cell.ok_or_else(|| {
+                table.field_error(&row, place, "does not match the type of its column")
+            })
         };
         let cells = columns.iter().zip(&places).map(cell);
         on_row(&cells.collect::<Result<Vec<_>, _>>()?);

@@ -9,29 +9,29 @@ use crate::WaitNumbers;
 /// Tolerance, in RTTs, for counting a response time as an integer number of RTTs.
 const RTT_TOLERANCE: f64 = 0.1;
 
-/// The users of a workload; with several seeds those of all of them.
+/// Users of a workload, over all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSummary {
-    /// Its name.
+    /// Name of the workload.
     pub workload: String,
-    /// Users who came.
+    /// Number of users who arrived.
     pub came: u64,
-    /// Users of them who went, with all that they wanted.
+    /// Number of users who finished.
     pub gone: u64,
-    /// By what was waited for; what nobody waited for is left out.
+    /// Response times by event; events without waits are absent.
     pub waits: Vec<WaitSummary>,
 }
 
-/// How long users waited for something.
+/// Response times for one kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitSummary {
-    /// For what: `connect`, `file`, `page`, `echo`, `play` or `stall`.
+    /// Event: `connect`, `file`, `page`, `echo`, `play` or `stall`.
     pub wait: String,
-    /// The usual numbers.
+    /// Statistics of the response times.
     #[serde(flatten)]
     pub times: netflow_workload::Summary,
-    /// Waits of whole round trips of the empty network, which they exceed by a tenth of one at most:
-    /// each number of round trips that at least a hundredth of all has.
+    /// Clusters of response times near a whole number of base round-trip times, at most 10 % of a round trip above
+    /// it. A cluster contains at least 1 % of all response times.
     pub steps: Vec<RttCluster>,
 }
 

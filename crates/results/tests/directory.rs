@@ -302,12 +302,12 @@ fn malformed_files_are_reported_with_line() {
         (
             "links.csv",
             "time_s,link\n",
-            "links.csv:1: no column `arrival_pps`",
+            "links.csv:1: missing column `arrival_pps`",
         ),
         (
             "links.csv",
             "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization\n1,a,1,1,one,1,1\n",
-            "links.csv:2: `one` in queue_pkts is no number",
+            "links.csv:2: `one` in queue_pkts is not a number",
         ),
         (
             "links.csv",

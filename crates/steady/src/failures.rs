@@ -139,8 +139,8 @@ impl Failures {
         let (moved, all) = (moved.count(), self.cases.len());
         (moved > 0).then(|| {
             format!(
-                "in {moved} of {all} cases (`*`, `moved_whole`) flows that were on one path (`count`, `flows`, calls) have several of equal cost, and all take one of \
-                 them: that one may be told too busy, and the others too little"
+                "in {moved} of {all} cases (`*`, `moved_whole`) flows move to one of several equal-cost paths: the load of this path is \
+                 overestimated"
             )
         })
     }

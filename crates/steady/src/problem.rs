@@ -141,33 +141,33 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
     if network.calibration_due().is_some() {
         return no(
             "the network".to_owned(),
-            "packets have not calibrated it yet",
+            "it has not been calibrated by a run of the packet model yet",
         );
     }
     let inner = network.tables();
     if let Some(aggregate) = inner.aggregates.first() {
         return no(
             format!("aggregate `{}`", aggregate.name),
-            "how its edge marks at rest is not solved for; a run finds it",
+            "the steady state of its edge marker is not implemented; use `netflow run`",
         );
     }
     if let Some(link) = network.classed_links().next() {
         return no(
             format!("link {}", network.link_name(link)),
-            "how its queues share at rest is not solved for; a run finds it",
+            "the steady state of its class scheduler is not implemented; use `netflow run`",
         );
     }
     for id in network.links() {
         let reason = match network.link_spec(id).queue {
             DropPolicy::DropTail | DropPolicy::Red(_) => continue,
             DropPolicy::Rio(_) => {
-                "its drop precedences at rest are not solved for; a run finds them"
+                "the steady state of its drop precedences is not implemented; use `netflow run`"
             }
             DropPolicy::Managed(Aqm::Pie(_)) => {
-                "where the drop probability of PIE rests is not solved for; a run finds it"
+                "the steady state of PIE is not implemented; use `netflow run`"
             }
             DropPolicy::Managed(_) => {
-                "its queue decides for each packet, which only the window model follows"
+                "its queue decides for each packet and needs the packet model; use `netflow run --model packet`"
             }
         };
         return no(format!("link {}", network.link_name(id)), reason);
@@ -176,17 +176,17 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
 }
 
 /// Reason why a source with a congestion window has no steady state.
-pub(crate) const NEEDS_PROFILE: &str = "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there, such as `linux-cubic`";
+pub(crate) const NEEDS_PROFILE: &str = "it has a TCP source of the packet model, which has no steady state; use a `profile`, for example `linux-cubic`";
 
 /// Rejects an active connection that has no steady state.
 fn reject_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
         Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
         Source::Users(ref traffic) if matches!(traffic.workload.application, Users::Video(_)) => {
-            "its viewers load chunk after chunk, in bursts that only packets follow (`netflow run`); a [[demand]] of `kind = \"video\"` is carried as its mean by `--set simulation.model=fluid`"
+            "its viewers load chunks in bursts, which need the packet model (`netflow run`); with `--set simulation.model=fluid`, a [[demand]] of `kind = \"video\"` is modelled by its mean rate"
         }
         _ if spec.size_pkts.is_some() => {
-            "it has only so much to send, and ends; before it starts, or without `size`, there is a steady state"
+            "it has a `size` and ends; remove `size`, or choose a time before its start"
         }
         _ => return Ok(()),
     };

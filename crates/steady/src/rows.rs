@@ -34,7 +34,7 @@ pub struct LinkRow<'a> {
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
     /// True if load and utilization are estimates: at least 10 % of the traffic is from sources
-    /// whose goodput is an estimate.
+    /// with an estimated goodput.
     pub utilization_is_estimate: bool,
     /// Arrival rate in packets/s.
     pub offered_pps: f64,
@@ -59,7 +59,7 @@ pub struct ConnectionRow<'a> {
     pub connection: &'a str,
     /// Number of connections; rates are their totals.
     pub count: u32,
-    /// True if it is active and has a route.
+    /// True if the connection is active and has a route.
     pub sending: bool,
     /// Sending rate in packets/s.
     pub rate_pps: f64,
@@ -79,7 +79,7 @@ pub struct ConnectionRow<'a> {
     pub delay_is_estimate: bool,
     /// Round-trip time in seconds; `None` for unresponsive sources.
     pub rtt_s: Option<f64>,
-    /// Constraint that limits the rate, in words; `None` if it is inactive.
+    /// Constraint that limits the rate, in words; `None` if the connection is inactive.
     pub held_by: Option<&'static str>,
     /// Provenance of the rate in its profile; empty if that is measured.
     pub profile_use: &'static str,
@@ -146,11 +146,11 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
 
 fn held_by(held: BindingConstraint) -> &'static str {
     match held {
-        BindingConstraint::OwnRate => "its own rate",
+        BindingConstraint::OwnRate => "fixed rate",
         BindingConstraint::Profile => "profile",
-        BindingConstraint::OneLossPerWindow => "profile, one loss a window",
-        BindingConstraint::Window => "largest window",
+        BindingConstraint::OneLossPerWindow => "profile, one loss per window",
+        BindingConstraint::Window => "maximum window",
         BindingConstraint::Application => "application",
-        BindingConstraint::HighLoss => "loss above half",
+        BindingConstraint::HighLoss => "loss above 50 %",
     }
 }

@@ -11,7 +11,7 @@ pub struct TimeSample {
 /// Summary statistics of a sample, all in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Number of times.
+    /// Number of values.
     pub count: u64,
     /// Mean.
     pub mean_s: f64,
@@ -33,10 +33,10 @@ pub struct Summary {
     pub max_s: f64,
 }
 
-/// Cluster of times near a whole number of round trips.
+/// Cluster of times near a whole number of base round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttCluster {
-    /// Number of round trips.
+    /// Number of base round-trip times.
     pub round_trips: u32,
     /// Fraction of all times within the tolerance.
     pub share: f64,

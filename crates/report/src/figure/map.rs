@@ -32,14 +32,14 @@ const INK: &str = "#1c232b";
 /// There is not exactly one directory, it cannot be read, or it has no links.
 pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Error> {
     let [directory] = directories else {
-        let what = "a map is of one of the results".to_owned();
+        let what = "a map shows one results directory: name only one".to_owned();
         return Err(match directories {
             [] => Error::NoResults,
             _ => Error::NothingToShow(what),
         });
     };
     if let Some(panel) = style.panels.first() {
-        let what = format!("a map has no panels, so none is called `{panel}`");
+        let what = format!("a map has no panels: leave out `{panel}`");
         return Err(Error::NothingToShow(what));
     }
     let results = Results::open(directory)?;
@@ -47,7 +47,9 @@ pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Err
     let run = run::read(&results, &topology, &name(directory, directories), 1)?;
     let map = map_data::map(&run, &topology);
     if map.links.is_empty() {
-        return Err(Error::NothingToShow("there are no links".to_owned()));
+        return Err(Error::NothingToShow(
+            "the results contain no links".to_owned(),
+        ));
     }
     let drawing = MapDrawing::new(&run, &map, style);
     Ok(Drawing::new(&drawing.svg(), drawing.data()))

@@ -67,7 +67,8 @@ fn matching<'a>(
             more => format!(" and {more} more"),
         };
         let some = some.join(", ");
-        let what = format!("the results have nothing called {pattern}, but {some}{more}{near}");
+        let what =
+            format!("no name in the results matches {pattern}; available: {some}{more}{near}");
         Err(Error::NothingToShow(what))
     }
 }

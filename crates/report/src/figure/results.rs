@@ -65,7 +65,7 @@ pub fn results_figure(
     if !panels.iter().any(Panel::has_points) {
         return Err(Error::NothingToShow(match figure {
             Figure::Burstiness => {
-                "the results count no arrivals: only the window model does".to_owned()
+                "the results contain no counts of arrivals: use results of the packet model (`--model packet`)".to_owned()
             }
             _ => "the results are empty".to_owned(),
         }));
@@ -216,7 +216,7 @@ fn delay(all: &[NamedResults], only: &[String]) -> Result<Vec<Panel>, Error> {
         panels.push(Panel {
             name: "percentiles".into(),
             x_title: "one-way delay in ms".into(),
-            y_title: "packets that take less in %".into(),
+            y_title: "cumulative share of packets in %".into(),
             log_x: false,
             log_y: false,
             curves,

@@ -65,15 +65,13 @@ pub fn sweep_figure(
     let columns = selected_columns(&sweep, table, &style.panels)?;
     let curves = gather(&sweep, table, over, &names, &columns)?;
     if curves.is_empty() {
-        return Err(no_data_error(
-            "no case of the sweep has an answer".to_owned(),
-        ));
+        return Err(no_data_error("no case of the sweep has results".to_owned()));
     }
     if curves.len() > CURVES {
         let curves = curves.len();
         return Err(no_data_error(format!(
-            "the figure would have {curves} curves, and has at most {CURVES}: choose links or connections with `--only`, or \
-             draw from the tables"
+            "the figure would have {curves} curves, more than the maximum of {CURVES}: choose links or connections with `--only`, or \
+             use the tables of the sweep"
         )));
     }
     let panels: Vec<Panel> = columns
@@ -104,19 +102,20 @@ fn axis<'a>(varied: &'a [SweepAxis], over: Option<&str>) -> Result<&'a SweepAxis
     let Some(key) = over else {
         // The first of several with equal numbers of values.
         let most = numbers().rev().max_by_key(|it| it.values.len());
-        return most.ok_or_else(|| no_data_error("the sweep varies no number".to_owned()));
+        return most
+            .ok_or_else(|| no_data_error("the sweep does not vary a numeric setting".to_owned()));
     };
     match varied.iter().find(|it| it.key == key) {
         Some(it) if it.unit.is_some() => Ok(it),
         Some(_) => Err(no_data_error(format!(
-            "the values of `{key}` are no numbers: an axis can be {}",
+            "the values of `{key}` are not numbers; possible axes: {}",
             all()
         ))),
         None => {
             let near = did_you_mean(key, varied.iter().map(|it| it.key.as_str()));
             let all = all();
             Err(no_data_error(format!(
-                "the sweep does not vary `{key}`, but {all}{near}"
+                "the sweep does not vary `{key}`; it varies {all}{near}"
             )))
         }
     }
@@ -138,7 +137,7 @@ fn subjects(sweep: &SweepResults, only: &[String]) -> Result<(SweepTable, Vec<St
         (true, _) => Ok((SweepTable::Links, chosen)),
         (_, true) => Ok((SweepTable::Connections, chosen)),
         _ => Err(no_data_error(
-            "`--only` means links and connections, which a figure of a sweep does not mix"
+            "`--only` selects both links and connections; a figure of a sweep shows only one of them"
                 .to_owned(),
         )),
     }
@@ -195,7 +194,7 @@ fn selected_columns<'a>(
             let near = did_you_mean(name, all());
             let all = list(all());
             no_data_error(format!(
-                "the table has no numbers `{name}`; allowed: {all}{near}"
+                "the table has no numeric column `{name}`; allowed: {all}{near}"
             ))
         })
     };
@@ -431,7 +430,7 @@ mod tests {
         );
         assert_eq!(
             axis(&all[..1], None).unwrap_err().to_string(),
-            "the sweep varies no number"
+            "the sweep does not vary a numeric setting"
         );
     }
 

@@ -103,8 +103,8 @@ fn fluid_model_rejects_window_sources() {
         let error = expect_rejection(Simulation::new(Lab::new().with(window()), fluid));
         assert_eq!(
             error,
-            "option model: connection `c1` has a congestion window, which only the window model \
-             follows; a fluid needs a profile there"
+            "option model: connection `c1` has a TCP source of the packet model: set `model = \"packet\"`, or \
+             give it a `profile`"
         );
     }
     assert!(Simulation::new(Lab::new().with(window()), options(Model::PACKETS)).is_ok());

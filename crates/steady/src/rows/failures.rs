@@ -36,20 +36,20 @@ pub struct FailureRow<'a> {
     pub max_loss_link: Option<&'a str>,
     /// Goodput in bit/s.
     pub goodput_bps: Option<f64>,
-    /// Goodput lost by the failure; 0 if goodput rises.
+    /// Goodput lost by the failure, in bit/s; 0 if the goodput rises.
     pub lost_goodput_bps: Option<f64>,
-    /// Lost goodput as a fraction of the intact network's goodput.
+    /// Lost goodput, as a fraction of the intact network's goodput.
     pub lost_goodput: Option<f64>,
-    /// Number of connections that lose their route; one with `count = n` counts n times.
+    /// Number of connections that lose their route; a connection with `count = n` counts n times.
     pub blocked_connections: u64,
-    /// Their fraction of the intact network's goodput.
+    /// Fraction of the intact network's goodput that these connections have.
     pub blocked_goodput: f64,
-    /// Number of affected connections: those that lose more than 0.01 % of their goodput, or whose
-    /// delay at least doubles. One with `count = n` counts n times.
+    /// Number of affected connections. They lose more than 0.01 % of their goodput, or their delay
+    /// at least doubles. A connection with `count = n` counts n times.
     pub hurt_connections: Option<u64>,
     /// Connection with the largest relative loss of goodput.
     pub hardest_hit: Option<&'a str>,
-    /// Fraction of its goodput that it loses.
+    /// Fraction of its goodput that this connection loses.
     pub hardest_hit_lost: Option<f64>,
     /// True if flows take one of several equal-cost paths as a whole, although routers would split
     /// them.
@@ -71,7 +71,7 @@ pub struct AffectedRow<'a> {
     pub lost_goodput: f64,
     /// Mean one-way delay of its packets without failures, in seconds.
     pub intact_delay_s: f64,
-    /// Mean one-way delay after the failure; `None` if nothing arrives.
+    /// Mean one-way delay of its packets after the failure, in seconds; `None` if nothing arrives.
     pub delay_s: Option<f64>,
     /// Sending rate in bit/s without failures.
     pub offered_bps: f64,

@@ -10,15 +10,15 @@ use crate::{BindingKind, Bounds, Headroom};
 pub struct HeadroomRow<'a> {
     /// Time in seconds.
     pub at_s: f64,
-    /// Requested bounds.
+    /// Requested bound of the utilization; `None` without one.
     pub max_utilization: Option<f64>,
-    /// See [`max_utilization`](Self::max_utilization).
+    /// Requested bound of the mean one-way delay, in seconds; `None` without one.
     pub max_delay_s: Option<f64>,
-    /// See [`max_utilization`](Self::max_utilization).
+    /// Requested bound of the loss probability; `None` without one.
     pub max_loss: Option<f64>,
     /// `all demands`, or the name of the scaled demands.
     pub scaled: &'a str,
-    /// Largest admissible factor; `None` if bounds are broken at any factor.
+    /// Largest admissible factor; `None` if the bounds are violated at every factor.
     pub factor: Option<f64>,
     /// Sending rate at that factor, in packets/s.
     pub rate_pps: f64,

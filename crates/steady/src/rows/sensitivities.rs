@@ -152,9 +152,9 @@ fn check_any_sends(
         Err(SteadyError::NoTraffic {
             who,
             because: if has_no_route {
-                "there is no route"
+                "no route exists"
             } else {
-                "what there is has not begun, or has ended"
+                "all sources are inactive at that time"
             },
         })
     }

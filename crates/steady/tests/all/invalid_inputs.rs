@@ -37,7 +37,7 @@ fn video_viewers_are_rejected() {
     users.application = netflow_workload::Application::Video(netflow_workload::Video::default());
     pair.builder.workload(users);
     let said = error_message(&pair.build(), 10.0);
-    assert!(said.contains("viewers load chunk after chunk"), "{said}");
+    assert!(said.contains("viewers load chunks in bursts"), "{said}");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn finite_transfer_is_rejected_while_sending() {
     let network = pair.build();
     let no = error_message(&network, 6.0);
     assert!(
-        no.starts_with("connection `c1`: it has only so much to send"),
+        no.starts_with("connection `c1`: it has a `size` and ends"),
         "{no}"
     );
     let before = solve(&network, 5.0, &SteadyOptions::default()).unwrap();
@@ -120,7 +120,7 @@ fn link_with_class_queues_is_rejected() {
     pair.builder.classify(id, "first");
     let said = error_message(&pair.build(), 1.0);
     assert!(
-        said.starts_with("link A->B: how its queues share at rest is not solved for"),
+        said.starts_with("link A->B: the steady state of its class scheduler is not implemented"),
         "{said}"
     );
 }
