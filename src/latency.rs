@@ -57,10 +57,10 @@ impl Model {
     /// Returns a one-line description.
     pub fn description(self) -> &'static str {
         match self {
-            Model::Short => "Zhang, Wang & Keshav: handshake, slow starts and timeouts added up",
-            Model::Simulated => "Transfers of the stack played packet by packet",
+            Model::Short => "Zhang, Wang & Keshav: sum of handshake, slow starts and timeouts",
+            Model::Simulated => "Packet-by-packet simulation of transfers of the stack",
             Model::ModelC => {
-                "The earlier form of csa that Zhang, Wang & Keshav compare with; below 50 % loss"
+                "Earlier form of csa, used for comparison by Zhang, Wang & Keshav; below 50 % loss"
             }
             Model::Csa => "Cardwell, Savage & Anderson 2000; below 50 % loss",
         }

@@ -43,7 +43,7 @@ pub struct MarkingSpec {
 #[derive(Debug, thiserror::Error)]
 pub enum MarkError {
     /// A required setting is missing.
-    #[error("conditioner `{conditioner}` needs {setting}")]
+    #[error("conditioner `{conditioner}` requires {setting}")]
     Missing {
         /// Name of the conditioner.
         conditioner: &'static str,

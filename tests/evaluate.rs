@@ -199,8 +199,7 @@ fn limiting_default_window_is_warned() {
         panic!("{source}: {told:?}")
     };
     assert!(
-        warning.contains("10000 packets under way, c the first")
-            && warning.contains("`max-window`"),
+        warning.contains("10000 packets in flight, c first") && warning.contains("`max-window`"),
         "{warning}"
     );
     // No warning if the limit is explicit, or for a transfer of a few packets.

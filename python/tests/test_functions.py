@@ -271,9 +271,9 @@ def test_what_is_suspicious_about_a_trace_is_told(tmp_path):
     whole = gzip.decompress(CAPTURE.read_bytes())
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(whole[: len(whole) // 2 + 7])
-    with pytest.warns(UserWarning, match="malformed place"):
+    with pytest.warns(UserWarning, match="malformed record"):
         nf.trace(cut)
-    with pytest.warns(UserWarning, match="malformed place"):
+    with pytest.warns(UserWarning, match="malformed record"):
         nf.fit_profile(cut)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

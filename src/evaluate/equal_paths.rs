@@ -36,7 +36,7 @@ pub fn equal_paths_note(scenario: &CompiledScenario, chosen: usize, how: &str) -
     let verb = if chosen == 1 { "uses" } else { "use" };
     (chosen > 0).then(|| {
         format!(
-            "{chosen} of {all} demands and connections {verb} one of several shortest paths: `{how}` divides traffic among them"
+            "{chosen} of {all} demands and connections {verb} one of several shortest paths; divide traffic among them with `{how}`"
         )
     })
 }

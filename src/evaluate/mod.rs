@@ -223,7 +223,7 @@ pub fn evaluate_with(
     let began = began.unwrap_or_else(Instant::now);
     let Some(ready) = calibrated(scenario, stop)? else {
         return Err(Error::Stopped(
-            "stopped while packets were calibrating".to_owned(),
+            "stopped during calibration with the packet model".to_owned(),
         ));
     };
     let task = EvaluationRun {

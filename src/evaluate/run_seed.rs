@@ -71,7 +71,7 @@ impl EvaluationRun<'_> {
         let mut end = match outcome {
             Ok(Outcome::Finished) => End::Finished,
             Ok(Outcome::Stopped) => {
-                End::Stopped(format!("stopped at {} s of network time", plain(time_s)))
+                End::Stopped(format!("stopped at {} s of simulated time", plain(time_s)))
             }
             Err(RunError::Record(error)) => return Err(error.into()),
             Err(error) => End::Failed(error.to_string()),
@@ -87,7 +87,7 @@ impl EvaluationRun<'_> {
             (_, false) => simulation.experiences(&stop_playing)?,
         };
         if end == End::Finished && (self.stop)() {
-            end = End::Stopped("stopped while users were being played".to_owned());
+            end = End::Stopped("stopped during the simulation of users".to_owned());
             self.check_finished(seed, &end)?;
         }
         let is_fluid = matches!(simulation.options().model, netflow_network::Model::Fluid(_));

@@ -27,18 +27,17 @@ pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> 
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");
-        notes.push(format!("{events} after {at_s} s left out"));
+        notes.push(format!("ignoring {events} after {at_s} s"));
     }
     if !matches!(model.name(), ModelName::Fluid) {
         notes.push(
-            "the scenario names another model; this is the steady state of `fluid`".to_owned(),
+            "the scenario selects another model; this is the steady state of the fluid model"
+                .to_owned(),
         );
     }
     for &id in &steady.without_route {
         let name = network.connection_name(id);
-        notes.push(format!(
-            "{name} has no route at {at_s} s, and sends nothing"
-        ));
+        notes.push(format!("{name} has no route at {at_s} s and sends nothing"));
     }
     notes
 }
@@ -78,7 +77,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(queues) = queues(&|why| why == Estimate::Profiles) {
         notes.push(format!(
-            "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
+            "{queues}, filled by TCP with profiles: {}; for packet-level results, use `netflow run` with `tcp` or `ns2-tcp` sources",
             AccuracyBounds::of_fluid_model(network.is_calibrated()).queues_in_words()
         ));
     }
@@ -89,7 +88,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
         let whys = whys.filter(|&why| all.iter().any(|it| it.1 == why));
         let whys: Vec<&str> = whys.map(estimate_reason).collect();
         notes.push(format!(
-            "{queues}: {}; `netflow run --set simulation.model=packets` follows them",
+            "{queues}: {}; for packet-level results, use `netflow run --set simulation.model=packet`",
             whys.join("; or ")
         ));
     }
@@ -97,7 +96,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
     if let Some(links) = network.first_link_name(&by_size) {
         notes.push(format!(
-            "losses at {links}: {SIZE_DEPENDENT_LOSS_NOTE}; `netflow run --set simulation.model=packets` follows them"
+            "losses at {links}: {SIZE_DEPENDENT_LOSS_NOTE}; for packet-level results, use `netflow run --set simulation.model=packet`"
         ));
     }
     notes

@@ -7,10 +7,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{command, help_examples};
 
-/// Evaluates networks: every link a queue, every TCP source its measured profile.
+/// Predict queues, packet loss and TCP throughput of networks
 ///
-/// A network evaluator, not Cisco's NetFlow protocol. `netflow run scenario.toml` tells how long
-/// the queues get, what is lost and how fast every connection is.
+/// netflow is not related to the NetFlow protocol of Cisco. `netflow run scenario.toml` prints the
+/// queue of every link, and the loss, delay and throughput of every connection.
 #[derive(Parser)]
 #[command(name = "netflow", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -19,7 +19,7 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is wrong;
+Exit codes: 0 success; 1 the evaluation failed; 2 invalid input or command line;
 3 a file could not be read or written; 130 interrupted.";
 
 impl Arguments {
@@ -39,7 +39,7 @@ pub fn complete_command() -> clap::Command {
 pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Evaluate", &["demo", "run", "check", "explain", "compare"]),
     (
-        "Look",
+        "Output and tools",
         &["report", "export", "schema", "completions", "man"],
     ),
     ("Plan", &["new", "import", "solve", "failures", "sweep"]),

@@ -14,20 +14,21 @@ use crate::interrupt;
 /// Which scenario, and what is different about it this time.
 #[derive(Args)]
 pub struct ScenarioArguments {
-    /// The scenario's file; `-` is the standard input
+    /// Scenario file; `-` is the standard input
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub path: PathBuf,
 
     /// Change a setting, such as `simulation.duration=5 s`; may be given several times
     ///
-    /// Elements are called as tables print them, and `*` stands for anything in a name:
-    /// `connection.*.count=2`, `link.R*.buffer=50 pkt`. `link.A<->B` is both directions. The name that
-    /// a duplex link has in the file is both, too, the other name the other one alone. A table is written in braces:
-    /// `link.A->B.queue={ discipline = "red", min = "5 pkt", max = "15 pkt" }`.
+    /// Elements have the names that the tables print, and `*` matches any text:
+    /// `connection.*.count=2`, `link.R*.buffer=50 pkt`. `link.A<->B` selects both directions. For a
+    /// duplex link, the name used in the file also selects both directions; the reversed name
+    /// selects only the reverse direction. Write a table in braces: `link.A->B.queue={ discipline =
+    /// "red", min = "5 pkt", max = "15 pkt" }`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
 
-    /// Let the scenario read tables and profiles that are not below its folder
+    /// Allow tables and profiles outside the folder of the scenario
     #[arg(long)]
     pub allow_outside: bool,
 }
@@ -46,7 +47,7 @@ impl ScenarioArguments {
         let ready = ready.map_err(|error| Failure::Evaluation(error.to_string()))?;
         ready
             .map(Cow::into_owned)
-            .ok_or_else(|| Failure::Interrupted("packets were calibrating".to_owned()))
+            .ok_or_else(|| Failure::Interrupted("calibration was not finished".to_owned()))
     }
 
     /// Reads the scenario and prepares it for its steady state.
@@ -90,8 +91,8 @@ fn list_names(known: Vec<&str>) -> Option<String> {
         .join(", ");
     match (names.is_empty(), rest) {
         (true, _) => None,
-        (false, 0) => Some(format!("there are {names}")),
-        (false, rest) => Some(format!("there are {names} and {rest} more")),
+        (false, 0) => Some(format!("known names: {names}")),
+        (false, rest) => Some(format!("known names: {names} and {rest} more")),
     }
 }
 

@@ -102,20 +102,20 @@ fn improved_message(said: &clap::Error) -> Option<Failure> {
             let names: Vec<&str> = names.collect();
             if netflow::profile::builtin(name).is_some() {
                 return Some(Failure::Usage {
-                    message: format!("there is no command `{name}`: it is a profile"),
-                    help: Some(format!("`netflow profile show {name}` shows it")),
+                    message: format!("unknown command `{name}`; it is a profile"),
+                    help: Some(format!("write `netflow profile show {name}`")),
                 });
             }
             let near = nearest_name(name, names.into_iter(), &[])?;
-            let message = format!("there is no command `{name}`");
+            let message = format!("unknown command `{name}`");
             (
                 message,
-                format!("did you mean `{near}`? `netflow --help` lists all"),
+                format!("did you mean `{near}`? `netflow --help` lists all commands"),
             )
         }
         ErrorKind::UnknownArgument => {
             let option = of(ContextKind::InvalidArg)?;
-            let message = format!("there is no option `{option}` here");
+            let message = format!("unknown option `{option}`");
             (
                 message,
                 seed_option_help(option, said)
@@ -126,8 +126,8 @@ fn improved_message(said: &clap::Error) -> Option<Failure> {
         ErrorKind::ValueValidation if is_integer_error(said) => {
             let (value, option) = (of(ContextKind::InvalidValue)?, of(ContextKind::InvalidArg)?);
             (
-                format!("`{value}` is no whole number"),
-                format!("`{option}` takes one"),
+                format!("`{value}` is not a whole number"),
+                format!("`{option}` requires a whole number"),
             )
         }
         _ => return None,
@@ -151,10 +151,10 @@ fn is_integer_error(said: &clap::Error) -> bool {
 fn seed_option_help(option: &str, said: &clap::Error) -> Option<String> {
     let help = match option {
         "--seed" => {
-            "the seed itself is a setting, `--set simulation.seed=N`; `--seeds N` is how many runs there are"
+            "for a seed, write `--set simulation.seed=N`; `--seeds N` is the number of runs"
         }
         "--seeds" => {
-            "`--seed N` is the seed; several runs are `netflow run --seeds N`, or `netflow sweep --seeds N`"
+            "for several runs, write `netflow run --seeds N` or `netflow sweep --seeds N`; `--seed N` is the random seed"
         }
         _ => return None,
     };
@@ -191,7 +191,7 @@ fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
     let here = commands.find(|it| usage.contains(&format!(" {} ", it.get_name())))?;
     if Simulation::KEYS.iter().any(|key| key.name == name) && has(here, "set") {
         return Some(format!(
-            "it is a setting of scenarios: `--set simulation.{name}=VALUE`"
+            "it is a scenario setting: write `--set simulation.{name}=VALUE`"
         ));
     }
     let others = all.get_subcommands().filter(|command| has(command, name));
@@ -199,7 +199,7 @@ fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
         .map(|command| format!("`netflow {} {option}`", command.get_name()))
         .collect();
     match others.len() {
-        1..=MAX_NAMED_COMMANDS => Some(format!("there is {}", others.join(" and "))),
+        1..=MAX_NAMED_COMMANDS => Some(format!("did you mean {}?", others.join(" or "))),
         _ => None,
     }
 }

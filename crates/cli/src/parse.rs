@@ -25,7 +25,7 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     let value = |&it: &T| PossibleValue::new(name(it)).help(description(it));
     PossibleValuesParser::new(all.iter().map(value)).try_map(move |given| {
         let found = all.iter().copied().find(|&it| name(it) == given);
-        found.ok_or("there is no such value")
+        found.ok_or("unknown value")
     })
 }
 
@@ -33,7 +33,7 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
 pub fn word<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let words = T::WORDS.iter();
     PossibleValuesParser::new(words.map(|it| PossibleValue::new(it.word).help(it.about)))
-        .try_map(|given| T::named(&given).ok_or("there is no such value"))
+        .try_map(|given| T::named(&given).ok_or("unknown value"))
 }
 
 /// Returns a parser of the formats of a sweep's tables.
@@ -114,7 +114,7 @@ pub fn loss(text: &str) -> Result<f64, String> {
     validated(
         probability(text)?,
         |it| *it < 1.0,
-        "nothing would arrive; a percent is `1%`, or 0.01",
+        "it must be below 1; one per cent is `1%` or 0.01",
     )
 }
 
@@ -212,12 +212,12 @@ pub fn directory(text: &str) -> Result<PathBuf, String> {
         "csv", "tsv", "json", "parquet", "html", "svg", "pdf", "png", "toml",
     ];
     if text.is_empty() {
-        return Err("it is empty: name a directory, `.` for this one".to_owned());
+        return Err("it is empty; write a directory, such as `.`".to_owned());
     }
     let path = PathBuf::from(text);
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
     if FILE_EXTENSIONS.iter().any(|it| ending == *it) && !path.is_dir() {
-        Err("this is the name of a file, and several are written: name a directory".to_owned())
+        Err("this is a file name, but several files are written; write a directory".to_owned())
     } else {
         Ok(path)
     }
@@ -272,14 +272,14 @@ pub fn gilbert(text: &str) -> Result<GilbertElliott, String> {
             "r" => r = Some(value),
             "good" => good = value,
             "bad" => bad = value,
-            other => return Err(format!("there is no `{other}`; allowed: p, r, bad, good")),
+            other => return Err(format!("unknown name `{other}`; allowed: p, r, bad, good")),
         }
     }
     match (p, r) {
         (Some(p), Some(r)) => {
             GilbertElliott::new(p, r, good, bad).map_err(|error| error.to_string())
         }
-        _ => Err("it needs p and r, as in p=1%,r=25%".to_owned()),
+        _ => Err("p and r are required, as in p=1%,r=25%".to_owned()),
     }
 }
 

@@ -239,8 +239,8 @@ fn line_matches(pattern: &str, line: &str) -> bool {
 
 /// Replaces durations, which differ between runs.
 fn elide(line: &str) -> String {
-    if line.starts_with("netflow took ") {
-        return "netflow took [..], a run of ns-2 [..] times as long[..]".to_owned();
+    if line.starts_with("run time: netflow ") {
+        return "run time: netflow [..], one run of ns-2 [..]".to_owned();
     }
     let cut = line.rsplit_once(", in ");
     let Some((before, after)) = cut.filter(|_| line.contains(" s of network time")) else {

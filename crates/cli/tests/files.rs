@@ -132,7 +132,7 @@ fn results_replace_only_results() {
     refused(&format!("{run} sw"), "sw contains a sweep (sweep.json)");
     refused(
         &format!("{sweep} r"),
-        "r holds results of a run (manifest.json)",
+        "r contains results of a run (manifest.json)",
     );
     assert!(!place.path().join("r/sweep.json").exists() && !place.path().join("r/chunks").exists());
 }
@@ -145,6 +145,6 @@ fn profile_does_not_replace_table() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(
         said,
-        "error: a profile is not written as `.csv`\n  help: end the name with .toml\n"
+        "error: a profile cannot be written as `.csv`\n  help: end the name with .toml\n"
     );
 }

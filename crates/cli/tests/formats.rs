@@ -44,7 +44,7 @@ fn reporting_commands_have_equal_formats() {
         let help = help.join(" ");
         assert!(
             help.contains(
-                "--format <FORMAT> How to answer: tables to read, JSON, or comma-separated values \
+                "--format <FORMAT> Output format: text tables, JSON or CSV \
                  [default: text] [possible values: text, json, csv]"
             ),
             "{command}: {help}"

@@ -379,8 +379,7 @@ fn check_names_the_setting_that_chooses_the_packet_model() {
         fs::write(place.path("case.toml"), scenario(model)).expect("a scenario");
         text(&place.expect("check case.toml", 0).stdout)
     };
-    let because =
-        "packet model, because of the queue discipline \"pie\"; `model = \"fluid\"` is possible";
+    let because = "packet model, because of the queue discipline \"pie\"; the fluid model is also possible: `model = \"fluid\"`";
     assert!(says("").contains(because));
     for model in ["packets", "fluid"] {
         assert!(!says(&format!(", model = \"{model}\"")).contains("because"));

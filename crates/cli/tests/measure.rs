@@ -177,7 +177,7 @@ fn bbr_profile_is_rejected_with_reason() {
     let Some(said) = measure(place.path(), options) else {
         return;
     };
-    if !said.contains("bbr: no profile: it does not slow down for losses") {
+    if !said.contains("bbr: no profile: it does not reduce its rate after losses") {
         // The only valid transfer may be one with a bad start.
         assert!(said.contains("inconclusive, left out"), "{said}");
     }

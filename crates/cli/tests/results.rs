@@ -190,7 +190,7 @@ fn lengthened_intervals_are_reported() {
         let mut command = place.netflow(["run", shipped, "--every", "0.01s", "-o", out]);
         text(&command.args(more).output().unwrap().stderr)
     };
-    let told = "intervals are not shorter than steps: some are 25.00 ms long instead of 10.00 ms";
+    let told = "recording intervals cannot be shorter than time steps: some last 25.00 ms instead of 10.00 ms";
     assert!(said("coarse", &[]).contains(told));
     assert!(!said("fine", &["--set", "simulation.step=10 ms"]).contains("intervals"));
     let summary = fs::read_to_string(place.path("coarse/summary.json")).unwrap();
@@ -298,7 +298,7 @@ fn extrapolated_rates_are_marked() {
     let output = place.expect("run idle.toml -o out", 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(out.contains("100.0 %; rate not usable"), "{out}");
-    assert!(err.contains("their rates are not usable"), "{err}");
+    assert!(err.contains("that rates are unreliable"), "{err}");
     let written = fs::read_to_string(place.path("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(summary["connections"][0]["profile_use"], "not usable");
@@ -450,7 +450,7 @@ fn figure_with_wrong_extension_is_rejected() {
     for (arguments, said) in [
         (
             "report out --figure links -o fig.gif",
-            "a figure is not written as `.gif`",
+            "a figure cannot be written as `.gif`",
         ),
         (
             "report out --figure links -o fig.html",
@@ -458,7 +458,7 @@ fn figure_with_wrong_extension_is_rejected() {
         ),
         (
             "report out --figure links --figure-format pdf -o fig.png",
-            "`--figure-format pdf` does not go with a file that ends with .png",
+            "`--figure-format pdf` contradicts the file ending .png",
         ),
         ("report out -o page.svg", "end the name with .html or .htm"),
     ] {

@@ -85,7 +85,7 @@ fn sensitivity_of_idle_connection_is_rejected() {
         "{text}"
     );
     assert!(
-        text.contains("changes for first of two, at the margin"),
+        text.contains("sensitivities for first of two: goodput"),
         "{text}"
     );
 }

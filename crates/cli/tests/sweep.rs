@@ -366,12 +366,12 @@ fn invalid_command_lines_are_rejected() {
         (
             format!("{vary} -o out --shard 4/3"),
             2,
-            "of 3 shards there is no 4.: they are 1/3 to 3/3",
+            "shard 4 of 3 does not exist; write 1/3 to 3/3",
         ),
         (
             format!("{vary} -o out --shard 0/3"),
             2,
-            "of 3 shards there is no 0.",
+            "shard 0 of 3 does not exist",
         ),
         (
             format!("{vary} -o out --shard three"),
@@ -413,7 +413,7 @@ fn invalid_command_lines_are_rejected() {
         (
             "--vary link.R->S.buffer=10pkt..5pkt/3 -o out".to_owned(),
             2,
-            "not upwards",
+            "does not increase",
         ),
         (
             "--vary link.R->X.buffer=10pkt,5pkt -o out".to_owned(),
@@ -429,7 +429,7 @@ fn invalid_command_lines_are_rejected() {
             "--vary link.R->S.delay=1..2ms/100000 --vary link.A->R.delay=1..2ms/100000 -o out"
                 .to_owned(),
             2,
-            "these are 10000000000 cases",
+            "the sweep has 10000000000 cases",
         ),
     ] {
         let output = place.expect(&format!("sweep dumbbell.toml {arguments}"), code);

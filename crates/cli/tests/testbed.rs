@@ -230,7 +230,7 @@ fn killed_link_leaves_no_namespaces() {
         .read_to_string(&mut said)
         .unwrap();
     assert_eq!(status.code(), Some(1));
-    assert!(said.contains("killed by signal 9"), "{said}");
+    assert!(said.contains("signal 9 killed the testbed"), "{said}");
     assert_namespaces_removed(&namespaces);
 }
 

@@ -87,9 +87,11 @@ impl FromStr for Shard {
         match of {
             1..=MAX_SHARDS if (1..=of).contains(&index) => Ok(Shard { index, of }),
             1..=MAX_SHARDS => Err(format!(
-                "of {of} shards there is no {index}.: they are 1/{of} to {of}/{of}"
+                "shard {index} of {of} does not exist; write 1/{of} to {of}/{of}"
             )),
-            _ => Err(format!("there are 1 to {MAX_SHARDS} shards, not {of}")),
+            _ => Err(format!(
+                "the number of shards must be from 1 to {MAX_SHARDS}, not {of}"
+            )),
         }
     }
 }

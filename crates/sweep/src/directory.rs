@@ -336,7 +336,7 @@ fn check_same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), E
         read_text(file, FileKind::Summary).map_err(|refusal| not_one(refusal.to_string()))?;
     let theirs: Value = serde_json::from_str(&text).map_err(|error| not_one(error.to_string()))?;
     let (Some(ours), Some(theirs)) = (ours.as_object(), theirs.as_object()) else {
-        return Err(not_one("it is no object".to_owned()));
+        return Err(not_one("it is not an object".to_owned()));
     };
     if !theirs.contains_key("digest") {
         return Err(not_one("it has no `digest`".to_owned()));

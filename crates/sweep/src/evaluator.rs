@@ -174,7 +174,7 @@ fn solve_steady(
         None => Solver::new(network, at_s),
         Some(failure) => {
             let Some((link, back)) = network.physical_links().nth(failure) else {
-                return Err("there is no such link".to_owned());
+                return Err("the link does not exist".to_owned());
             };
             let known = detours
                 .take()
@@ -204,7 +204,7 @@ impl Recorder for NullRecorder {
 /// Returns the network with one link down from the start, as by an event at 0 s.
 fn with_link_down(scenario: &CompiledScenario, failure: usize) -> Result<Network, String> {
     let Some((link, back)) = scenario.network.physical_links().nth(failure) else {
-        return Err("there is no such link".to_owned());
+        return Err("the link does not exist".to_owned());
     };
     let mut builder = scenario.network.to_builder();
     let down = |link: LinkId| EventSpec {
@@ -233,6 +233,6 @@ pub(crate) fn check_run(scenario: &CompiledScenario, every_s: f64) -> Result<(),
     if scenario.warmup_s < scenario.options.duration_s {
         Ok(())
     } else {
-        Err("the scenario's `warmup` leaves nothing of the run".to_owned())
+        Err("`warmup` of the scenario is not shorter than the run".to_owned())
     }
 }

@@ -53,9 +53,9 @@ impl Model {
     /// Returns a description.
     pub fn description(self) -> &'static str {
         match self {
-            Model::Solve => "the steady state, as `netflow solve` finds it",
-            Model::Fluid => "a run of the fluid model, as `netflow run` has it",
-            Model::Packets => "a run of the window model",
+            Model::Solve => "Steady state, as from `netflow solve`",
+            Model::Fluid => "Simulation with the fluid model, as by `netflow run`",
+            Model::Packets => "Simulation with the packet model",
         }
     }
 }
@@ -71,7 +71,7 @@ impl FromStr for Model {
 
     fn from_str(name: &str) -> Result<Model, String> {
         let found = Model::ALL.into_iter().find(|model| model.name() == name);
-        found.ok_or_else(|| format!("no model `{name}`; there are solve, fluid and packets"))
+        found.ok_or_else(|| format!("unknown model `{name}`; write solve, fluid or packet"))
     }
 }
 
@@ -203,7 +203,7 @@ impl Sweep {
         }
         if request.format == Format::Jsonl {
             return Err(Error::Format(
-                "tables are written as csv or parquet, not as jsonl".to_owned(),
+                "tables cannot be written as jsonl; use csv or parquet".to_owned(),
             ));
         }
         let tables = columns(request.model, &request.axes);
@@ -237,7 +237,7 @@ impl Sweep {
         if model == Model::Solve {
             if seeds > 1 {
                 return Err(Error::NotRandom(
-                    "steady states are not random; `--model packets` is",
+                    "steady states are not random; use `--model packet`",
                 ));
             }
             let at_s = self.request.at_s.unwrap_or(self.base.options.duration_s);
@@ -247,21 +247,22 @@ impl Sweep {
                 Ok(_) => Ok(()),
                 Err(error) => {
                     let runs = if error.needs_profile() {
-                        "`--model packets`"
+                        "`--model packet`"
                     } else {
-                        "`--model fluid` or `packets`"
+                        "`--model fluid` or `packet`"
                     };
-                    Err(Error::Unsupported(format!("{error}; {runs} runs it")))
+                    Err(Error::Unsupported(format!("{error}; use {runs}")))
                 }
             };
         }
         if self.request.at_s.is_some() {
-            let message = "`--at` is a time of steady states; runs are summarized from the scenario's warmup on";
+            let message =
+                "`--at` requires `--model solve`; runs are summarized from the end of `warmup`";
             return Err(Error::Unsupported(message.to_owned()));
         }
         if seeds > 1 && !self.base.is_random() {
             return Err(Error::NotRandom(
-                "only the window model and users are random",
+                "only the packet model and users are random",
             ));
         }
         check_run(&self.base, self.request.every_s).map_err(Error::Unsupported)
@@ -473,14 +474,14 @@ fn check_keys(request: &SweepRequest) -> Result<(), Error> {
             });
         }
         if key == SEED {
-            return Err(same(key, "what `--seeds` varies"));
+            return Err(same(key, "varied by `--seeds`"));
         }
         if key == MODEL && request.model != Model::Solve {
-            return Err(same(key, "what `--model` says"));
+            return Err(same(key, "set by `--model`"));
         }
     }
     if set.contains(&MODEL) && request.model != Model::Solve {
-        Err(same(MODEL, "what `--model` says"))
+        Err(same(MODEL, "set by `--model`"))
     } else {
         Ok(())
     }

@@ -24,7 +24,7 @@ use crate::problems;
 /// Maximum number of connections for the overload check, which takes too long for more.
 const MAX_CHECKED_CONNECTIONS: usize = 100_000;
 
-/// Say everything that is wrong or suspicious about a scenario, at once
+/// Check a scenario and report all errors and warnings
 #[derive(Args)]
 pub struct CheckArguments {
     #[command(flatten)]
@@ -66,8 +66,8 @@ fn overloaded(scenario: &CompiledScenario) -> Option<Problem> {
     if scenario.network.connection_count() > MAX_CHECKED_CONNECTIONS {
         return None;
     }
-    let help = "the rest is lost or waits without end: where these are demands, `netflow solve --headroom` tells what \
-                fits, and `--set simulation.demand-scale=0.5` halves them";
+    let help = "excess traffic is lost or queues without bound; for demands, find the largest feasible factor with \
+                `netflow solve --headroom`, or halve them with `--set simulation.demand-scale=0.5`";
     Some(Problem {
         severity: Severity::Warning,
         kind: ProblemKind::Suspicious,
@@ -113,7 +113,7 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
         count(size.nodes, "node"),
         count(size.links, "link"),
         count(size.connections, "connection"),
-        count(size.classes, "class"),
+        count(size.classes, "connection group"),
     )?;
     if size.workloads > 0 {
         write!(out, ", {}", count(size.workloads, "workload"))?;
@@ -128,19 +128,19 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
             uncalibrated(network).and_then(|network| Simulation::new(network, scenario.options))
         && let Some(steps_s) = simulation.step_range_s()
     {
-        writeln!(out, " steps of {}", format_range_ms(steps_s))?;
+        writeln!(out, " time steps of {}", format_range_ms(steps_s))?;
     }
     if let Some(at_most_s) = max_packet_model_s(scenario)
         && at_most_s < RECOMMENDED_RUNTIME_S
     {
         writeln!(
             out,
-            " packets take about {} at most, and are nearer to real queues: write `model = \"packets\"`, and a `stack` where TCP has a `profile`",
+            " tip: the packet model needs about {} at most and predicts queues more accurately; write `model = \"packet\"`, and `source = {{ tcp = \"linux-6\" }}` instead of `profile`",
             rounded_time(at_most_s.max(MIN_SHOWN_RUNTIME_S))
         )?;
     }
     let chosen = (scenario.packet_model_reason.as_ref()).map(|setting| {
-        format!("packet model, because of {setting}; `model = \"fluid\"` is possible")
+        format!("packet model, because of {setting}; the fluid model is also possible: `model = \"fluid\"`")
     });
     let notes = [
         chosen,
@@ -175,7 +175,7 @@ const MAX_LISTED_LINKS: usize = 6;
 /// Describes the buffers of links without a stated size; `None` if all links state it.
 fn default_buffers(network: &Network) -> Option<String> {
     let list = list_buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
-    Some(format!("buffers by default: {list}"))
+    Some(format!("default buffers: {list}"))
 }
 
 /// Describes, in packets, the buffers that are stated in bytes or as a time; `None` without such buffers.
@@ -184,7 +184,7 @@ fn converted_buffers(network: &Network) -> Option<String> {
         matches!(buffer, Buffer::Bytes(_) | Buffer::Time(_))
     })?;
     Some(format!(
-        "buffers said in bytes or as a time, in packets of the size of TCP's data, or of what else crosses them: {list}"
+        "byte- and time-limited buffers, in full-size packets: {list}"
     ))
 }
 

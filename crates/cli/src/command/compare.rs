@@ -25,52 +25,55 @@ use crate::output::{csv, file};
 use crate::parse::{directory, from_1, positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
-/// Put a scenario beside a real ns-2, ns-3 or Linux, or results beside packet traces
+/// Compare a scenario with ns-2, ns-3 or Linux, or results with packet traces
 ///
-/// `netflow compare scenario.toml` runs ns-2 once per seed on the scenario as `netflow export`
-/// writes it, and netflow once; with `--with ns3`, ns-3. With `--with linux` its connections are sockets of this machine's kernel,
-/// between network namespaces, over links that are emulated; that takes as long as the scenario, once per seed.
-/// `netflow compare RESULTS TRACE…` takes a results directory and
-/// ns-2 traces of the same network, and compares what these tell of. A queue counts the packet in service, on both sides.
+/// `netflow compare scenario.toml` runs ns-2 once per seed, with the scenario as written by
+/// `netflow export`, and netflow once. With `--with ns3`, it runs ns-3. With `--with linux`,
+/// connections are sockets of this machine's kernel, between network namespaces and over emulated
+/// links; each seed takes as long as the scenario.
+///
+/// `netflow compare RESULTS TRACE…` compares a results directory with ns-2 traces of the same
+/// network. A queue includes the packet in service on both sides.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// A scenario's file, or a results directory
+    /// Scenario file or results directory
     #[arg(value_name = "SCENARIO|RESULTS", value_hint = ValueHint::AnyPath)]
     what: PathBuf,
 
-    /// ns-2 traces, one per seed, to compare results with
+    /// ns-2 traces, one per seed, for a comparison with results
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     traces: Vec<PathBuf>,
 
-    /// What to run the scenario with
+    /// Reference that runs the scenario
     #[arg(long, value_enum, default_value_t)]
     with: ReferenceArgument,
 
-    /// Its runs, with as many seeds (default: 10, of Linux 3)
+    /// Number of runs of the reference, each with another seed (default: 10; Linux: 3)
     #[arg(long, value_name = "N", value_parser = from_1::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
 
-    /// Runs at a time (default: one for every core; of Linux one, since others would make it late)
+    /// Number of parallel runs (default: one per core; Linux: one, because parallel runs delay each
+    /// other)
     #[arg(long, value_name = "N", value_parser = from_1::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
 
-    /// There, connections start up to this much later, at random; in netflow, half of it
+    /// Maximum random delay of connection starts in the reference; netflow uses half of it
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = time_from_zero)]
     start_jitter: f64,
 
-    /// In ns-2, TCP waits up to this before it sends a packet, at random
+    /// Maximum random time that TCP in ns-2 waits before it sends a packet
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     overhead: Option<f64>,
 
-    /// The TCP of all connections in ns-2, instead of that of their profiles
+    /// TCP variant of all connections in ns-2, instead of the variants of their profiles
     #[arg(long, value_name = "VARIANT", value_parser = tcp())]
     tcp: Option<Ns2Tcp>,
 
-    /// Length of the intervals
+    /// Length of a recording interval
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
     every: f64,
 
-    /// Do not time a run of ns-2 that traces every packet, which can take ten times as long
+    /// Skip the timed run of ns-2 that traces every packet, which can take ten times as long
     #[arg(long)]
     no_trace_run: bool,
 
@@ -78,15 +81,15 @@ pub struct CompareArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 
-    /// Write comparison.json, and what the other side says over time, into this directory
+    /// Write comparison.json and the series of the reference to this directory
     #[arg(short, long, value_name = "DIR", value_parser = directory, value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
-    /// How many links and connections to show
+    /// Maximum number of printed links and connections
     #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = MAX_BUSIEST_LINKS)]
     top: usize,
 
-    /// Say nothing but the answer
+    /// Print only results and errors
     #[arg(short, long)]
     quiet: bool,
 
@@ -96,12 +99,12 @@ pub struct CompareArguments {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum ReferenceArgument {
-    /// A real ns-2.
+    /// ns-2
     #[default]
     Ns2,
-    /// A real ns-3.
+    /// ns-3
     Ns3,
-    /// TCP of this machine's kernel, over an emulated network.
+    /// TCP of the kernel of this machine, over an emulated network
     #[cfg(target_os = "linux")]
     Linux,
 }
@@ -208,7 +211,7 @@ fn run_both(
     if arguments.what.is_dir() {
         return Err(Failure::Usage {
             message: format!("{} is a results directory", arguments.what.display()),
-            help: Some("give the traces to compare it with, or a scenario's file".to_owned()),
+            help: Some("add traces for the comparison, or give a scenario file".to_owned()),
         });
     }
     let scenario = evaluate::load(
@@ -223,7 +226,7 @@ fn run_both(
         }
         if scenario.warmup_s > 0.0 {
             problems::warn_message(
-                "`warmup` is not left out: both sides are compared over the whole run",
+                "`warmup` is ignored: both sides are compared over the whole run",
             );
         }
     }
@@ -231,7 +234,7 @@ fn run_both(
         && let Some(option) = arguments.ns2_only_option()
     {
         return Err(Failure::Usage {
-            message: format!("{option} is for ns-2"),
+            message: format!("{option} applies to ns-2 only"),
             help: Some("leave it out".to_owned()),
         });
     }
@@ -269,7 +272,7 @@ fn run_both(
     let traced = !arguments.no_trace_run && runner.has_traces();
     // A traced run takes about as long as six others.
     let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
-    let progress = Progress::new("the network time", !arguments.quiet);
+    let progress = Progress::new("the runs", !arguments.quiet);
     let progress = std::sync::Mutex::new(progress);
     let at = |done: f64| {
         if let Ok(mut progress) = progress.lock() {
@@ -316,8 +319,8 @@ fn read_both(
 ) -> Result<(NetflowRun, Ensemble, Option<RunTimes>), Failure> {
     if results.is_file() {
         return Err(Failure::Usage {
-            message: format!("{} is no results directory", results.display()),
-            help: Some("traces are compared with what `netflow run -o DIR` wrote".to_owned()),
+            message: format!("{} is not a results directory", results.display()),
+            help: Some("write results with `netflow run SCENARIO -o DIR`".to_owned()),
         });
     }
     let (side, runs) = from_traces(traces, NetflowRun::from_results(results)?)?;
@@ -338,10 +341,10 @@ fn print(
         })
         .number("netflow", |it| short(it.queue_pkts.netflow))
         .number("error", |it| format_relative_error(&it.queue_pkts))
-        .number("over time", |it| {
+        .number("error over time", |it| {
             format_or(it.trajectory_error, percent, "")
         })
-        .number("in std", |it| format_or(it.trajectory_sigmas, short, ""))
+        .number("in σ", |it| format_or(it.trajectory_sigmas, short, ""))
         .number(format!("lost: {name} pkt"), |it| {
             format_with_std(&it.lost_pkts)
         })
@@ -405,7 +408,7 @@ fn print(
     if !comparison.connections.is_empty() {
         writeln!(
             out,
-            "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of {name}'s",
+            "goodput per connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; total {} of {name}",
             error(totals.median_goodput_error),
             own(totals.referee_median_goodput_error),
             error(totals.p90_goodput_error),
@@ -414,13 +417,13 @@ fn print(
         )?;
     }
     if let Some(ratio) = totals.lost_ratio {
-        writeln!(out, "packets lost: {} of {name}'s", percent(ratio))?;
+        writeln!(out, "packets lost: {} of {name}", percent(ratio))?;
     }
     if let Some(error) = totals.median_delay_p95_error {
         let error = percent(error);
         writeln!(
             out,
-            "95th percentile of the delay of a connection: median error {error}"
+            "95th percentile of delay per connection: median error {error}"
         )?;
     }
     writeln!(
@@ -433,7 +436,7 @@ fn print(
         let traced = match (times.referee.with_trace_s, times.ratio_with_trace) {
             (Some(time_s), Some(ratio)) => {
                 format!(
-                    "; {} with a trace, {} times",
+                    "; with a trace {} (factor {})",
                     duration(time_s),
                     short(ratio)
                 )
@@ -442,7 +445,7 @@ fn print(
         };
         writeln!(
             out,
-            "netflow took {}, a run of {name} {}, {} times as long{traced}",
+            "run time: netflow {}, one run of {name} {} (factor {}){traced}",
             duration(times.netflow_s),
             duration(times.referee.plain_s),
             short(times.ratio),

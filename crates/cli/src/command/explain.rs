@@ -21,21 +21,21 @@ use crate::output::json::object;
 use crate::output::table::Table;
 use crate::parse::time_from_zero;
 
-/// Explain a connection's rate: loss, round-trip time, profile, rate
+/// Explain the rate of a connection: loss, round-trip time, profile
 ///
-/// Evaluates the scenario up to a time and shows how the connection's rate comes about there:
-/// every hop's queue, loss and delay, and every factor with its unit. Utilizations, and the losses
-/// of packets, are those of the half second that ends there.
+/// Evaluates the scenario up to a time and prints the components of the connection's rate: queue,
+/// loss and delay of every hop, and every factor with its unit. Utilization and packet loss are
+/// means over the half second before this time.
 #[derive(Args)]
 pub struct ExplainArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
 
-    /// The connection's name
+    /// Name of the connection
     #[arg(value_name = "CONNECTION")]
     connection: String,
 
-    /// When [default: at the end of the run]
+    /// Time of the explanation [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     at: Option<f64>,
 

@@ -52,7 +52,7 @@ pub fn check_extension(path: &Path, what: &str, allowed: &[&str]) -> Result<(), 
         return Ok(());
     }
     Err(Failure::Usage {
-        message: format!("{what} is not written as `.{}`", ending.display()),
+        message: format!("{what} cannot be written as `.{}`", ending.display()),
         help: Some(format!("end the name with .{}", allowed.join(" or ."))),
     })
 }

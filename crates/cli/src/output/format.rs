@@ -19,7 +19,7 @@ pub enum Format {
 }
 
 /// Help of `--format`, which is the same in every command.
-pub const HELP: &str = "How to answer: tables to read, JSON, or comma-separated values";
+pub const HELP: &str = "Output format: text tables, JSON or CSV";
 
 impl Format {
     /// Writes the answer in this format.

@@ -18,11 +18,11 @@ fn sweep_error(request: SweepRequest) -> String {
 #[test]
 fn invalid_ranges_and_lists_are_rejected() {
     for (option, message) in [
-        ("k", "no `=` between a key and its values"),
-        ("=1,2", "there is no key before the `=`"),
+        ("k", "the `=` between key and values is missing"),
+        ("=1,2", "the key before `=` is missing"),
         ("k=", "the list of values is empty"),
         ("k=1,,2", "a value between two commas is empty"),
-        ("k=1 ms,2 ms,1 ms", "the value `1 ms` stands there twice"),
+        ("k=1 ms,2 ms,1 ms", "the value `1 ms` is given twice"),
         ("k=1..4 Mbit/s", "the range `1..4 Mbit/s` has no count"),
         ("k=1..4", "the range `1..4` has no count"),
         ("k=1..4 ms/0", "a range has 2 to 100000 values, not 0"),
@@ -37,21 +37,21 @@ fn invalid_ranges_and_lists_are_rejected() {
         ),
         ("k=1..4 ms/2.5", "the count `2.5` is not a whole number"),
         ("k=1..4 ms/-3", "the count `-3` is not a whole number"),
-        ("k=4..1 ms/4", "the range leads from 4 to 1, not upwards"),
-        ("k=1 ms..1 ms/4", "the range leads from 1 to 1, not upwards"),
-        (
-            "k=1 Mbit/s..4/3",
-            "the unit `Mbit/s` stands behind the first end only",
-        ),
+        ("k=4..1 ms/4", "the range from 4 to 1 does not increase"),
+        ("k=1 ms..1 ms/4", "the range from 1 to 1 does not increase"),
+        ("k=1 Mbit/s..4/3", "only the first end has a unit, `Mbit/s`"),
         (
             "k=1 ms..4 s/3",
-            "the ends are in different units, `ms` and `s`",
+            "the ends have different units, `ms` and `s`",
         ),
-        ("k=NaN..3 ms/4", "`NaN` is no number with a unit"),
-        ("k=1..inf/4", "`inf` is no number with a unit"),
-        ("k=1..1e999/4", "`1e999` is larger than any number"),
-        ("k=0..3 ms/4x", "equal ratios cannot begin at 0"),
-        ("k=1../3", "`` is no number with a unit"),
+        ("k=NaN..3 ms/4", "`NaN` is not a number with a unit"),
+        ("k=1..inf/4", "`inf` is not a number with a unit"),
+        ("k=1..1e999/4", "`1e999` is too large"),
+        (
+            "k=0..3 ms/4x",
+            "a range with equal ratios cannot begin at 0",
+        ),
+        ("k=1../3", "`` is not a number with a unit"),
     ] {
         let error = Axis::parse(option).unwrap_err();
         assert_eq!(error.message, message, "{option}");
@@ -117,14 +117,14 @@ fn invalid_requests_are_rejected() {
                 axes: axes(&[same, "link.*.delay=8 ms,9 ms"]),
                 ..request()
             },
-            "`link.A->B.delay` is varied, and then `link.*.delay`, which sets all of it again",
+            "`link.A->B.delay` is varied before `link.*.delay`, which replaces it",
         ),
         (
             SweepRequest {
                 axes: axes(&["simulation.seed=1,2"]),
                 ..request()
             },
-            "`simulation.seed` is what `--seeds` varies",
+            "`simulation.seed` is varied by `--seeds`",
         ),
         (
             SweepRequest {
@@ -132,7 +132,7 @@ fn invalid_requests_are_rejected() {
                 model: Model::Fluid,
                 ..request()
             },
-            "`simulation.model` is what `--model` says",
+            "`simulation.model` is set by `--model`",
         ),
         (
             SweepRequest {
@@ -147,7 +147,7 @@ fn invalid_requests_are_rejected() {
                 model: Model::Fluid,
                 ..request()
             },
-            "only the window model and users are random",
+            "only the packet model and users are random",
         ),
         (
             SweepRequest {
@@ -155,14 +155,14 @@ fn invalid_requests_are_rejected() {
                 model: Model::Fluid,
                 ..request()
             },
-            "`--at` is a time of steady states",
+            "`--at` requires `--model solve`",
         ),
         (
             SweepRequest {
                 format: Format::Jsonl,
                 ..request()
             },
-            "written as csv or parquet",
+            "tables cannot be written as jsonl",
         ),
     ];
     for (request, message) in cases {
@@ -174,7 +174,7 @@ fn invalid_requests_are_rejected() {
         ..request()
     });
     assert!(
-        said.contains("it has a congestion window") && said.contains("--model packets"),
+        said.contains("it has a congestion window") && said.contains("--model packet"),
         "{said}"
     );
 }
@@ -188,7 +188,9 @@ fn too_many_cases_are_rejected() {
     };
     let said = sweep_error(request.clone());
     assert!(
-        said.starts_with("these are 50000000000 cases, with 450000000000 rows in all; a sweep has at most 100000000"),
+        said.starts_with(
+            "the sweep has 50000000000 cases with 450000000000 rows; the limit is 100000000"
+        ),
         "{said}"
     );
     for key in ["link.A->C", "link.C->A", "connection.c1.source"] {
@@ -228,7 +230,7 @@ fn foreign_directories_are_rejected() {
     assert!(matches!(error, Error::OtherSweep { .. }));
     let said = error.to_string();
     assert!(
-        said.ends_with("holds another sweep: `cases`, `chunks`, `fail` differ"),
+        said.ends_with("contains another sweep: `cases`, `chunks`, `fail` differ"),
         "{said}"
     );
     assert!(error.help().unwrap().contains("--force"));
@@ -236,7 +238,7 @@ fn foreign_directories_are_rejected() {
     let description = place.path().join("sweep/sweep.json");
     for (text, message) in [
         ("{", "EOF"),
-        ("[]", "it is no object"),
+        ("[]", "it is not an object"),
         ("{}", "it has no `digest`"),
     ] {
         fs::write(&description, text).unwrap();

@@ -74,17 +74,17 @@ pub fn write_waits(
         writeln!(out)?;
         let ms = |time_s: f64| short(1e3 * time_s);
         Table::of(rows)
-            .text("waits", |it| it.users)
-            .text("for", |it| it.wait)
+            .text("users", |it| it.users)
+            .text("event", |it| it.wait)
             .number("count", |it| it.times.count)
             .number("mean ms", |it| ms(it.times.mean_s))
             .number("min", |it| ms(it.times.min_s))
             .number("median", |it| ms(it.times.median_s))
-            .number("70 %", |it| ms(it.times.p70_s))
-            .number("80 %", |it| ms(it.times.p80_s))
-            .number("90 %", |it| ms(it.times.p90_s))
-            .number("95 %", |it| ms(it.times.p95_s))
-            .number("99 %", |it| ms(it.times.p99_s))
+            .number("p70", |it| ms(it.times.p70_s))
+            .number("p80", |it| ms(it.times.p80_s))
+            .number("p90", |it| ms(it.times.p90_s))
+            .number("p95", |it| ms(it.times.p95_s))
+            .number("p99", |it| ms(it.times.p99_s))
             .number("max", |it| ms(it.times.max_s))
             .print(out)?;
     }
@@ -129,7 +129,7 @@ fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()>
     }
     writeln!(
         out,
-        "; {} of {} bytes, answered with {} bytes",
+        "; {} of {} bytes, replies of {} bytes",
         count(users.requests as usize, "request"),
         users.request_bytes,
         users.reply_bytes
@@ -144,7 +144,7 @@ fn write_rtt_multiples(
 ) -> io::Result<()> {
     writeln!(
         out,
-        "\nwaits of whole round trips of {} (up to {} more):",
+        "\nresponse times in whole RTTs of {} (tolerance {}):",
         Seconds(rtt_s),
         duration(tolerance_s(rtt_s))
     )?;
@@ -153,7 +153,7 @@ fn write_rtt_multiples(
             let steps = times.rtt_clusters(rtt_s, tolerance_s(rtt_s));
             let steps: Vec<String> = steps
                 .iter()
-                .map(|step| format!("{} of {}", percent(step.share), step.round_trips))
+                .map(|step| format!("{} at {}", percent(step.share), step.round_trips))
                 .collect();
             let steps = if steps.is_empty() {
                 "none".to_owned()
@@ -181,14 +181,14 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
         let requests = count(lengthened as usize, "request");
         writeln!(
             out,
-            "\n{requests} or their replies were longer than drawn: their heads are"
+            "\n{requests} or their replies were longer than drawn, because of their headers"
         )?;
     }
     let held = &measured.queued_users;
     if held.users > 0 {
         writeln!(
             out,
-            "\n{} waited for one of {} to become free: {} on average, {} at most; {} in vain",
+            "\n{} waited for a free connection (limit: {}): {} on average, {} at most; {} without success",
             count(held.users as usize, "user"),
             count(options.connections, "connection"),
             duration(held.mean_s),
@@ -201,7 +201,7 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
         let late = TimeSample::new(measured.late_s.clone());
         writeln!(
             out,
-            "\ninconclusive: 1 % of this run's own timers were more than {} late ({} is allowed): \
+            "\ninconclusive: 1 % of the timers of this run were more than {} late (limit: {}): \
              the machine was too busy",
             duration(late.quantile(0.99)),
             duration(MAX_P99_LATENESS_S)

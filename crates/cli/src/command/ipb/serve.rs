@@ -16,31 +16,31 @@ use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::table::Table;
 
-/// Answer users, until interrupted: then say how much was served, and who was dropped
+/// Answer users until interrupted, then print totals and dropped connections
 ///
-/// Dropped is who sends nothing within 10 s of connecting, asks for nothing during 20 min, needs more
-/// than a minute for a request, or reads nothing of a reply during 2 min; a day is the longest for all.
-/// A connection that does not read takes 0.2 MB of memory, of the system's and of this process
-/// together; at most 0.4 MB if it goes on asking.
+/// The server drops a connection that sends nothing within 10 s of connecting, requests nothing for
+/// 20 min, needs more than 1 min for a request, or reads nothing of a reply for 2 min. No
+/// connection lasts longer than a day. A connection that does not read takes 0.2 MB of memory
+/// (system and process together), or at most 0.4 MB if it continues to send requests.
 #[derive(Args)]
 pub struct ServeArguments {
-    /// Listen at this address; only this machine reaches the default
+    /// Listen address; the default accepts connections from this machine only
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 
-    /// Listen at this port; 0 is any that is free
+    /// Listen port; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = ServerOptions::PORT)]
     port: u16,
 
-    /// Congestion control of the replies, such as reno [default: the system's]
+    /// Congestion control of the replies, such as reno [default: the default of the system]
     #[arg(long, alias = "cc", value_name = "NAME")]
     congestion: Option<String>,
 
-    /// Connections at a time
+    /// Maximum number of simultaneous connections
     ///
-    /// One address may have a quarter of them, and this machine's loopback all. When there are no more,
-    /// who has been silent for longest gives way to who comes: first those who have never sent
-    /// anything, then those who were silent for 10 s.
+    /// One address may have a quarter of them; the loopback address of this machine may have all.
+    /// At the limit, new clients replace idle ones: first those that never sent anything, then
+    /// those idle for at least 10 s, longest idle first.
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,

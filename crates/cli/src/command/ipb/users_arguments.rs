@@ -12,25 +12,24 @@ use crate::parse::users_per_s;
 /// Users of the web and of terminals.
 #[derive(Args)]
 pub struct UsersArguments {
-    /// How many users of the web come, such as 2/s or 30/min [default: 1/s; none if --telnet is
-    /// given]
+    /// Arrival rate of web users, such as 2/s or 30/min [default: 1/s; none if --telnet is given]
     #[arg(long, value_name = "RATE", value_parser = users_per_s, allow_hyphen_values = true)]
     http: Option<f64>,
 
-    /// How many users of terminals come [default: 6/min; none if --http is given]
+    /// Arrival rate of terminal users [default: 6/min; none if --http is given]
     #[arg(long, value_name = "RATE", value_parser = users_per_s, allow_hyphen_values = true)]
     telnet: Option<f64>,
 
-    /// Play the users that the [[workload]] tables of this file describe, which may be a scenario
+    /// Play the users of the [[workload]] tables in this file, for example a scenario
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["http", "telnet"])]
     workload: Option<PathBuf>,
 
-    /// Users are drawn with this seed
+    /// Random seed of the users
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Think and type so many times as slowly, such as 0.01 for a quick run
+    /// Factor for think and typing times, such as 0.01 for a quick run
     #[arg(
         long,
         value_name = "X",

@@ -12,7 +12,7 @@ use crate::parse::word;
 /// Which TCP, beside its stack.
 #[derive(Args)]
 pub struct StackChanges {
-    /// How the congestion window moves, instead of as the stack says
+    /// Congestion control, instead of the default of the stack
     #[arg(long, value_parser = word::<CongestionControl>())]
     pub congestion: Option<CongestionControl>,
 }
@@ -20,7 +20,7 @@ pub struct StackChanges {
 /// Returns the help of an argument that takes a stack.
 pub fn help() -> String {
     let names = builtin_names().join(", ");
-    format!("The TCP implementation: {names}, or a stack file's path")
+    format!("TCP implementation: {names}, or the path of a stack file")
 }
 
 /// Returns the stack of this name or file, with the changes applied.
@@ -30,7 +30,7 @@ pub fn find(name: &str, changes: &StackChanges) -> Result<Stack, Failure> {
         if let Some(message) = stack.congestion_error(congestion) {
             return Err(Failure::Usage {
                 message,
-                help: Some("--stack linux-6 knows all of them".to_owned()),
+                help: Some("--stack linux-6 supports all of them".to_owned()),
             });
         }
         stack.set_congestion(congestion);
@@ -43,8 +43,11 @@ fn by_name(name: &str) -> Result<Stack, Failure> {
     resolve_name::stack(name).map_err(|error| match error {
         ResolveError::Invalid(problems) => Failure::Input(problems.into()),
         ResolveError::Unknown(all) => {
-            let more = format!("all are {}; or give a stack file's path", all.join(", "));
-            let message = format!("there is no stack `{name}`");
+            let more = format!(
+                "the stacks are {}; or give the path of a stack file",
+                all.join(", ")
+            );
+            let message = format!("unknown stack `{name}`");
             unknown_name(message, name, all.into_iter(), Some(more))
         }
     })

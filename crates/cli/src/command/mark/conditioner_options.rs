@@ -13,15 +13,15 @@ use crate::problems;
 
 #[derive(Args)]
 pub struct MarkingArguments {
-    /// What marks the packets
+    /// Conditioner that marks the packets
     #[arg(long, value_name = "CONDITIONER", value_parser = word::<Name>(), default_value = "standard")]
     conditioner: Name,
 
-    /// Rate up to which packets are DP0, such as "2 Mbit/s"
+    /// Committed rate, up to which packets are DP0, such as "2 Mbit/s"
     #[arg(long, value_name = "RATE", value_parser = bits_per_s)]
     committed_rate: f64,
 
-    /// Rate beyond which packets are DP2 (standard, sw, trtcm)
+    /// Peak rate, beyond which packets are DP2 (standard, sw, trtcm)
     #[arg(long, value_name = "RATE", value_parser = bits_per_s)]
     peak_rate: Option<f64>,
 
@@ -29,15 +29,15 @@ pub struct MarkingArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     averaging: Option<f64>,
 
-    /// Bytes that may come at once within the committed rate (srtcm, trtcm)
+    /// Committed burst size in bytes (srtcm, trtcm)
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     committed_burst: Option<f64>,
 
-    /// Bytes that may come at once beyond it, as DP1 (srtcm)
+    /// Excess burst size in bytes, marked DP1 (srtcm)
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     excess_burst: Option<f64>,
 
-    /// Bytes that may come at once within the peak rate (trtcm)
+    /// Peak burst size in bytes (trtcm)
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     peak_burst: Option<f64>,
 
@@ -45,7 +45,7 @@ pub struct MarkingArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     rtt: Option<f64>,
 
-    /// The smallest round-trip time of all aggregates (rtt, rtt-rto, rtt-sw)
+    /// Smallest round-trip time of all aggregates (rtt, rtt-rto, rtt-sw)
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     min_rtt: Option<f64>,
 
@@ -53,15 +53,15 @@ pub struct MarkingArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     rto: Option<f64>,
 
-    /// The smallest retransmission timeout of all aggregates (rtt-rto)
+    /// Smallest retransmission timeout of all aggregates (rtt-rto)
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     min_rto: Option<f64>,
 
-    /// Window below which a packet is DP0 (sw, rtt-sw) [default: 3 pkt]
+    /// Congestion window below which a packet is DP0 (sw, rtt-sw) [default: 3 pkt]
     #[arg(long, value_name = "PACKETS", value_parser = packets)]
     small_window: Option<f64>,
 
-    /// What random numbers begin with
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -96,8 +96,8 @@ impl MarkingArguments {
                     _ => "100ms",
                 };
                 Failure::Usage {
-                    message: format!("conditioner `{name}` needs --{setting}"),
-                    help: Some(format!("such as --{setting} {example}")),
+                    message: format!("conditioner `{name}` requires --{setting}"),
+                    help: Some(format!("for example, --{setting} {example}")),
                 }
             }
             MarkError::Invalid(error) => Failure::Usage {
@@ -114,7 +114,7 @@ impl MarkingArguments {
         let kind = name.kind();
         if kind.is_some_and(Kind::protects_small_windows) && !stream.windows {
             problems::warn_message(&format!(
-                "conditioner `{}` protects no packet: the stream does not say their windows (window_pkts)",
+                "conditioner `{}` protects no packets: the stream has no congestion windows; add a column window_pkts",
                 name.name()
             ));
         }

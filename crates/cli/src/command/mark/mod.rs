@@ -19,22 +19,22 @@ use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::table::{Table, format_or};
 
-/// Run a DiffServ conditioner over a packet stream and tell the colours
+/// Mark a packet stream with a DiffServ conditioner and count the colours
 ///
 /// DP0 (green) is dropped last, DP2 (red) first. The stream is a trace (ns-2, pcap, pcapng), or a
-/// table named *.csv with the columns time_s and bytes, and if wanted window_pkts (the congestion
-/// window of the packet's connection) and precedence (0, 1 or 2: the colour it comes with, which
-/// srtcm and trtcm never make better).
+/// table named *.csv with the columns time_s and bytes. Optional columns are window_pkts (the
+/// congestion window of the packet's connection) and precedence (0, 1 or 2: the previous colour,
+/// which srtcm and trtcm never improve).
 #[derive(Args)]
 pub struct MarkArguments {
-    /// The packets: a trace, or a table named *.csv
+    /// Packets: a trace, or a table named *.csv
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
     #[command(flatten)]
     marking: MarkingArguments,
 
-    /// Packets that arrive at this link of an ns-2 trace, such as `N5->N7`
+    /// Link of an ns-2 trace at which the packets arrive, such as `N5->N7`
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
 
@@ -43,7 +43,7 @@ pub struct MarkArguments {
         value_enum,
         default_value_t,
         help = HELP,
-        long_help = format!("{HELP}\n\nOf comma-separated values there is every packet with its colour.")
+        long_help = format!("{HELP}\n\nCSV contains every packet with its colour.")
     )]
     format: Format,
 }

@@ -31,7 +31,7 @@ pub fn for_each_packet(
     let is_table = file.extension().is_some_and(|extension| extension == "csv");
     if is_table && link.is_some() {
         return Err(Failure::usage(
-            "--link is for ns-2 traces: a table has no links",
+            "--link requires an ns-2 trace: a table has no links",
         ));
     }
     if is_table {
@@ -99,8 +99,8 @@ impl<'a> RequestedLinks<'a> {
         self.is_requested_by_link.insert(link, (name, wanted));
         match (self.requested, self.is_requested_by_link.len()) {
             (None, 2..) => Err(Failure::Usage {
-                message: "the trace has several links: say which with --link".to_owned(),
-                help: Some(format!("such as {}", self.names())),
+                message: "the trace has several links; choose one with --link".to_owned(),
+                help: Some(format!("links: {}", self.names())),
             }),
             _ => Ok(wanted),
         }
@@ -115,7 +115,7 @@ impl<'a> RequestedLinks<'a> {
                     .any(|(_, wanted)| *wanted) =>
             {
                 Err(Failure::Usage {
-                    message: format!("no packet arrives at a link `{name}`"),
+                    message: format!("no packets arrive at link `{name}`"),
                     help: Some(format!("links: {}", self.names())),
                 })
             }

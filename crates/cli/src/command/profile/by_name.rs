@@ -13,8 +13,8 @@ pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
     resolve_name::profile(name).map_err(|error| match error {
         ResolveError::Invalid(problems) => Failure::Input(problems.into()),
         ResolveError::Unknown(names) => {
-            let more = "`netflow profile list` shows all; or give a profile file's path";
-            let message = format!("there is no profile `{name}`");
+            let more = "`netflow profile list` lists all; or give the path of a profile file";
+            let message = format!("unknown profile `{name}`");
             unknown_name(message, name, names.into_iter(), Some(more.to_owned()))
         }
     })

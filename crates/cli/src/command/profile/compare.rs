@@ -22,28 +22,28 @@ use crate::output::json::object;
 use crate::output::table::{Table, by_loss_and_rtt};
 use crate::parse::{positive_time, probability};
 
-/// Say where which of two profiles is faster, and by how much
+/// Compare two profiles: where each is faster, and by how much
 ///
-/// Compares them on a grid over what both of them know, and shows a coarser one. A is TCP-friendly
-/// towards B if at no loss and round-trip time its long-run throughput is more than 10 % above B's
-/// (Floyd & Fall 1999, with 10 % for what measurements are good to).
+/// The profiles are compared on a grid over their common range; the output shows a coarser grid. A
+/// is TCP-friendly towards B if its long-run throughput exceeds the throughput of B by at most 10 %
+/// at every loss and round-trip time (Floyd & Fall 1999, with 10 % for measurement errors).
 #[derive(Args)]
 pub struct CompareArguments {
-    /// A built-in profile's name or a profile file's path
+    /// Name of a built-in profile, or path of a profile file
     a: String,
 
-    /// The other one
+    /// Name or path of the other profile
     b: String,
 
-    /// Loss probabilities to compare at, such as 1%,5%
+    /// Loss probabilities of the comparison, such as 1%,5%
     #[arg(long, value_name = "LOSS,…", value_delimiter = ',', value_parser = probability)]
     loss: Vec<f64>,
 
-    /// Round-trip times to compare at, such as 60ms,1s
+    /// Round-trip times of the comparison, such as 60ms,1s
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = positive_time)]
     rtt: Vec<f64>,
 
-    /// Traces, or samples in a *.csv file: say which of their samples are far off A together
+    /// Traces, or samples in a *.csv file: print clusters of samples far from A
     #[arg(long, value_name = "TRACE", num_args = 1.., value_hint = ValueHint::FilePath)]
     samples: Vec<PathBuf>,
 
@@ -121,12 +121,10 @@ fn compare_on_grid(
         },
         None => {
             return Err(Failure::Usage {
-                message: format!(
-                    "what {} and {} know has nothing in common",
-                    a.name(),
-                    b.name()
+                message: format!("the ranges of {} and {} do not overlap", a.name(), b.name()),
+                help: Some(
+                    "give the points of the comparison: --loss 1%,5% --rtt 100ms,1s".to_owned(),
                 ),
-                help: Some("say where to compare them: --loss 1%,5% --rtt 100ms,1s".to_owned()),
             });
         }
     };
@@ -144,10 +142,10 @@ fn print(
     writeln!(out, "b: {}: {}\n", b.name(), b.description())?;
     for (faster, name) in [(Faster::A, a.name()), (Faster::B, b.name())] {
         match fine.max_ratio(faster) {
-            None => writeln!(out, "{name} is ahead nowhere")?,
+            None => writeln!(out, "{name} is nowhere faster")?,
             Some(most) => writeln!(
                 out,
-                "{name} is ahead on {} % of the grid, by most ({}×) at {}",
+                "{name} is faster on {} % of the grid, at most by a factor of {} at {}",
                 plain((100.0 * fine.share(faster)).round()),
                 short(most.factor),
                 format_location(&most),
@@ -160,7 +158,7 @@ fn print(
         out,
         "\n a / b (above 1: a is faster{})",
         if coarse.outside.contains(&true) {
-            "; * outside"
+            "; * extrapolated"
         } else {
             ""
         }
@@ -187,14 +185,14 @@ fn print_friendliness(
     if known < 1.0 {
         writeln!(
             out,
-            "{} % of the grid is within what both were measured in; elsewhere they are extended",
+            "{} % of the grid is within the measured range of both profiles; the rest is extrapolated",
             plain((100.0 * known).round())
         )?;
     }
     match fine.exceedance(FRIENDLY_FACTOR) {
         _ if known == 0.0 => writeln!(
             out,
-            "whether {a} is TCP-friendly towards {b} is not known: nowhere here were both measured"
+            "it is unknown whether {a} is TCP-friendly towards {b}: their measured ranges do not overlap here"
         ),
         None => writeln!(
             out,
@@ -205,7 +203,7 @@ fn print_friendliness(
             "{a} is not TCP-friendly towards {b}: more than 10 % faster on {} % of {}{}",
             plain((100.0 * excess.share).round()),
             if known < 1.0 {
-                "what both know"
+                "the common measured range"
             } else {
                 "the grid"
             },
@@ -239,7 +237,7 @@ fn print_regions(
             format!("{low}–{high}")
         })
         .number("mean factor", |it| short(it.mean_factor))
-        .number("most", |it| short(it.max_ratio.factor))
+        .number("max factor", |it| short(it.max_ratio.factor))
         .number("at", |it| format_location(&it.max_ratio))
         .print(out)?;
     match fine.regions.len().saturating_sub(MAX_PRINTED_REGIONS) {

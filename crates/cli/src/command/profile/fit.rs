@@ -24,31 +24,31 @@ use crate::parse::name_of;
 
 /// Fit a profile to packet traces of a sender
 ///
-/// Best is one trace for each setting of the network, with steady loss and round-trip time and
-/// some hundred losses each. The profile file that -o writes is a `source` for scenarios.
+/// Use one trace for each setting of the network, with a steady loss rate and round-trip time and
+/// several hundred losses. Scenarios can use the profile file of -o as a `source`.
 #[derive(Args)]
 pub struct FitArguments {
-    /// Traces (ns-2, pcap, pcapng) made at the sender, or samples that `netflow trace samples`
-    /// printed into a file named *.csv
+    /// Traces (ns-2, pcap, pcapng) captured at the sender, or tables of samples named *.csv,
+    /// printed by `netflow trace samples`
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
     traces: Vec<PathBuf>,
 
-    /// How samples become a surface
+    /// Fitting method
     #[arg(long, value_enum, default_value_t)]
     method: MethodArgument,
 
     #[command(flatten)]
     sampling: Sampling,
 
-    /// What the profile is called
+    /// Name of the profile
     #[arg(long, default_value = "fitted")]
     name: String,
 
-    /// Write the profile into this file
+    /// Write the profile to this file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Write every sample with what the profile says at its place into this CSV file
+    /// Write every sample with the throughput of the profile to this CSV file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     residuals: Option<PathBuf>,
 
@@ -58,10 +58,11 @@ pub struct FitArguments {
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum MethodArgument {
-    /// The rate of a long transfer over the loss probability, on a grid
+    /// Rate of a long transfer over the loss probability, on a grid
     #[default]
     LongRun,
-    /// As Popescu & Shankar did: means of samples by cells of 0.01 × 10 ms, a line for every loss
+    /// Method of Popescu & Shankar: means of samples in cells of 0.01 × 10 ms, one line for each
+    /// loss
     Paper,
 }
 
@@ -155,7 +156,7 @@ fn print(
     if let Some(error) = fit.interpolation_error {
         writeln!(
             out,
-            "\na cell that is left out and interpolated is met within {} (r.m.s.)",
+            "\ncross-validation: r.m.s. error of interpolated cells {}",
             percent(error)
         )?;
     }
@@ -163,7 +164,7 @@ fn print(
         0 => Ok(()),
         cells => writeln!(
             out,
-            "\n{} measured but not in the grid, which would have holes there",
+            "\n{} measured but left out, because the grid would be incomplete",
             count(cells, "cell")
         ),
     }
@@ -177,7 +178,7 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
     let of = |status: ConditionStatus| fit.conditions.iter().filter(move |c| c.status == status);
     writeln!(
         out,
-        "{} of steady loss and round-trip time: {} used, {} left out as outliers, {} without loss",
+        "{} with steady loss and round-trip time: {} used, {} left out as outliers, {} without loss",
         count(fit.conditions.len(), "period"),
         of(ConditionStatus::Used).count(),
         of(ConditionStatus::Outlier).count(),
@@ -209,7 +210,7 @@ pub fn print_cells(cells: &[FitCell], out: &mut dyn Write) -> io::Result<()> {
         out,
         "\n throughput in pkt/s ± standard error in %{}",
         if filled {
-            " (* filled from its neighbours)"
+            " (* interpolated from neighbours)"
         } else {
             ""
         }
@@ -258,9 +259,9 @@ const MAX_PRINTED_CLUSTERS: usize = 12;
 /// Prints clusters of samples that deviate from the surface.
 pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::Result<()> {
     if clusters.is_empty() {
-        return writeln!(out, "\nno samples together far off the surface");
+        return writeln!(out, "\nno clusters of samples far from the surface");
     }
-    writeln!(out, "\n samples together far off the surface")?;
+    writeln!(out, "\n clusters of samples far from the surface")?;
     // Captures have times since 1970.
     let first_s = (clusters.iter().map(|it| it.from_s)).fold(f64::INFINITY, f64::min);
     let since_s = if first_s > 1e6 { first_s.floor() } else { 0.0 };
@@ -283,7 +284,10 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
         rest => writeln!(out, " … and {rest} more")?,
     }
     if since_s > 0.0 {
-        writeln!(out, " in seconds after {since_s} of the captures' clock")
+        writeln!(
+            out,
+            " times in seconds after {since_s} on the clock of the captures"
+        )
     } else {
         Ok(())
     }

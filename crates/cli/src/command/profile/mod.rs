@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Show and compare TCP profiles: throughput from loss and round-trip time
+/// Show, compare, fit and measure TCP profiles: throughput over loss and round-trip time
 #[derive(Args)]
 pub struct ProfileArguments {
     #[command(subcommand)]

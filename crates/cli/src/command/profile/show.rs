@@ -15,10 +15,10 @@ use crate::output::json::object;
 use crate::output::table::by_loss_and_rtt;
 use crate::parse::{positive_time, probability};
 
-/// Show a profile's throughput over loss and round-trip time
+/// Show the throughput of a profile over loss and round-trip time
 #[derive(Args)]
 pub struct ShowArguments {
-    /// A built-in profile's name or a profile file's path
+    /// Name of a built-in profile, or path of a profile file
     #[arg(value_name = "PROFILE")]
     name: String,
 
@@ -133,13 +133,13 @@ fn print(profile: &dyn Profile, shown: &JsonProfile<'_>, out: &mut dyn Write) ->
     } = profile.domain();
     writeln!(
         out,
-        "known for a loss of {}–{} % and a round-trip time of {}–{} ms{}",
+        "range: loss {}–{} %, round-trip time {}–{} ms{}",
         plain(100.0 * loss_min),
         plain(100.0 * loss_max),
         plain(1e3 * rtt_min_s),
         plain(1e3 * rtt_max_s),
         match profile.window_limit_pkts() {
-            Some(window) => format!(", with a window of at most {} packets", plain(window)),
+            Some(window) => format!(", window of at most {} packets", plain(window)),
             None => String::new(),
         },
     )?;
@@ -147,7 +147,7 @@ fn print(profile: &dyn Profile, shown: &JsonProfile<'_>, out: &mut dyn Write) ->
         out,
         "\n throughput in pkt/s{}",
         if has_extrapolation(shown) {
-            " (* outside, extended; ! too far outside to be usable)"
+            " (* extrapolated; ! unreliable)"
         } else {
             ""
         }

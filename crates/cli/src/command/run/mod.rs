@@ -27,10 +27,10 @@ use crate::parse::{directory, positive_time, time_from_zero};
 use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
-/// Evaluate a scenario: tables on the standard output, series in a directory
+/// Evaluate a scenario: print tables, and write series to a directory
 ///
-/// Prints the links, busiest first, the connections, fastest first, and where the packets went.
-/// With -o it also writes the series of every link and every connection, a summary and a manifest.
+/// Prints the links, busiest first, the connections, fastest first, and packet totals. With -o, it
+/// also writes the series of all links and connections, a summary and a manifest.
 #[derive(Args)]
 pub struct RunArguments {
     #[command(flatten)]
@@ -40,11 +40,11 @@ pub struct RunArguments {
     #[arg(short, long, value_name = "DIR", value_parser = directory)]
     output: Option<PathBuf>,
 
-    /// Format of the series in it [default: csv]
+    /// Format of the series [default: csv]
     #[arg(long, value_name = "csv|jsonl|parquet", requires = "output")]
     series: Option<results::Format>,
 
-    /// Length of a recording interval; series of more than 20 million rows are refused
+    /// Length of a recording interval; series of more than 20 million rows are rejected
     #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
     every: f64,
 
@@ -52,28 +52,28 @@ pub struct RunArguments {
     #[arg(long, requires = "output")]
     classes: bool,
 
-    /// Summarize the run from here on; series are of all of it [default: the scenario's warmup]
+    /// Start of the summarized period; series cover the whole run [default: the scenario's warmup]
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     from: Option<f64>,
 
-    /// Summarize it until here [default: its end]
+    /// End of the summarized period [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     to: Option<f64>,
 
-    /// Summarize every period between the scenario's events by itself, too
+    /// Also summarize every period between two events of the scenario
     #[arg(long)]
     by_event: bool,
 
-    /// Threads to use at most; results do not depend on it [default: all cores]
+    /// Maximum number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Runs with the scenario's seed and those after it: means, and how far seeds differ
+    /// Number of runs with consecutive seeds; prints means and standard deviations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     #[arg(conflicts_with = "classes")]
     seeds: u32,
 
-    /// Rows of the printed tables at most
+    /// Maximum number of rows per printed table
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -91,19 +91,18 @@ pub struct RunArguments {
     )]
     format: Option<AnswerOrSeriesFormat>,
 
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
 }
 
 const FORMAT: &str = "\
-JSON is what summary.json has. Of comma-separated values there are several tables, of all links, all \
-connections and, where there are any, aggregates and what users waited, each under a line with `#` and \
-its name.";
+JSON equals summary.json. CSV contains several tables, each below a line with `#` and its name: all links, \
+all connections and, if there are any, aggregates and response times of users.";
 
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let began = Instant::now();

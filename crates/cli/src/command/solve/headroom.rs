@@ -45,28 +45,24 @@ fn print_text(
     match (found.factor, found.binding) {
         (None, Some(binding)) => writeln!(
             out,
-            "no headroom: however small {} is, {}",
+            "no headroom: even with {} close to zero, a limit is exceeded by {}",
             answer.scaled,
             limited_by(network, binding, found),
         ),
         (Some(factor), Some(binding)) => {
             writeln!(
                 out,
-                "{} may be {} times as much: {} Mbit/s of goodput in all",
+                "headroom: {} can grow by a factor of {}, to {} Mbit/s of total goodput",
                 answer.scaled,
                 short(factor),
                 short(answer.goodput_bps / 1e6),
             )?;
-            writeln!(
-                out,
-                " what binds there: {}",
-                limited_by(network, binding, found)
-            )?;
+            writeln!(out, " limited by {}", limited_by(network, binding, found))?;
             print_loss(network, found, out)
         }
         (factor, None) => writeln!(
             out,
-            "{} may be {} times as much, and more: no bound is met",
+            "headroom: {} can grow by a factor of {} or more; no limit is reached",
             answer.scaled,
             short(factor.unwrap_or(f64::NAN)),
         ),
@@ -81,7 +77,7 @@ fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::R
     match worst {
         Some((id, link)) if loss >= MIN_REPORTED_LOSS => writeln!(
             out,
-            " loss at that load: {} of all packets, at most {} at {}; `--max-loss` limits it, a larger `buffer` lowers it",
+            " loss at this load: {} of all packets, at most {} at {}; limit it with `--max-loss`, or reduce it with a larger `buffer`",
             percent(loss),
             percent(link.loss_probability),
             network.link_name(id),
@@ -95,17 +91,17 @@ fn limited_by(network: &Network, binding: Binding, found: &Headroom) -> String {
     match binding {
         Binding::Utilization(id) => {
             format!(
-                "link {name} has a load of {}",
+                "link {name} at a load of {}",
                 percent(found.steady.link(id).load)
             )
         }
         Binding::Delay(id) => {
             let delay_s = found.steady.connection(id).delay_s;
-            format!("packets of {name} take {} ms", short(delay_s * 1e3))
+            format!("the delay of {name}, {} ms", short(delay_s * 1e3))
         }
         Binding::Loss(id) => {
             format!(
-                "{name} loses {}",
+                "the loss of {name}, {}",
                 percent(found.steady.connection(id).loss_probability)
             )
         }

@@ -24,64 +24,66 @@ use crate::output::json::object;
 use crate::parse::{bandwidth, positive_time, probability};
 use crate::problems;
 
-/// Find where a scenario comes to rest, without stepping
+/// Compute the steady state of a scenario
 ///
-/// Solves the equations that a settled run of the fluid model obeys: every queue's law and every source's
-/// profile. Prints the links, highest load first, and the connections, fastest first, how far all that is from
-/// rest, and how many different steady states random starts led to. What is found is an equilibrium; a run
-/// may swing around it for ever.
+/// Solves the equations that a settled run of the fluid model satisfies: the queue model of every
+/// link and the profile of every source. Prints the links, highest load first, the connections,
+/// fastest first, the residual, and the number of steady states found from random starting points.
+/// A steady state is an equilibrium and may be unstable: a run can oscillate around it without end.
 #[derive(Args)]
 #[command(group(ArgGroup::new("bound").multiple(true)))]
 pub struct SolveArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
 
-    /// Look at the scenario as it is just before this time: its routes and bandwidths, and who sends
-    /// [default: the end of the run]
+    /// Time of the steady state: netflow uses the routes, bandwidths and active sources just before
+    /// it [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     at: Option<f64>,
 
-    /// Random starts besides the first, to see whether they lead to other steady states
+    /// Number of additional random starting points, to find other steady states
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=i64::from(SteadyOptions::MAX_STARTS)))]
     starts: u32,
 
-    /// Run the fluid model until then, too, and say whether it comes to rest there
+    /// Also run the fluid model until this time and report whether it settles
     #[arg(long, conflicts_with_all = ["ranks", "headroom"])]
     beside_run: bool,
 
-    /// Tell what a little more of every link would change, and rank links by what they gain
+    /// Compute the effect of slightly more bandwidth, delay and buffer of every link; rank links by
+    /// gain
     #[arg(long = "where", conflicts_with = "headroom")]
     ranks: bool,
 
-    /// Tell instead what so much more bandwidth of each link changes, by solving again with it, such as `1 Gbit/s`
+    /// Bandwidth to add to each link in turn, solving again each time, such as `1 Gbit/s`
     #[arg(long, value_name = "RATE", value_parser = bandwidth, requires = "ranks")]
     more: Option<f64>,
 
-    /// Tell instead what this demand or connection gets, with all of its parts; `NAME/1` is one of them
+    /// Compute effects on this demand or connection only, with all of its parts; `NAME/1` is one
+    /// part
     #[arg(long, value_name = "NAME", requires = "ranks", conflicts_with_all = ["more", "headroom"])]
     of: Option<String>,
 
-    /// Tell how many times the demands may be what they are, within bounds
+    /// Find the largest factor by which demands can grow within the given limits
     #[arg(long, requires = "bound")]
     headroom: bool,
 
-    /// Highest load of any link: traffic demanded of it over its bandwidth
+    /// Limit for the load of every link: demanded traffic over bandwidth
     #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_utilization: Option<f64>,
 
-    /// No connection's packets may take longer than this on average, one way
+    /// Limit for the mean one-way delay of every connection
     #[arg(long, value_name = "TIME", value_parser = positive_time, group = "bound", requires = "headroom")]
     max_delay: Option<f64>,
 
-    /// No connection may lose more than this part of its packets
+    /// Limit for the fraction of packets that a connection loses
     #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_loss: Option<f64>,
 
-    /// Scale this demand only, or that of this connection, with all of its parts; `NAME/1` is one of them
+    /// Scale only this demand or connection, with all of its parts; `NAME/1` is one part
     #[arg(long, value_name = "NAME", requires = "headroom")]
     scale: Option<String>,
 
-    /// Rows of the printed tables at most
+    /// Maximum number of rows per printed table
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -93,7 +95,7 @@ pub struct SolveArguments {
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 }
@@ -148,7 +150,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         let told = scenario.failure_warnings(true);
         let of_runs = scenario.failure_warnings(false).into_iter();
         for warning in of_runs.filter(|it| !told.contains(it)) {
-            problems::warn_message(&format!("in the run beside it, {warning}"));
+            problems::warn_message(&format!("in the run, {warning}"));
         }
     }
     let beside = if arguments.beside_run {
@@ -240,11 +242,11 @@ pub(super) fn steady_failure(error: SteadyError) -> Failure {
         | SteadyError::TooManyCases { .. }
         | SteadyError::NothingToScale => Failure::usage(error.to_string()),
         SteadyError::NoTraffic { .. } => {
-            Failure::usage(format!("{error}; `--at` looks at another time"))
+            Failure::usage(format!("{error}; choose another time with `--at`"))
         }
         error if error.needs_profile() => Failure::Evaluation(format!(
-            "{error}\n  help: for this once, --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" of every such connection; or \
-             follow its packets by `netflow run`"
+            "{error}\n  help: write --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" for every such connection, or \
+             use the packet model with `netflow run`"
         )),
         _ => Failure::Evaluation(error.to_string()),
     }

@@ -75,20 +75,20 @@ fn print_text(
     {
         Some(first) => writeln!(
             out,
-            "1 Mbit/s more gains most at {}: {} kbit/s of goodput{its} at the margin",
+            "best link to upgrade: {}, +{} kbit/s goodput{its} per additional Mbit/s",
             first.link,
             short(first.goodput_bps_per_bps * 1e3),
         )?,
         None if of.is_some() => writeln!(
             out,
-            "no link limits it: more bandwidth gains no goodput{its} anywhere"
+            "no link limits it: more bandwidth does not increase the goodput{its} at any link"
         )?,
         None => writeln!(out, "{NO_LINK_LIMITS}{}", describe_busiest(seen))?,
     }
     writeln!(out)?;
     writeln!(
         out,
-        "what more of each link changes{}, at the margin: goodput in kbit/s, mean delay and the delays' 95th percentile in ms, loss in %",
+        "sensitivities{}: goodput in kbit/s, mean delay and 95th percentile of delay in ms, loss in %",
         of.map_or_else(String::new, |name| format!(" for {name}")),
     )?;
     let none = |change: Option<f64>, unit: f64| {
@@ -96,18 +96,18 @@ fn print_text(
     };
     Table::of(rows)
         .text("link", |it| it.link)
-        .number("1 Mbit/s: goodput", |it| {
+        .number("+1 Mbit/s: goodput", |it| {
             format_change(it.goodput_bps_per_bps * 1e3)
         })
         .number("delay", |it| none(it.delay_s_per_bps, 1e9))
-        .number("95th", |it| format_change(it.delay_p95_s_per_bps * 1e9))
+        .number("p95", |it| format_change(it.delay_p95_s_per_bps * 1e9))
         .number("loss", |it| format_change(it.loss_per_bps * 1e8))
-        .number("1 ms: goodput", |it| {
+        .number("+1 ms delay: goodput", |it| {
             format_change(it.goodput_bps_per_s * 1e-6)
         })
         .number("delay", |it| none(it.delay_s_per_s, 1.0))
         .number("loss", |it| format_change(it.loss_per_s * 0.1))
-        .number("1 packet of buffer: goodput", |it| {
+        .number("+1 pkt buffer: goodput", |it| {
             format_change(it.goodput_bps_per_pkt * 1e-3)
         })
         .number("delay", |it| none(it.delay_s_per_pkt, 1e3))
@@ -116,18 +116,18 @@ fn print_text(
     writeln!(out)?;
     Table::of(demands)
         .text("connection", |it| it.connection)
-        .number("1 % more of it: goodput", |it| {
+        .number("+1 % demand: goodput", |it| {
             format_change(it.goodput_bps_per_factor * 1e-5)
         })
         .number("delay", |it| none(it.delay_s_per_factor, 10.0))
-        .number("95th", |it| format_change(it.delay_p95_s_per_factor * 10.0))
+        .number("p95", |it| format_change(it.delay_p95_s_per_factor * 10.0))
         .number("loss", |it| format_change(it.loss_per_factor))
         .print_top(seen.top, "connection", out)?;
     writeln!(out)?;
     if !bends.is_empty() {
         writeln!(
             out,
-            "one-sided (of links of the same bandwidth that of less; `--more` tells what more does): a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
+            "sensitivities are one-sided, because the response has a kink at {}; for the effect of more bandwidth, use `--upgrade`",
             list_first(bends),
         )?;
     }
@@ -145,7 +145,7 @@ fn list_first(names: &[&str]) -> String {
 
 /// The message if more bandwidth has no benefit.
 pub(super) const NO_LINK_LIMITS: &str =
-    "no link limits anything: more bandwidth gains no goodput anywhere";
+    "no link is a bottleneck: more bandwidth does not increase the goodput at any link";
 
 /// Describes the link with the highest load, as the end of a sentence.
 pub(super) fn describe_busiest(seen: &SolvedState<'_>) -> String {

@@ -29,7 +29,7 @@ pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<RunComparison,
         &interrupt::requested,
     )
     .map_err(|error| Failure::Evaluation(error.to_string()))?;
-    run.ok_or_else(|| Failure::Interrupted("interrupted".to_owned()))
+    run.ok_or_else(|| Failure::Interrupted("no results".to_owned()))
 }
 
 pub(super) fn row(network: &Network, run: &RunComparison) -> impl Serialize {
@@ -48,25 +48,25 @@ pub(super) fn row(network: &Network, run: &RunComparison) -> impl Serialize {
 pub(super) fn print(network: &Network, run: &RunComparison, out: &mut dyn Write) -> io::Result<()> {
     let seconds = plain(run.duration_s);
     let away = format!(
-        "mean queues within {}, mean rates within {} of these",
+        "mean queues differ by at most {} and mean rates by at most {}",
         percent(run.max_queue_difference),
         percent(run.max_rate_difference),
     );
     match run.queue {
         _ if run.has_settled() => writeln!(
             out,
-            "a run of {seconds} s rests in its last quarter: {away}"
+            "settled in the last quarter of a run of {seconds} s: {away}"
         ),
         Some((id, it)) => writeln!(
             out,
-            "a run of {seconds} s does not rest in its last quarter: the queue of {} goes from {} to {} packets; {away}",
+            "not settled in the last quarter of a run of {seconds} s: the queue of {} varies from {} to {} packets; {away}",
             network.link_name(id),
             short(it.min),
             short(it.max),
         ),
         None => writeln!(
             out,
-            "a run of {seconds} s does not rest in its last quarter; {away}"
+            "not settled in the last quarter of a run of {seconds} s: {away}"
         ),
     }
 }

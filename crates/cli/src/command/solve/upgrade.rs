@@ -32,7 +32,7 @@ pub(super) fn answer(
             continue;
         }
         if interrupt::requested() {
-            return Err(Failure::Interrupted("nothing is told".to_owned()));
+            return Err(Failure::Interrupted("no results".to_owned()));
         }
         let found = solver.solve_with_upgrade(link, more_bps, seen.steady, options);
         with.push((link, found.map_err(steady_failure)?));
@@ -67,7 +67,7 @@ fn print_text(
     match rows.first().filter(gains) {
         Some(first) => writeln!(
             out,
-            "{more} more gains most at {}: {} Mbit/s of goodput",
+            "best link for {more} more bandwidth: {}, +{} Mbit/s goodput",
             first.link,
             short(first.goodput_bps / 1e6),
         )?,
@@ -76,7 +76,7 @@ fn print_text(
     writeln!(out)?;
     writeln!(
         out,
-        "what {more} more of each link changes, each solved again: goodput in Mbit/s, mean delay in ms, loss in %"
+        "changes with {more} more bandwidth at each link in turn: goodput in Mbit/s, mean delay in ms, loss in %"
     )?;
     Table::of(rows)
         .text("link", |it| it.link)

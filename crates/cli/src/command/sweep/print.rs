@@ -55,7 +55,7 @@ pub fn print_estimate(
     };
     writeln!(
         out,
-        "about {:.0} rows, {} MB of {}, {} of one processor{of_one}; told from {}",
+        "about {:.0} rows, {} MB of {}, {} of CPU time{of_one}; extrapolated from {}",
         estimate.rows,
         short(estimate.bytes / 1e6),
         sweep.request().format,
@@ -80,7 +80,7 @@ pub fn print_written(
     };
     let what = match written.reused {
         0 => format!("evaluated{shard}"),
-        reused => format!("done{shard}, {reused} of them earlier"),
+        reused => format!("finished{shard}, {reused} of them earlier"),
     };
     writeln!(
         out,
@@ -92,7 +92,7 @@ pub fn print_written(
     if written.without_result > 0 {
         writeln!(
             out,
-            "{} without an answer: `status` in the table `network` says why",
+            "{} without a result: see the reason in column `status` of table `network`",
             count(written.without_result as usize, "case"),
         )?;
     }

@@ -30,19 +30,20 @@ use crate::{interrupt, problems};
 #[derive(Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct NetworkArguments {
-    /// The node where COMMAND runs
+    /// Node at which COMMAND runs
     #[arg(long, value_name = "NODE", requires = "scenario")]
     at: Option<String>,
 
-    /// A shell at this node, instead of COMMAND
+    /// Run a shell at this node instead of COMMAND
     #[arg(long, value_name = "NODE", requires = "scenario", conflicts_with_all = ["command", "at"])]
     shell: Option<String>,
 
-    /// What the shell runs at a node meanwhile; may be given several times
+    /// Shell command to run at a node at the same time; may be given several times
     #[arg(long, value_name = "NODE=COMMAND", requires = "scenario")]
     serve: Vec<String>,
 
-    /// Write the packets that arrive at a link to a file (pcap, raw IP); may be given several times
+    /// Capture the packets that arrive at a link to a file (pcap, raw IP); may be given several
+    /// times
     #[arg(long, value_name = "A->B=FILE", requires = "scenario", value_hint = ValueHint::FilePath)]
     capture: Vec<String>,
 
@@ -50,7 +51,7 @@ pub struct NetworkArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     overrides: Vec<String>,
 
-    /// How many links and connections to show
+    /// Maximum number of printed links and connections
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -60,7 +61,7 @@ pub struct NetworkArguments {
     )]
     top: usize,
 
-    /// Say nothing but the answer
+    /// Print only results and errors
     #[arg(short, long, requires = "scenario")]
     quiet: bool,
 }
@@ -134,7 +135,7 @@ pub fn testbed(
         served.push(emulation.network().spawn(host, &mut shell)?);
     }
     let Some((program, rest)) = program.split_first() else {
-        return Err(Failure::usage("there is no command"));
+        return Err(Failure::usage("COMMAND is missing"));
     };
     let mut child = emulation
         .network()
@@ -144,7 +145,7 @@ pub fn testbed(
         if let Ok(Some(status)) = server.try_wait()
             && !status.success()
         {
-            eprintln!("warning: what --serve runs ended with {status}");
+            eprintln!("warning: the command of --serve ended with {status}");
         }
     }
     let report = emulation.finish()?;
@@ -177,8 +178,8 @@ impl<'a> NodeCommand<'a> {
             (Some(name), ..) => {
                 if !io::stdin().is_terminal() {
                     return Err(Failure::Usage {
-                        message: "--shell needs a terminal".to_owned(),
-                        help: Some(format!("for a script: --at {name} -- COMMAND")),
+                        message: "--shell requires a terminal".to_owned(),
+                        help: Some(format!("in a script, write --at {name} -- COMMAND")),
                     });
                 }
                 let shell = std::env::var_os("SHELL").unwrap_or_else(|| "sh".into());
@@ -187,14 +188,14 @@ impl<'a> NodeCommand<'a> {
             (None, Some(name), [_, ..]) => Some((node(network, name)?, command.to_vec())),
             (None, Some(_), []) => {
                 return Err(Failure::Usage {
-                    message: "--at says where COMMAND runs, but there is none".to_owned(),
+                    message: "--at requires a COMMAND".to_owned(),
                     help: Some("add `-- COMMAND`, or use --shell".to_owned()),
                 });
             }
             (None, None, [_, ..]) => {
                 return Err(Failure::Usage {
-                    message: "nobody said at which node COMMAND runs".to_owned(),
-                    help: Some("say it with --at NODE".to_owned()),
+                    message: "the node of COMMAND is missing".to_owned(),
+                    help: Some("add --at NODE".to_owned()),
                 });
             }
             (None, None, []) => None,
@@ -226,9 +227,7 @@ impl<'a> NodeCommand<'a> {
             command,
         };
         if work.command.is_none() && !work.serving.is_empty() {
-            return Err(Failure::usage(
-                "--serve is for a COMMAND or a --shell, and there is none",
-            ));
+            return Err(Failure::usage("--serve requires a COMMAND or --shell"));
         }
         Ok(work)
     }
@@ -257,7 +256,7 @@ fn unknown_item<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>
     let names: Vec<&str> = names.collect();
     let nearest = nearest_name(name, names.iter().copied(), &[]);
     Failure::Usage {
-        message: format!("there is no {what} `{name}`"),
+        message: format!("unknown {what} `{name}`"),
         help: nearest.map(|nearest| format!("did you mean `{nearest}`?")),
     }
 }
@@ -268,7 +267,7 @@ fn run_to_end(
     duration_s: f64,
     wanted: bool,
 ) -> Result<NetworkReport, Failure> {
-    let mut progress = Progress::new("the network time", wanted);
+    let mut progress = Progress::new("the run", wanted);
     let began = emulation.start()?;
     let end = began + Duration::from_secs_f64(duration_s);
     while Instant::now() < end {
@@ -434,7 +433,7 @@ fn tables(answer: &JsonNetworkReport, top: usize, out: &mut dyn Write) -> io::Re
         short(answer.lateness.max_us),
     )?;
     for (pkts, what) in [
-        (answer.unrouted_pkts, "found no way while links were down"),
+        (answer.unrouted_pkts, "had no route while links were down"),
         (answer.capture_failures, "are missing in captures"),
     ] {
         if pkts > 0 {

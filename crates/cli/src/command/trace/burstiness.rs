@@ -16,10 +16,11 @@ use crate::output::format::Format;
 use crate::output::table::Table;
 use crate::parse::{positive_time, time_from_zero};
 
-/// How much the packets that arrive at a link vary from interval to interval
+/// Compute the burstiness of packet arrivals at links
 ///
-/// The coefficient of variation (standard deviation / mean) of the number of packets that arrive in
-/// an interval, beside that of Poisson arrivals of the same mean. What a queue drops has arrived.
+/// Prints the coefficient of variation (standard deviation / mean) of the number of arrivals in an
+/// interval, and its value for Poisson arrivals with the same mean. Packets that a queue drops
+/// count as arrivals.
 #[derive(Args)]
 pub struct BurstinessArguments {
     #[command(flatten)]
@@ -29,15 +30,15 @@ pub struct BurstinessArguments {
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = positive_time)]
     interval: f64,
 
-    /// Only this link, such as `N5->N7`
+    /// Restrict the output to this link, such as `N5->N7`
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
 
-    /// Leave out what was before
+    /// Start of the analysed period
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time_from_zero)]
     from: f64,
 
-    /// Leave out what comes later
+    /// End of the analysed period
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     until: Option<f64>,
 }
@@ -91,7 +92,7 @@ fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<JsonBursti
         rows.retain(|row| row.link.as_ref() == Some(wanted));
         if rows.is_empty() {
             return Err(Failure::Usage {
-                message: format!("no packet arrives at a link `{wanted}` in this time"),
+                message: format!("no packets arrive at link `{wanted}` in this period"),
                 help: Some(format!("links: {}", known.join(", "))),
             });
         }

@@ -17,16 +17,16 @@ use crate::output::json::object;
 use crate::output::table::{Table, format_or};
 use crate::parse::positive_time;
 
-/// What every sender sent, what arrived, what was lost, and round-trip times
+/// Print sent, delivered and lost packets and round-trip times of every sender
 ///
-/// Where a trace does not show packets arrive (captures, traces of the first link), goodput is what
-/// is acknowledged, and lost is what had to be sent again.
+/// If a trace does not contain arrivals of packets (captures, traces of the first link), goodput is
+/// the acknowledged data, and losses are the retransmitted packets.
 #[derive(Args)]
 pub struct ConnectionsArguments {
     #[command(flatten)]
     files: Files,
 
-    /// Length of the intervals
+    /// Length of a recording interval
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
     every: f64,
 }
@@ -98,7 +98,7 @@ fn print(
     if order.iter().any(|series| !series.whole_network) {
         writeln!(
             out,
-            " by the sender's view where no packet is seen to arrive: delivered is what was acknowledged, lost what was sent again"
+            " as seen by the sender if the trace has no arrivals: delivered packets are acknowledged ones, lost packets are retransmitted ones"
         )?;
     }
     Ok(())

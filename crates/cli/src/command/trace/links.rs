@@ -16,21 +16,21 @@ use crate::output::format::Format;
 use crate::output::table::{Table, format_or};
 use crate::parse::{link_bandwidth, positive_time};
 
-/// The queue of every link of an ns-2 trace: arrivals, losses, utilization
+/// Print the queue of every link of an ns-2 trace: arrivals, losses, utilization
 ///
-/// A queue counts the packet in service, as in `links.csv`: its time follows from the link's
-/// bandwidth, which the trace does not hold; it is found out from packets that follow each other
-/// without a pause.
+/// As in `links.csv`, a queue includes the packet in service. Its time in service follows from the
+/// bandwidth of the link, which the trace does not contain. netflow estimates the bandwidth from
+/// packets that leave a queue without a pause between them.
 #[derive(Args)]
 pub struct LinksArguments {
     #[command(flatten)]
     files: Files,
 
-    /// Length of the intervals
+    /// Length of a recording interval
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
     every: f64,
 
-    /// A link's bandwidth, such as `N5->N7=8 Mbit/s`; may be given several times
+    /// Bandwidth of a link, such as `N5->N7=8 Mbit/s`; may be given several times
     #[arg(long, value_name = "LINK=RATE", value_parser = link_bandwidth)]
     bandwidth: Vec<(String, f64)>,
 }
@@ -81,7 +81,7 @@ fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, R
     let series = links.finish();
     if series.is_empty() {
         return Err(Failure::usage(format!(
-            "{} shows no queues: only ns-2 traces have links",
+            "{} contains no queues: only ns-2 traces have links",
             file.display()
         )));
     }
@@ -125,7 +125,7 @@ fn print(
     if no_bandwidth {
         writeln!(
             out,
-            " ? no packets followed each other there: give the bandwidth with --bandwidth LINK=RATE"
+            " ? unknown, because no packets left without a pause: give the bandwidth with --bandwidth LINK=RATE"
         )?;
     }
     Ok(())

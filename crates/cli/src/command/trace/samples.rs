@@ -14,12 +14,12 @@ use crate::failure::Failure;
 use crate::input;
 use crate::parse::from_1;
 
-/// What the sender of every TCP flow saw: loss, round-trip time, throughput of k packets each
+/// Print samples of every TCP flow: loss, round-trip time and throughput of k packets each
 ///
-/// Comma-separated values, one line for a sample: trace, flow, time_s (its end), loss
-/// (retransmitted / packets), rtt_s (mean), throughput_pps, packets (k), retransmitted, needless
-/// (retransmissions of packets that had arrived), duration_s, rtt_method. A capture is taken to be
-/// made at the sender, that is the side with more payload.
+/// The output is CSV with one line per sample: trace, flow, time_s (its end), loss (retransmitted /
+/// packets), rtt_s (mean), throughput_pps, packets (k), retransmitted, needless (retransmissions of
+/// packets that had arrived), duration_s, rtt_method. netflow assumes that a capture was made at
+/// the sender, which is the side with more payload.
 #[derive(Args)]
 pub struct SamplesArguments {
     /// Traces: ns-2, pcap or pcapng, compressed or not
@@ -33,11 +33,11 @@ pub struct SamplesArguments {
 /// How samples are taken.
 #[derive(Args)]
 pub struct Sampling {
-    /// Packets in a sample
+    /// Number of packets in a sample
     #[arg(long, value_name = "N", default_value = "100", value_parser = from_1::<NonZeroU32>)]
     k: NonZeroU32,
 
-    /// How round-trip times are found; best: for every flow what it allows
+    /// Method of measuring round-trip times; best: the best method for each flow
     #[arg(long, value_enum, default_value_t)]
     rtt_method: RttArgument,
 }
@@ -55,14 +55,14 @@ impl Sampling {
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum RttArgument {
-    /// The best of the others that a flow allows
+    /// Best method that the flow supports
     #[default]
     Best,
-    /// By selective acknowledgements
+    /// Selective acknowledgements
     Sack,
-    /// By timestamps
+    /// Timestamps
     Timestamps,
-    /// By cumulative acknowledgements of what was sent once
+    /// Cumulative acknowledgements of packets that were sent once
     Karn,
 }
 
@@ -115,7 +115,7 @@ fn samples_of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
     read_samples(BoundedLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", file.display()),
         help: Some(
-            "samples have the columns that `netflow trace samples` prints; a trace's name must \
+            "samples must have the columns of `netflow trace samples`; the name of a trace must \
              not end in .csv"
                 .to_owned(),
         ),

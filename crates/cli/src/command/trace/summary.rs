@@ -17,7 +17,7 @@ use crate::output::csv;
 use crate::output::format::Format;
 use crate::output::table::{Table, format_or};
 
-/// What is in a trace
+/// Summarize a trace
 #[derive(Args)]
 pub struct SummaryArguments {
     #[command(flatten)]
@@ -180,7 +180,7 @@ fn print(
         count(shown.flows, "flow"),
     )?;
     if shown.skipped > 0 {
-        writeln!(out, "{} of kinds that say nothing here", shown.skipped)?;
+        writeln!(out, "{} of other types, skipped", shown.skipped)?;
     }
     if !shown.links.is_empty() {
         writeln!(out)?;

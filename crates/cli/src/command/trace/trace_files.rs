@@ -21,7 +21,7 @@ pub struct Files {
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
 
-    /// How many links or connections to show
+    /// Maximum number of printed links or connections
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -88,10 +88,10 @@ pub fn check_intervals(left_out: u64, every_s: f64) -> Result<(), Failure> {
         0 => Ok(()),
         events => Err(Failure::Usage {
             message: format!(
-                "the trace has too many intervals of {} s: {events} of its events come later than can be kept",
+                "the trace has too many intervals of {} s: {events} events are after the last possible interval",
                 plain(every_s)
             ),
-            help: Some("make the intervals longer; or a time in the trace is wrong".to_owned()),
+            help: Some("use longer intervals, or check the times in the trace".to_owned()),
         }),
     }
 }
@@ -102,12 +102,12 @@ pub fn check_flow_count(file: &Path, events_left_out: u64) -> Result<(), Failure
         0 => Ok(()),
         events => Err(Failure::Usage {
             message: format!(
-                "{} has more than the {MAX_FLOWS} flows and links that are kept: {events} of its events are \
-                 of others",
+                "{} has more than {MAX_FLOWS} flows and links: {events} events belong to \
+                 further ones",
                 file.display()
             ),
             help: Some(
-                "cut the trace into pieces by time or by hosts (tcpdump -r, editcap, awk), and read each"
+                "split the trace by time or by hosts (tcpdump -r, editcap, awk) and read each part"
                     .to_owned(),
             ),
         }),

@@ -25,18 +25,18 @@ use crate::parse::{self, from_1, positive_time, probability, round_trip};
 use no_profile::{mean_rate_pps, no_loss_dependence, no_profile};
 use parallel_transfers::{BUDGET_PPS, MeasuredTransfer, MeasurementPlan, TransferSetting};
 
-/// Measure the profiles of this machine's own TCP over emulated links
+/// Measure TCP profiles of this machine over emulated links
 ///
-/// For every congestion control, round-trip time and loss probability TCP sends as fast as it can
-/// over a link with a buffer of 100 packets, between two network namespaces, many such links at
-/// once. The link writes down what the sender sees, and the surface is fitted to that
-/// as `netflow profile fit` does, at the losses that were set. DIR gets a profile for each congestion control, a `source` for
-/// scenarios, and the captures.
+/// For every congestion control, round-trip time and loss probability, TCP sends as fast as
+/// possible over a link with a buffer of 100 packets, between two network namespaces. Many links
+/// run in parallel. netflow captures packets at the senders and fits the surface as `netflow
+/// profile fit` does, at the configured loss probabilities. It writes a profile for each congestion
+/// control, usable as a `source` in scenarios, and the captures to DIR.
 ///
-/// Where a congestion control fills the link whatever is lost, there is no throughput as a function
-/// of loss and round-trip time, and so no profile; the measured rates are told. Settings of which
-/// nothing is left, because the link was full or too little was lost, are extended from the others,
-/// and the profile says which they are.
+/// If a congestion control fills the link at any loss, its throughput is not a function of loss and
+/// round-trip time: netflow prints the measured rates and writes no profile. Settings without
+/// usable transfers, because the link was full or too few packets were lost, are extrapolated from
+/// the others and listed in the profile.
 #[derive(Args)]
 pub struct MeasureArguments {
     /// Congestion controls of this kernel
@@ -59,31 +59,33 @@ pub struct MeasureArguments {
           default_value = "1%,2%,5%,10%")]
     loss: Vec<f64>,
 
-    /// Packets per second of a link: it has to carry more than the window makes of the least loss
+    /// Rate of a link in packets/s; it must exceed the rate of TCP at the lowest loss probability
     #[arg(long, value_name = "PKT/S", value_parser = |text: &str| parse::link_rate(text, BUDGET_PPS), default_value = "2000")]
     link_rate: f64,
 
-    /// Leave out settings at which fewer packets were lost in all transfers together
+    /// Minimum number of lost packets per setting, summed over its transfers; other settings are
+    /// left out
     #[arg(long, value_name = "N", default_value_t = 1)]
     least_losses: u64,
 
-    /// How long a transfer takes
+    /// Duration of a transfer
     #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "12 s")]
     transfer: f64,
 
-    /// Transfers for each setting, with other losses
+    /// Number of transfers per setting, with different losses
     #[arg(long, value_name = "N", default_value = "4", value_parser = from_1::<NonZeroUsize>)]
     repeat: NonZeroUsize,
 
-    /// Links at once at most; there are fewer where they carry more than 50000 packets/s together
+    /// Maximum number of parallel links; it is lower if they carry more than 50000 packets/s in
+    /// total
     #[arg(long, value_name = "N", default_value = "64", value_parser = from_1::<NonZeroUsize>)]
     parallel: NonZeroUsize,
 
-    /// What the losses depend on; times are real, so results are never quite the same
+    /// Random seed of losses; results still vary, because times are real
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Write profiles and captures into this directory
+    /// Write profiles and captures to this directory
     #[arg(short, long, value_name = "DIR", value_parser = crate::parse::directory, value_hint = ValueHint::DirPath)]
     output: PathBuf,
 }
@@ -111,7 +113,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
                 plain(arguments.link_rate)
             ),
             help: Some(format!(
-                "it must be at least {} ms; or give a faster link by --link-rate",
+                "use at least {} ms, or a faster link with --link-rate",
                 plain(1e3 * least_s)
             )),
         });
@@ -213,10 +215,7 @@ fn profile(
         good.iter().copied().partition(|run| run.is_link_limited());
     if !bound.is_empty() {
         let transfers = count(bound.len(), "transfer");
-        writeln!(
-            out,
-            "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
-        )?;
+        writeln!(out, "{name}: left out {transfers} that filled the link")?;
     }
     let losses_at = |cell: &TransferSetting| -> u64 {
         let there = free
@@ -232,7 +231,7 @@ fn profile(
         let transfers = count(unseen.len(), "transfer");
         writeln!(
             out,
-            "{name}: {transfers} left out: fewer than {} lost in all at their settings",
+            "{name}: left out {transfers}: fewer than {} lost at the settings in total",
             count(arguments.least_losses as usize, "packet")
         )?;
     }
@@ -355,7 +354,7 @@ fn print_rates(
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == setting);
         format_or(mean_rate_pps(here), short, "-")
     };
-    writeln!(out, "\n pkt/s sent by whole transfers")?;
+    writeln!(out, "\n mean rates of transfers in pkt/s")?;
     by_loss_and_rtt(losses.collect(), rtts.collect(), rate, out)
 }
 

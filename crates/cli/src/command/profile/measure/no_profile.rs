@@ -41,8 +41,8 @@ pub fn no_profile(runs: &[&MeasuredTransfer]) -> Option<String> {
         })
         .collect();
     Some(format!(
-        "it does not slow down for losses that others slow down for. {full} of {} transfers filled \
-         the link of {} pkt/s ({}), so the rate is no function of loss and \
+        "it does not reduce its rate after losses. {full} of {} transfers filled \
+         the link of {} pkt/s ({}), so the rate is not a function of loss and \
          round-trip time",
         lossy.len(),
         lossy.first().map_or(0.0, |run| run.cell.link_pps),
@@ -63,7 +63,7 @@ pub fn no_loss_dependence(cells: &[FitCell]) -> Option<String> {
     let (rising, all) = (rising.count(), row(first).count());
     (2 * rising > all).then(|| {
         format!(
-            "throughput does not fall from a loss of {} to one of {} at {rising} of {all} round-trip \
+            "throughput does not decrease from a loss of {} to one of {} at {rising} of {all} round-trip \
              times",
             percent(first),
             percent(last)
