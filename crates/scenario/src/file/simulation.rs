@@ -86,9 +86,9 @@ pub enum ModelSetting {
     Fluid,
     /// The paper's equations to the letter.
     FluidLiteral,
-    /// Congestion windows and packets.
-    #[key(also = "packets")]
-    Window,
+    /// The packet model: every packet and congestion window.
+    #[key(also = "packets", also = "window")]
+    Packet,
 }
 
 /// How the mix of connections travels.
@@ -125,7 +125,7 @@ impl From<ModelSetting> for ModelName {
         match name {
             ModelSetting::Fluid => ModelName::Fluid,
             ModelSetting::FluidLiteral => ModelName::FluidLiteral,
-            ModelSetting::Window => ModelName::Packets,
+            ModelSetting::Packet => ModelName::Packets,
         }
     }
 }
