@@ -1,7 +1,7 @@
 //! Notes about a steady state.
 
 use netflow_network::{Estimate, LinkId, ModelName, Network};
-use netflow_results::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+use netflow_results::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
 use netflow_scenario::CompiledScenario;
 use netflow_steady::Steady;
 
@@ -67,37 +67,20 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     let all: Vec<(LinkId, Estimate)> = links()
         .filter_map(|(id, link)| Some((id, link.estimate?)))
         .collect();
-    let queues = |of: &dyn Fn(Estimate) -> bool| {
-        let links = all.iter().filter(|(_, why)| of(*why));
-        let links: Vec<LinkId> = links.map(|it| it.0).collect();
-        let queues = if links.len() == 1 { "queue" } else { "queues" };
-        let names = network.first_link_name(&links)?;
-        Some(format!("the {queues} of {names}"))
-    };
     let mut notes = Vec::new();
-    if let Some(queues) = queues(&|why| why == Estimate::Profiles) {
-        notes.push(format!(
-            "{queues}, filled by TCP with profiles: {}; for packet-level results, use `netflow run` with `tcp` or `ns2-tcp` sources",
-            AccuracyBounds::of_fluid_model(network.is_calibrated()).queues_in_words()
-        ));
-    }
-    if let Some(queues) = queues(&is_packet_estimate) {
-        let whys = Estimate::ALL
-            .into_iter()
-            .filter(|&why| is_packet_estimate(why));
-        let whys = whys.filter(|&why| all.iter().any(|it| it.1 == why));
-        let whys: Vec<&str> = whys.map(estimate_reason).collect();
-        notes.push(format!(
-            "{queues}: {}; for packet-level results, use `netflow run --set simulation.model=packet`",
-            whys.join("; or ")
-        ));
+    for reason in Estimate::ALL {
+        let is_shown = reason == Estimate::Profiles || is_packet_estimate(reason);
+        let links = all.iter().filter(|it| it.1 == reason);
+        let links: Vec<LinkId> = links.map(|it| it.0).collect();
+        if let Some(names) = network.first_link_name(&links).filter(|_| is_shown) {
+            let text = estimate_reason(reason, network.is_calibrated());
+            notes.push(format!("{names}: {text}"));
+        }
     }
     let by_size = links().filter(|(_, link)| link.loses_by_size);
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
     if let Some(links) = network.first_link_name(&by_size) {
-        notes.push(format!(
-            "losses at {links}: {SIZE_DEPENDENT_LOSS_NOTE}; for packet-level results, use `netflow run --set simulation.model=packet`"
-        ));
+        notes.push(format!("{links}: {SIZE_DEPENDENT_LOSS_NOTE}"));
     }
     notes
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use netflow::scenario::{CompiledScenario, FileAccess, for_steady_state};
 use netflow::units::nearest_name;
 use netflow_files::FileKind;
@@ -66,6 +66,80 @@ impl ScenarioArguments {
         } else {
             FileAccess::BelowDirectory
         }
+    }
+}
+
+/// A scenario, and the model that evaluates it.
+#[derive(Args)]
+pub struct ModelledScenario {
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// Model of this evaluation, instead of the scenario's
+    ///
+    /// In the packet model, a connection with a built-in profile runs the TCP from which the profile was
+    /// measured.
+    #[arg(long, value_enum, value_name = "MODEL")]
+    pub model: Option<ModelArgument>,
+}
+
+/// Model of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelArgument {
+    /// Every packet and congestion window
+    Packet,
+    /// Rates and mean queues
+    Fluid,
+}
+
+impl ModelArgument {
+    /// Returns the setting as an override.
+    pub fn as_override(self) -> &'static str {
+        match self {
+            ModelArgument::Packet => "simulation.model=packet",
+            ModelArgument::Fluid => "simulation.model=fluid",
+        }
+    }
+}
+
+impl ModelledScenario {
+    /// Reads and validates the scenario. The failure contains every problem.
+    pub fn load(&self) -> Result<CompiledScenario, Failure> {
+        let ScenarioArguments {
+            path, overrides, ..
+        } = &self.scenario;
+        let mut all = overrides.clone();
+        all.extend(self.model.map(|model| model.as_override().to_owned()));
+        netflow::evaluate::load(path, &all, self.scenario.file_access())
+            .map_err(|problems| Failure::Input(problems.into()))
+    }
+
+    /// Returns the command that evaluates this scenario in the packet model.
+    pub fn packet_command(&self) -> String {
+        let ScenarioArguments {
+            path,
+            overrides,
+            allow_outside,
+        } = &self.scenario;
+        let mut command = format!("netflow run {}", shell_word(&path.to_string_lossy()));
+        let is_model = |text: &&String| text.trim_start().starts_with("simulation.model");
+        for text in overrides.iter().filter(|text| !is_model(text)) {
+            command += &format!(" --set {}", shell_word(text));
+        }
+        if *allow_outside {
+            command += " --allow-outside";
+        }
+        command + " --model packet"
+    }
+}
+
+/// Quotes a word for a shell if it needs quotes.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn expand(
             ::netflow_document::Word { word: #word, meaning: Self::#name, about: #about }
         });
         texts.push(format!("\"{word}\""));
-        if let Some(other) = &of_key.alias {
+        for other in &of_key.aliases {
             also.push(quote!((#other, Self::#name)));
         }
         first.get_or_insert(name);

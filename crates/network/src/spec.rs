@@ -234,6 +234,16 @@ impl Application {
 }
 
 impl ConnectionSpec {
+    /// Returns the maximum window in packets: the smaller of its own and that of its profile.
+    pub fn window_limit_pkts(&self) -> Option<f64> {
+        let of_profile = match &self.source {
+            Source::Profile(profile) => profile.window_limit_pkts(),
+            _ => None,
+        };
+        let both = [self.max_window_pkts, of_profile].into_iter().flatten();
+        both.reduce(f64::min)
+    }
+
     /// Returns whether it is more than one flow, so that ECMP may split it over several paths of equal cost.
     pub fn is_several_flows(&self) -> bool {
         self.ecmp_share.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))

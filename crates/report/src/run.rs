@@ -212,7 +212,7 @@ pub fn read(
         workloads: summary.workloads.clone(),
         waits: waits(results)?,
         warnings: summary.warnings.clone(),
-        estimate: summary.estimate_notes(),
+        estimate: summary.notes(),
         samples: times_s.len(),
         thinned: grid.curves.omits_samples(),
         x: times(grid.curves.times(&times_s)),

@@ -8,7 +8,7 @@ use netflow_network::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason, whole_percent};
+use crate::accuracy::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
 use crate::json_pretty::to_lines;
 use crate::running_variance::half_width;
 use crate::users::{self, WorkloadSummary};
@@ -279,6 +279,9 @@ pub struct ConnectionSummary {
     /// Goodput in packets/s: packets delivered, without repeated packets and SYNs. Multiplied by the packet size with
     /// headers, it is the goodput in Mbit/s in the table of `run`.
     pub mean_goodput_pps: f64,
+    /// Seconds in which it could send: from its start to its stop or its finish, within the summarized time.
+    #[serde(default)]
+    pub active_s: f64,
     /// Packets sent.
     #[serde(default)]
     pub offered_pkts: f64,
@@ -504,6 +507,7 @@ impl ConnectionSummary {
             connection: String::new(),
             mean_send_pps: 0.0,
             mean_goodput_pps: 0.0,
+            active_s: 0.0,
             goodput_is_estimate: false,
             offered_pkts: 0.0,
             delivered_pkts: 0.0,
@@ -670,7 +674,10 @@ impl Summary {
             let totals = simulation.connection_totals(id);
             let crosses_estimate = has_estimates && crosses(id, |link| link.queue_is_estimate);
             let loses_about = has_lossy && crosses(id, |link| link.loss_is_estimate);
+            let (start_s, stop_s) = network.active_interval(id, to_s);
+            let end_s = totals.finished_s.map_or(stop_s, |at_s| at_s.min(stop_s));
             ConnectionSummary {
+                active_s: (end_s - start_s.max(from_s)).max(0.0),
                 connection: network.connection_name(id).to_owned(),
                 mean_send_pps: totals.mean_send_pps,
                 mean_goodput_pps: totals.mean_goodput_pps,
@@ -760,76 +767,47 @@ impl Summary {
         }
     }
 
-    /// Returns notes on queues that are estimates, one for each reason, with the approximate cost of the
-    /// packet model.
-    pub fn estimate_notes(&self) -> Vec<String> {
-        let is = |of: Estimate| self.links.iter().any(|link| link.estimate == Some(of));
-        let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
-        // The packet model must also simulate the time before the period.
-        let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
-        let takes = || rounded_time(PacketOptions::estimated_runtime_s(arrivals_pkts));
-        let note = |of: Estimate| match of {
-            Estimate::Profiles => format!(
-                "{ESTIMATE} {}: {}; for a run of about {} in the packet model, give TCP `source = {{ tcp = \"linux-6\" }}`",
-                AccuracyBounds::of_fluid_model(self.calibrated).queues_in_words(),
-                estimate_reason(of),
-                takes()
-            ),
-            // Its sources would need TCP of the packet model, too.
-            Estimate::EarlyDrops => {
-                format!(
-                    "{ESTIMATE} {}; the packet model takes about {}",
-                    estimate_reason(of),
-                    takes()
-                )
-            }
-            Estimate::Classes
-            | Estimate::Transfers
-            | Estimate::Bursts
-            | Estimate::Acks
-            | Estimate::Constant
-            | Estimate::InOrder
-            | Estimate::Sizes
-            | Estimate::Alike => {
-                format!(
-                    "{ESTIMATE} {}; for a run of about {} in the packet model, set `model = \"packet\"`",
-                    estimate_reason(of),
-                    takes()
-                )
-            }
-            Estimate::Nanoseconds => {
-                format!(
-                    "{ESTIMATE} {}; use the fluid model, which does not round",
-                    estimate_reason(of)
-                )
-            }
+    /// Returns notes on links whose queues or losses are estimates: one for each reason, with the link that
+    /// has the longest queue and the number of others.
+    pub fn notes(&self) -> Vec<String> {
+        let note = |applies: &dyn Fn(&LinkSummary) -> bool, text: &str| {
+            let links = self.links.iter().filter(|link| applies(link));
+            let first = links.clone().reduce(|longest, link| {
+                if link.mean_queue_pkts > longest.mean_queue_pkts {
+                    link
+                } else {
+                    longest
+                }
+            })?;
+            let others = match links.count() - 1 {
+                0 => String::new(),
+                1 => " and 1 other link".to_owned(),
+                others => format!(" and {others} other links"),
+            };
+            Some(format!("{}{others}: {text}", first.link))
         };
-        let mut notes: Vec<String> = Estimate::ALL
-            .into_iter()
-            .filter(|&of| is(of))
-            .map(note)
-            .collect();
-        if self.links.iter().any(|link| link.loses_by_size) {
-            notes.push(format!("{ESTIMATE} {SIZE_DEPENDENT_LOSS_NOTE}"));
-        }
-        notes
+        let estimates = Estimate::ALL.into_iter().filter_map(|reason| {
+            let text = estimate_reason(reason, self.calibrated);
+            note(&|link| link.estimate == Some(reason), &text)
+        });
+        let by_size = note(&|link| link.loses_by_size, SIZE_DEPENDENT_LOSS_NOTE);
+        estimates.chain(by_size).collect()
     }
 
-    /// Returns a note on the accuracy of goodputs if TCP with profiles fills links that it shares;
-    /// otherwise `None`.
-    pub fn goodput_note(&self) -> Option<String> {
-        let of = Some(Estimate::Profiles);
-        let is_estimate = self.links.iter().any(|link| link.estimate == of);
-        let within = AccuracyBounds::of_fluid_model(self.calibrated);
-        is_estimate.then(|| {
-            format!(
-                "goodput of TCP with profiles: median error {}, 90th percentile {}; utilization of busy links: error {:.2}; medians \
-                 over the test networks",
-                whole_percent(within.goodput),
-                whole_percent(within.goodput_p90),
-                within.utilization
-            )
-        })
+    /// Returns true if the packet model has no estimate where this summary has one.
+    pub fn packet_model_is_more_accurate(&self) -> bool {
+        let by_packets = |it: &LinkSummary| {
+            it.loses_by_size || it.estimate.is_some_and(|why| why != Estimate::Nanoseconds)
+        };
+        self.model != ModelName::Packets && self.links.iter().any(by_packets)
+    }
+
+    /// Returns the estimated seconds of one core that the packet model would need, including the time before
+    /// the summarized period.
+    pub fn packet_model_s(&self) -> f64 {
+        let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
+        let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
+        PacketOptions::estimated_runtime_s(arrivals_pkts)
     }
 
     /// Adds the experiences of the users of each workload, for one or several runs.

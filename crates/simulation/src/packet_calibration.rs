@@ -151,7 +151,7 @@ fn measure_packets(
             let Some(Some(source)) = tcp.next() else {
                 return;
             };
-            spec.max_window_pkts = max_window_pkts(spec);
+            spec.max_window_pkts = spec.window_limit_pkts();
             spec.source = source.clone();
         });
     })?;
@@ -192,16 +192,6 @@ fn rebuilt(
     builder
         .build()
         .map_err(|errors| bad(first(errors).unwrap_or_default()))
-}
-
-/// Returns the maximum window of a connection with a profile.
-fn max_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
-    let of_profile = match &spec.source {
-        Source::Profile(profile) => profile.window_limit_pkts(),
-        _ => None,
-    };
-    let both = [spec.max_window_pkts, of_profile].into_iter().flatten();
-    both.reduce(f64::min)
 }
 
 /// Returns whether the connection sends during the whole measurement and for some time before.
@@ -259,7 +249,9 @@ fn scaled_sources(
         let window_pkts = rate_pps * rtt_s;
         let loss = estimated_loss((1.0 - pass) * window_pkts, window_pkts);
         let profile_pps = profile.throughput(loss, rtt_s);
-        let most_pps = max_window_pkts(spec).map_or(f64::INFINITY, |pkts| pkts / rtt_s);
+        let most_pps = spec
+            .window_limit_pkts()
+            .map_or(f64::INFINITY, |pkts| pkts / rtt_s);
         let factor = match rate_pps >= WINDOW_LIMITED_FRACTION * most_pps {
             true if profile_pps >= most_pps => 1.0,
             true => most_pps / profile_pps,

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::run::tables::{format_outage, format_range_ms};
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
+use crate::input::ModelledScenario;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
@@ -28,7 +28,7 @@ const MAX_CHECKED_CONNECTIONS: usize = 100_000;
 #[derive(Args)]
 pub struct CheckArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,

@@ -18,6 +18,7 @@ use netflow::scenario::export::Ns2Tcp;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::input::ModelArgument;
 use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::output::table::{Table, format_or};
@@ -80,6 +81,10 @@ pub struct CompareArguments {
     /// Change a setting of the scenario; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+
+    /// Model of netflow's side, instead of the scenario's
+    #[arg(long, value_enum, value_name = "MODEL")]
+    model: Option<ModelArgument>,
 
     /// Write comparison.json and the series of the reference to this directory
     #[arg(short, long, value_name = "DIR", value_parser = directory, value_hint = ValueHint::DirPath)]
@@ -214,12 +219,10 @@ fn run_both(
             help: Some("add traces for the comparison, or give a scenario file".to_owned()),
         });
     }
-    let scenario = evaluate::load(
-        &arguments.what,
-        &arguments.overrides,
-        FileAccess::BelowDirectory,
-    )
-    .map_err(|problems| Failure::Input(problems.into()))?;
+    let mut overrides = arguments.overrides.clone();
+    overrides.extend(arguments.model.map(|it| it.as_override().to_owned()));
+    let scenario = evaluate::load(&arguments.what, &overrides, FileAccess::BelowDirectory)
+        .map_err(|problems| Failure::Input(problems.into()))?;
     if !arguments.quiet {
         for warning in warning_texts(&scenario) {
             problems::warn_message(&warning);

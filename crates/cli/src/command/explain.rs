@@ -14,7 +14,7 @@ use netflow::tcpmodel::tcp::TcpState;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::{ScenarioArguments, unknown_name};
+use crate::input::{ModelledScenario, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
@@ -29,7 +29,7 @@ use crate::parse::time_from_zero;
 #[derive(Args)]
 pub struct ExplainArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
     /// Name of the connection
     #[arg(value_name = "CONNECTION")]

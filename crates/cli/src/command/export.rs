@@ -9,7 +9,7 @@ use netflow::scenario::CompiledScenario;
 use netflow::scenario::export::{self, Ns2Options, Ns2Tcp, Ns2Trace, Ns3Options};
 
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
+use crate::input::ModelledScenario;
 use crate::output::file;
 use crate::parse::{positive_time, tcp, time_from_zero};
 
@@ -27,7 +27,7 @@ use crate::parse::{positive_time, tcp, time_from_zero};
 #[derive(Args)]
 pub struct ExportArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
     /// Target program
     #[arg(long, value_enum)]

@@ -9,9 +9,10 @@ use netflow::results::ESTIMATE;
 
 use super::escape_control_characters::escape_controls;
 
-/// Adds the marker of estimates to a number that is one.
+/// Adds the marker of estimates to a number that is one, unless it is zero.
 pub fn mark_estimate(is_estimate: bool, number: String) -> String {
-    if is_estimate {
+    let is_zero = number == "0" || number.starts_with("0 ");
+    if is_estimate && !is_zero {
         ESTIMATE.to_owned() + &number
     } else {
         number

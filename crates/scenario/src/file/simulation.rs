@@ -89,9 +89,9 @@ pub enum ModelSetting {
     Fluid,
     /// Published fluid equations without changes.
     FluidLiteral,
-    /// Packet model: simulation of every packet.
-    #[key(also = "packets")]
-    Window,
+    /// The packet model: every packet and congestion window.
+    #[key(also = "packets", also = "window")]
+    Packet,
 }
 
 /// Order of packets of different connections in a queue.
@@ -128,7 +128,7 @@ impl From<ModelSetting> for ModelName {
         match name {
             ModelSetting::Fluid => ModelName::Fluid,
             ModelSetting::FluidLiteral => ModelName::FluidLiteral,
-            ModelSetting::Window => ModelName::Packets,
+            ModelSetting::Packet => ModelName::Packets,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netflow_document::ProblemKind;
+use netflow_document::{FileId, ProblemKind, SourceSpan};
 use netflow_network::{
     CalibrationPlan, Coupling, FluidOptions, Model, Source, TcpVariant, WindowSource,
 };
@@ -81,6 +81,43 @@ impl Validator<'_> {
             let help = "choose a shorter or longer `calibrate`, without an event in its second half";
             self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
+    }
+
+    /// In the packet model, replaces built-in profiles by the TCP from which they were measured, after all
+    /// connections were added. TCP with another profile sends at the rate of the profile.
+    pub(super) fn replace_profiles(&mut self, simulation: &Simulation) {
+        if !matches!(self.settings.options.model, Model::Packets(_)) {
+            return;
+        }
+        let mut rate_based: Option<(String, String)> = None;
+        let mut others = 0;
+        self.builder.each_connection(|spec| {
+            let Source::Profile(profile) = &spec.source else {
+                return;
+            };
+            if let Some(source) = packet_source_of(profile) {
+                spec.max_window_pkts = spec.window_limit_pkts();
+                spec.source = source;
+            } else if rate_based.is_none() {
+                rate_based = Some((spec.name.clone(), profile.name().to_owned()));
+            } else {
+                others += 1;
+            }
+        });
+        let Some((connection, profile)) = rate_based else {
+            return;
+        };
+        let others = match others {
+            0 => String::new(),
+            n => format!(" (and {n} more)"),
+        };
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
+        let place = simulation.model.as_ref().map_or(start, |it| it.place());
+        let message = format!(
+            "connection `{connection}`{others} sends at the rate of profile `{profile}`, because the packet model has no such TCP"
+        );
+        let help = "queues and losses of real TCP differ; `source = { tcp = \"linux-6\" }` simulates congestion windows";
+        self.warning(ProblemKind::Suspicious, place, message, help);
     }
 
     /// Plans the calibration, after all connections were added.

@@ -314,6 +314,7 @@ impl Validator<'_> {
         self.check_days(scenario);
         self.add_workloads(scenario);
         self.add_aggregates(scenario);
+        self.replace_profiles(&scenario.simulation);
         self.plan_calibration(&scenario.simulation);
         self.check_unused_settings(scenario);
         self.report_unused_overrides(scenario, &demands);
@@ -465,7 +466,7 @@ impl Validator<'_> {
                 let model = simulation::model(ModelName::Packets, &scenario.simulation);
                 self.settings.options.model = model;
             }
-            Some(model) if **model == ModelSetting::Window => {}
+            Some(model) if **model == ModelSetting::Packet => {}
             Some(_) if by_fluids => {
                 let message = format!(
                     "{what} needs the packet model, or the fluid model without adaptive steps"

@@ -82,7 +82,7 @@ prop_compose! {
         step in of(step()),
         packet_size in of(bytes()),
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
-        model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Window]).prop_map(Spanned::from)),
+        model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Packet]).prop_map(Spanned::from)),
         acks in of(flag()),
         transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),

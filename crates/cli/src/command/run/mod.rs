@@ -11,15 +11,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use indexmap::IndexSet;
 use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
 use netflow::number::{count, duration, plain};
-use netflow::results;
+use netflow::results::{self, Summary, rounded_time};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{Model, RunError};
 use netflow::units::Seconds;
 
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
+use crate::input::ModelledScenario;
 use crate::output::csv;
 use crate::output::format::{self, AnswerOrSeriesFormat, Format};
 use crate::output::progress::Progress;
@@ -34,7 +35,7 @@ use crate::{interrupt, problems};
 #[derive(Args)]
 pub struct RunArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
     /// Write the results to this directory
     #[arg(short, long, value_name = "DIR", value_parser = directory)]
@@ -73,14 +74,13 @@ pub struct RunArguments {
     #[arg(conflicts_with = "classes")]
     seeds: u32,
 
-    /// Maximum number of rows per printed table
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
+    /// Maximum number of rows of a printed table [default: 20, without links below 1 % utilization]
+    #[arg(allow_negative_numbers = true, long, value_name = "N")]
+    top: Option<usize>,
+
+    /// Omit the notes after the tables
+    #[arg(long)]
+    no_notes: bool,
 
     #[arg(
         long,
@@ -263,15 +263,28 @@ fn print(
     } else {
         &summary.periods[..]
     };
+    print_heading(arguments, scenario, evaluation, began, out)?;
     for period in periods {
+        writeln!(out)?;
         if period.duration_s < evaluation.time_s {
             measurement_window::print_heading(&scenario.network, period, out)?;
         }
         tables::print(&scenario.network, period, arguments.top, out)?;
-        if periods.len() > 1 {
-            writeln!(out)?;
-        }
     }
+    if arguments.no_notes {
+        return Ok(());
+    }
+    print_notes(arguments, periods, out)
+}
+
+/// Prints the model, the simulated time and the wall-clock time.
+fn print_heading(
+    arguments: &RunArguments,
+    scenario: &CompiledScenario,
+    evaluation: &Evaluation,
+    began: Instant,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let written = match &arguments.output {
         Some(directory) => format!("; results in {}", directory.display()),
         None => String::new(),
@@ -279,21 +292,48 @@ fn print(
     let steps = usize::try_from(evaluation.steps).unwrap_or(usize::MAX);
     let lengths = evaluation.steps_s.map(tables::format_range_ms);
     let lengths = lengths.map_or_else(String::new, |lengths| format!(" of {lengths}"));
-    let seeds = match summary.seeds {
+    let seeds = match evaluation.summary.seeds {
         1 => String::new(),
-        n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
+        n => format!(" for each of {n} seeds (± standard deviation)"),
     };
-    let what = match scenario.options.model {
-        Model::Packets(_) => "packet-hop",
-        Model::Fluid(_) => "step",
+    let (model, step) = match scenario.options.model {
+        Model::Packets(_) => ("Packet model", "packet-hop"),
+        Model::Fluid(_) => ("Fluid model", "step"),
     };
     writeln!(
         out,
-        "{} s of network time{seeds}, {}{lengths}, in {}{written}",
+        "{model}: {} s{seeds}, {}{lengths}, in {}{written}",
         plain(evaluation.time_s),
-        count(steps, what),
+        count(steps, step),
         duration(began.elapsed().as_secs_f64()),
     )
+}
+
+/// Prints the notes of all periods, each once, and the command that avoids estimates.
+fn print_notes(
+    arguments: &RunArguments,
+    periods: &[Summary],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let notes: IndexSet<String> = periods.iter().flat_map(Summary::notes).collect();
+    if notes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNotes ({} marks estimates)", results::ESTIMATE)?;
+    for note in &notes {
+        writeln!(out, " {note}")?;
+    }
+    if periods.iter().any(Summary::packet_model_is_more_accurate) {
+        let longest_s = periods.iter().map(Summary::packet_model_s);
+        let longest_s = longest_s.fold(0.0, f64::max);
+        writeln!(
+            out,
+            " For packet-level results (about {}): {}",
+            rounded_time(longest_s),
+            arguments.scenario.packet_command(),
+        )?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
