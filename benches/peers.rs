@@ -100,7 +100,7 @@ impl Peers {
             let mut c = Command::new(&self.netflow);
             c.arg("run").arg(&self.scenario);
             if packets {
-                c.args(WINDOWS).args(["--set", "simulation.model=packets"]);
+                c.args(WINDOWS).args(["--set", "simulation.model=packet"]);
             }
             c.args(["--quiet", "--threads", "1", "-o"]).arg(&results);
             c

@@ -372,7 +372,7 @@ fn packets(quick: bool) {
             c.arg("run")
                 .arg(&path)
                 .args(windows)
-                .args(["--set", "simulation.model=packets"]);
+                .args(["--set", "simulation.model=packet"]);
             c.args(["--quiet", "--threads", "1", "-o"])
                 .arg(place.join("results"));
             c

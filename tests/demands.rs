@@ -175,7 +175,7 @@ fn shared_link_transfer_times_match_linux() {
         let number = |i: usize| cells[i].parse::<f64>().unwrap();
         let (kb, stop_s) = (number(3), number(6));
         let text = format!(
-            "[simulation]\nduration = \"{} s\"\nmodel = \"packets\"\n\n\
+            "[simulation]\nduration = \"{} s\"\nmodel = \"packet\"\n\n\
              [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"{} Mbit/s\"\ndelay = \"{} ms\"\nbuffer = \"{} pkt\"\n\n\
              [[workload]]\nname = \"t\"\napplication = \"http\"\nclients = \"a\"\nservers = \"b\"\n\
              source = {{ stack = \"linux-6\", congestion = \"{}\" }}\n\

@@ -169,7 +169,7 @@ fn explanation_matches_rate_at_its_time() {
 fn limiting_default_window_is_warned() {
     let evaluated = |source: &str, rest: &str| {
         let text = format!(
-            "[simulation]\nduration = \"2 s\"\nmodel = \"packets\"\n\n\
+            "[simulation]\nduration = \"2 s\"\nmodel = \"packet\"\n\n\
              [[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"10 Gbit/s\"\ndelay = \"30 ms\"\nbuffer = \"200000 pkt\"\n\n\
              [[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\nsource = {source}\n{rest}"
         );

@@ -314,7 +314,7 @@ fn results_of_random_scenarios_are_consistent() {
     let count = seeds.clone().count();
     if count == 1 {
         let RandomScenario { text, every_s, .. } = random_scenario(seeds.start);
-        println!("# netflow run FILE --every \"{every_s} s\"\n{text}");
+        println!("# netflow run FILE --interval \"{every_s} s\"\n{text}");
     }
     let next = AtomicU64::new(seeds.start);
     let bad = Mutex::new(BTreeMap::new());

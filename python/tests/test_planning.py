@@ -27,7 +27,7 @@ def test_transfers_of_demands():
 
 def test_sensitivities():
     found = nf.load(PATH).sensitivities()
-    told = json.loads(command("solve", PATH, "--where", "--json"))
+    told = json.loads(command("solve", PATH, "--sensitivity", "--json"))
     assert found.links.to_rows() == told["links"]
     assert found.connections.to_rows() == told["connections"] != []
     assert found.one_sided_because_of == told["one_sided_because_of"]
@@ -36,7 +36,7 @@ def test_sensitivities():
 def test_sensitivities_of_one_demand(tmp_path):
     path, name = SCENARIOS / "two-circuits.toml", "WEST->EAST"
     found = nf.load(path).sensitivities(of=name)
-    told = json.loads(command("solve", path, "--where", "--of", name, "--json"))
+    told = json.loads(command("solve", path, "--sensitivity", "--target", name, "--json"))
     assert found.links.to_rows() == told["links"]
     assert (found.of, found.goodput_bps) == (name, told["goodput_bps"])
     # Half of 8 Gbit/s on each circuit, which no link limits: of 1 % more all arrives. Transfers wait for their own bursts.

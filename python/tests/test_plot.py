@@ -25,7 +25,7 @@ def test_links_over_time(bottleneck, axes):
 
 def test_bands_over_seeds(axes):
     text = """
-    simulation = { duration = "5 s", model = "packets" }
+    simulation = { duration = "5 s", model = "packet" }
     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms", buffer = "20 pkt" }]
     connection = [{ from = "A", to = "B", name = "c", source = { window = "reno" } }]
     """

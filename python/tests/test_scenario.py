@@ -184,7 +184,7 @@ def test_a_file_that_changed_is_not_read_again(tmp_path, change):
 def test_a_steady_state_is_of_what_was_read(tmp_path):
     file = tmp_path / "lab.toml"
     text = """
-simulation = { duration = "10 s", model = "packets" }
+simulation = { duration = "10 s", model = "packet" }
 link = [{ from = "A", to = "B", bandwidth = "100 Mbit/s" }]
 demand = [{ from = "A", to = "B", rate = "4 Mbit/s", kind = "tcp" }]
 """

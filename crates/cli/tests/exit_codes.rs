@@ -25,8 +25,8 @@ fn invalid_command_line_exits_with_2() {
         "",
         "rnu dumbbell.toml",
         "run",
-        "run dumbbell.toml --every 5",
-        "run dumbbell.toml --every 0s",
+        "run dumbbell.toml --interval 5",
+        "run dumbbell.toml --interval 0s",
         "run dumbbell.toml --threads 0",
         "run dumbbell.toml --seeds 0",
         "run dumbbell.toml --format xml -o out",
@@ -136,7 +136,7 @@ fn rejected_interval_keeps_earlier_results() {
     // More than 10⁸ intervals.
     for seeds in ["", "--seeds 3 --set connection.*.source={window='reno'}"] {
         for directory in ["out", "new"] {
-            let run = format!("run dumbbell.toml -o {directory} --every 0.001us {seeds}");
+            let run = format!("run dumbbell.toml -o {directory} --interval 0.001us {seeds}");
             let output = place.expect(&run, 2);
             assert_eq!(text(&output.stdout), "");
             let said = text(&output.stderr);

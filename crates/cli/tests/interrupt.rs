@@ -75,12 +75,12 @@ fn all_commands_stop_after_a_signal() {
     let long = "--set simulation.duration=700h";
     let commands = [
         format!("run dumbbell.toml -q {long}"),
-        format!("run dumbbell.toml -q -o out {long} --every 1min --set simulation.model=window"),
+        format!("run dumbbell.toml -q -o out {long} --interval 1min --set simulation.model=packet"),
         format!(
-            "run dumbbell.toml -q -o seeds {long} --every 1min --set simulation.model=window --seeds 4"
+            "run dumbbell.toml -q -o seeds {long} --interval 1min --set simulation.model=packet --seeds 4"
         ),
-        format!("run dumbbell.toml -q {long} --every 600h"),
-        format!("run dumbbell.toml -q {long} --every 600h --set simulation.model=window"),
+        format!("run dumbbell.toml -q {long} --interval 600h"),
+        format!("run dumbbell.toml -q {long} --interval 600h --set simulation.model=packet"),
         format!("explain dumbbell.toml first --at 690h {long}"),
         "trace summary -".to_owned(),
         "mark --committed-rate 1Mbit/s --peak-rate 2Mbit/s -".to_owned(),
@@ -89,7 +89,7 @@ fn all_commands_stop_after_a_signal() {
         "ipb serve --port 0".to_owned(),
         "failures large.toml --pairs --sample 100000".to_owned(),
         "run large.toml -q -o large".to_owned(),
-        "run large.toml -q --set simulation.model=window".to_owned(),
+        "run large.toml -q --set simulation.model=packet".to_owned(),
     ];
     let signals = [["-INT"].as_slice(), &["-TERM"], &["-TERM", "-TERM"]];
     for (command, signals) in commands.iter().zip(signals.iter().cycle()) {
@@ -128,7 +128,7 @@ fn interrupted_run_has_complete_files() {
         "simulation.duration=700 h",
         "-o",
         "out",
-        "--every",
+        "--interval",
         "10s",
     ];
     for signal in ["-INT", "-TERM"] {

@@ -158,7 +158,7 @@ fn acknowledgements_outside_traffic_have_no_queueing() {
             { name = "back", from = "B", to = "A", source = { poisson = "20 Mbit/s" } },
         ]
     "#;
-    let packets = "--set simulation.model=packets --set connection.up.source={window='reno'}";
+    let packets = "--set simulation.model=packet --set connection.up.source={window='reno'}";
     for (command, options) in [("run", ""), ("solve", ""), ("run", packets)] {
         let found = answer(scenario, command, options);
         let up = row(&found, "connections", "connection", "up");
@@ -198,7 +198,7 @@ fn red_marks_above_its_thresholds_without_hard_drop() {
     let scenario = |queue: &str| {
         format!(
             r#"
-            simulation = {{ duration = "0.6 s", warmup = "0.3 s", packet-size = "1500 B", model = "packets" }}
+            simulation = {{ duration = "0.6 s", warmup = "0.3 s", packet-size = "1500 B", model = "packet" }}
             link = [
                 {{ from = "A", to = "R", bandwidth = "100 Gbit/s", delay = "0 us", buffer = "10000 pkt" }},
                 {{ from = "R", to = "B", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false, queue = {queue} }},
@@ -244,7 +244,7 @@ fn users_with_bit_errors_are_simulated() {
 #[test]
 fn requests_take_the_path_of_their_replies_reversed() {
     let scenario = r#"
-        simulation = { duration = "5 s", model = "packets" }
+        simulation = { duration = "5 s", model = "packet" }
         link = [
             { from = "A", to = "C", duplex = false, bandwidth = "10 Mbit/s", delay = "1 ms" },
             { from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "50 ms" },
@@ -277,7 +277,7 @@ fn results_are_independent_of_row_order_and_recording() {
             connection = [{connections}]
             "#
         );
-        let found = answer(&scenario, "run", &format!("--every {every}"));
+        let found = answer(&scenario, "run", &format!("--interval {every}"));
         ["c4", "c5", "c6"].map(|name| {
             let mut row = row(&found, "connections", "connection", name).clone();
             row.as_object_mut()
@@ -350,7 +350,7 @@ fn byte_window_counts_payload() {
     let goodput = |window: &str| {
         let scenario = format!(
             r#"
-            simulation = {{ duration = "20 s", warmup = "10 s", model = "packets" }}
+            simulation = {{ duration = "20 s", warmup = "10 s", model = "packet" }}
             link = [{{ from = "A", to = "B", bandwidth = "1 Gbit/s", delay = "50 ms" }}]
             connection = [{{ name = "c", from = "A", to = "B", source = {{ stack = "linux-6" }}, max-window = "{window}" }}]
             "#
@@ -469,7 +469,7 @@ fn models_agree_on_what_a_link_with_overhead_carries() {
 #[test]
 fn exports_reject_overhead_by_name() {
     let scenario = r#"
-        simulation = { duration = "10 s", model = "packets" }
+        simulation = { duration = "10 s", model = "packet" }
         link = [{ from = "A", to = "B", bandwidth = "1 Mbit/s", overhead = "38 B" }]
         connection = [{ name = "c", from = "A", to = "B", source = { window = "reno" } }]
     "#;

@@ -18,7 +18,7 @@ fn library_and_command_write_equal_results() {
     for (seeds, format) in [(1, Format::Csv), (3, Format::Jsonl)] {
         let (of_command, of_library) = (place.path("command"), place.path("library"));
         let run = format!(
-            "run dumbbell.toml -q -o command --every 0.3s --from 2s --to 15s --threads 2 --seeds {seeds} \
+            "run dumbbell.toml -q -o command --interval 0.3s --from 2s --to 15s --threads 2 --seeds {seeds} \
              --series {format} --set {setting}"
         );
         place.expect(&run, 0);

@@ -92,7 +92,7 @@ fn older_processor_gives_equal_output() {
     let range = "link.R->S.bandwidth=1..4 Mbit/s/4x";
     for arguments in [
         &["run", "w.toml", "--seeds", "7", "--quiet", "-o", "results"][..],
-        &["solve", "dumbbell.toml", "--where", "--format", "csv"],
+        &["solve", "dumbbell.toml", "--sensitivity", "--format", "csv"],
         &["sweep", "dumbbell.toml", "--vary", range, "-o", "results"],
         &["failures", "dumbbell.toml", "--format", "csv"],
         &["profile", "show", "linux-cubic", "--format", "csv"],

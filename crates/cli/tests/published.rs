@@ -33,7 +33,7 @@ impl Case<'_> {
             connection,
         } = self;
         let scenario = format!(
-            "simulation = {{ duration = '{seconds} s', warmup = '{warmup} s', packet-size = '1500 B', model = 'packets' }}
+            "simulation = {{ duration = '{seconds} s', warmup = '{warmup} s', packet-size = '1500 B', model = 'packet' }}
             link = [
                 {{ from = 'A', to = 'B', bandwidth = '{rate}', delay = '{oneway_ms} ms', duplex = false, {link} }},
                 {{ from = 'B', to = 'A', bandwidth = '{back}', delay = '{oneway_ms} ms', duplex = false, buffer = '20 pkt' }}]

@@ -158,12 +158,12 @@ fn packet_model_is_independent_of_threads() {
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/hundred-nodes");
     for threads in [1, 2, 3] {
         let out = place.path(&format!("out{threads}"));
-        let mut command = place.netflow(["run", "-q", "--set", "simulation.model=packets"]);
+        let mut command = place.netflow(["run", "-q", "--set", "simulation.model=packet"]);
         command.arg(format!("{shipped}/topology.toml"));
         command.args([
             "--set",
             "include.connections=windows.csv",
-            "--every",
+            "--interval",
             "0.1s",
         ]);
         command.args(["--set", "simulation.duration=20 s", "--threads"]);
@@ -187,7 +187,7 @@ fn lengthened_intervals_are_reported() {
     let place = Workplace::new();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/topology.toml");
     let said = |out: &str, more: &[&str]| {
-        let mut command = place.netflow(["run", shipped, "--every", "0.01s", "-o", out]);
+        let mut command = place.netflow(["run", shipped, "--interval", "0.01s", "-o", out]);
         text(&command.args(more).output().unwrap().stderr)
     };
     let told = "recording intervals cannot be shorter than time steps: some last 25.00 ms instead of 10.00 ms";
@@ -326,7 +326,7 @@ fn run_is_reproducible_from_its_results() {
     let profile = "format = 1\nkind = \"mathis\"\nname = \"own\"\nwindow = \"20 pkt\"\n";
     fs::write(place.path("mine/own.toml"), profile).unwrap();
     place.expect(
-        "run mine/scenario.toml -q -o first --every 0.7s --set connection.c1.count=3 --set simulation.seed=5 \
+        "run mine/scenario.toml -q -o first --interval 0.7s --set connection.c1.count=3 --set simulation.seed=5 \
          --allow-outside",
         0,
     );
@@ -346,7 +346,7 @@ fn run_is_reproducible_from_its_results() {
         "-q".to_owned(),
         "-o".to_owned(),
         "second".to_owned(),
-        format!("--every={}s", first["every_s"]),
+        format!("--interval={}s", first["every_s"]),
     ];
     assert_eq!(first["allow_outside"], true);
     arguments.push("--allow-outside".to_owned());

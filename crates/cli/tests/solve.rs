@@ -1,4 +1,4 @@
-//! Tests of `netflow solve --where`.
+//! Tests of `netflow solve --sensitivity`.
 #![cfg(unix)]
 
 mod common;
@@ -19,7 +19,7 @@ fn solved(options: &str) -> Value {
 #[test]
 fn more_equals_setting_the_bandwidth() {
     let number = |value: &Value| value.as_f64().unwrap();
-    let (before, more) = (solved(""), solved("--where --more '1 Mbit/s'"));
+    let (before, more) = (solved(""), solved("--sensitivity --upgrade '1 Mbit/s'"));
     // The first setting applies to both directions.
     let after =
         solved("--set 'link.N5->N7.bandwidth=9 Mbit/s' --set 'link.N7->N5.bandwidth=8 Mbit/s'");
@@ -57,14 +57,14 @@ fn sensitivity_of_idle_connection_is_rejected() {
     let workplace = common::Workplace::new();
     std::fs::write(workplace.path("silent.toml"), scenario).unwrap();
     let told = |options: &str| {
-        let line = format!("netflow solve silent.toml --where {options}");
+        let line = format!("netflow solve silent.toml --sensitivity {options}");
         common::shell(&line, &workplace.path("")).output().unwrap()
     };
     for (of, because) in [
         ("first of two", "all sources are inactive at that time"),
         ("back", "no route exists"),
     ] {
-        let refused = told(&format!("--of '{of}'"));
+        let refused = told(&format!("--target '{of}'"));
         assert_eq!(refused.status.code(), Some(2));
         let error = String::from_utf8(refused.stderr).unwrap();
         let should =
@@ -78,7 +78,7 @@ fn sensitivity_of_idle_connection_is_rejected() {
         error.contains("error: no traffic from the network at the selected time"),
         "{error}"
     );
-    let sends = told("--of 'first of two' --at '2 s'");
+    let sends = told("--target 'first of two' --at '2 s'");
     let text = String::from_utf8(sends.stdout).unwrap();
     assert!(
         text.starts_with("first of two: goodput 4.997 Mbit/s"),

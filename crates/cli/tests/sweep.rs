@@ -254,7 +254,7 @@ fn cases_match_run() {
     .enumerate()
     {
         let command = format!(
-            "run dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set simulation.model=packets \
+            "run dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set simulation.model=packet \
              --set connection.*.source={{window=\"reno\"}} --set simulation.seed={seed} --format csv"
         );
         let said = text(&place.expect(&command, 0).stdout);

@@ -319,7 +319,7 @@ fn missing_namespaces_are_reported() {
     }
 }
 
-/// A skipped test is not passed, and with `--need` it is failed.
+/// A skipped test is not passed, and with `--fail-on-skip` it is failed.
 #[test]
 fn unavailable_self_test_is_skipped() {
     let Some(output) = without_namespaces("link --self-test") else {
@@ -332,7 +332,7 @@ fn unavailable_self_test_is_skipped() {
         .filter(|line| line.contains(": skipped: "))
         .count();
     assert_eq!((skipped, said.lines().count()), (11, 11), "{said}");
-    let output = without_namespaces("link --self-test --need --format json").unwrap();
+    let output = without_namespaces("link --self-test --fail-on-skip --format json").unwrap();
     assert_eq!(output.status.code(), Some(1));
     let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = rows.as_array().unwrap();

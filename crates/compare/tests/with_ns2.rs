@@ -321,7 +321,7 @@ fn byte_buffers_match_ns2() {
             r#"
             [simulation]
             duration = "60 s"
-            model = "packets"
+            model = "packet"
             packet-size = "{tcp_bytes:.0} B"
             [[link]]
             from = "a"
@@ -385,7 +385,7 @@ fn windows_track_delay_changes_as_in_ns2() {
             r#"
             [simulation]
             duration = "120 s"
-            model = "packets"
+            model = "packet"
             packet-size = "1000 B"
             [[link]]
             from = "a"

@@ -524,8 +524,7 @@ fn unknown_element_message(
 ) -> (String, String) {
     let what = table.table;
     if names.iter().any(|it| matches_link_name(rest, it)) {
-        let message =
-            format!("missing key of {what} `{rest}`: write `{what}.{rest}.KEY=VALUE`");
+        let message = format!("missing key of {what} `{rest}`: write `{what}.{rest}.KEY=VALUE`");
         let keys = table.keys.iter().map(|key| key.name);
         return (message, suggest::help("", "its keys", keys));
     }

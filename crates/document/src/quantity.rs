@@ -143,8 +143,7 @@ impl Dimension for BufferSize {
     const NAME: &'static str = "Room";
     const KIND: &'static str = "size, or time";
     const ONE: Self = BufferSize::Size(Size::ONE);
-    const DESCRIPTION: &'static str =
-        "A size with its unit, or a time at the bandwidth of the link: \"100 pkt\", \"150 KB\", \"50 ms\".";
+    const DESCRIPTION: &'static str = "A size with its unit, or a time at the bandwidth of the link: \"100 pkt\", \"150 KB\", \"50 ms\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";
 
     fn likely_units(key: &str, number: f64) -> &'static [&'static str] {

@@ -149,7 +149,8 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Fields::Row { row, node } = self.fields
             && let Some(place) = row.conflicting_cell(node, key)
         {
-            let message = format!("column `{key}` and its columns `{key}.…` are both filled in this row");
+            let message =
+                format!("column `{key}` and its columns `{key}.…` are both filled in this row");
             self.findings
                 .error(ProblemKind::Conflict, place, message)
                 .set_help(format!(

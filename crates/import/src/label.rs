@@ -32,9 +32,7 @@ impl ByteUnit {
     fn remark(self) -> &'static str {
         match self {
             ByteUnit::Bytes => "read as bytes; Mb/s and Mbit/s are bits",
-            ByteUnit::Bits => {
-                "read as bits, as usual in labels; in a column it would mean bytes"
-            }
+            ByteUnit::Bits => "read as bits, as usual in labels; in a column it would mean bytes",
         }
     }
 }

@@ -623,7 +623,8 @@ impl<'t> TopologyBuilder<'t> {
         };
         link.reverse = reverse.if_any();
         if link.reverse.is_some() && is_pair {
-            let text = "two different directions are read as one link with `reverse`: they fail together";
+            let text =
+                "two different directions are read as one link with `reverse`: they fail together";
             self.assumptions.add(text, Subject::Link(place, line));
         }
         Ok(link)

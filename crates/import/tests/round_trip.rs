@@ -257,7 +257,10 @@ fn long_names_are_cut_negative_bandwidths_rejected() {
     assert_eq!(through_scenario(&read).links.len(), 2);
     let csv = "from,to,LinkSpeedRaw\nA,B,-1e9\n";
     let problems = from_text("a.csv", csv, &Reading::default()).unwrap_err();
-    assert_eq!(problems.into_vec()[0].message, "bandwidth out of range: -1 Gbit/s");
+    assert_eq!(
+        problems.into_vec()[0].message,
+        "bandwidth out of range: -1 Gbit/s"
+    );
 }
 
 /// Populations are kept, also those of nodes without other attributes and those of 0.

@@ -269,7 +269,11 @@ fn node_table_determines_link_delays() {
     for (nodes, links, message) in [
         ("id,lat,lon\nx,1,2\n", links_csv, "no link refers to a node"),
         ("id,lat,lon\nber,1,2\nber,1,2\n", links_csv, "exists twice"),
-        ("id,lat,lon\nber,91,2\n", links_csv, "has invalid coordinates"),
+        (
+            "id,lat,lon\nber,91,2\n",
+            links_csv,
+            "has invalid coordinates",
+        ),
         ("id,lat,lon\nber,north,2\n", links_csv, "not a number"),
         (
             "id,lat,lon\nber,1,2\n",

@@ -192,7 +192,7 @@ impl Cell {
     /// Returns the scenario text, with the start time of each transfer in seconds, or 0.
     pub fn text(&self, starts_s: &[f64]) -> String {
         let mut text = format!(
-            "[simulation]\nduration = \"{SECONDS} s\"\npacket-size = \"{PACKET_BYTES} B\"\nmodel = \"packets\"\n"
+            "[simulation]\nduration = \"{SECONDS} s\"\npacket-size = \"{PACKET_BYTES} B\"\nmodel = \"packet\"\n"
         );
         // Writing to a string cannot fail.
         let mut link = |from: &str, to: &str, mbps: f64, ms: f64, more: &str| {

@@ -71,8 +71,8 @@ pub struct CompareArguments {
     tcp: Option<Ns2Tcp>,
 
     /// Length of a recording interval
-    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
-    every: f64,
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    interval: f64,
 
     /// Skip the timed run of ns-2 that traces every packet, which can take ten times as long
     #[arg(long)]
@@ -248,7 +248,7 @@ fn run_both(
         start_jitter_s: arguments.start_jitter,
         overhead_s: arguments.overhead.unwrap_or(0.0),
         tcp: arguments.tcp,
-        every_s: arguments.every,
+        every_s: arguments.interval,
         ..Settings::default()
     };
     let runner = match arguments.with {

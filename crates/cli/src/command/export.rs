@@ -50,8 +50,8 @@ pub struct ExportArguments {
     overhead: f64,
 
     /// Length of the intervals in the output files of the script [default: 0.5s]
-    #[arg(long, value_name = "TIME", value_parser = positive_time)]
-    every: Option<f64>,
+    #[arg(long, alias = "every", value_name = "TIME", value_parser = positive_time)]
+    interval: Option<f64>,
 
     /// Trace packets of all links, or of the given ones (A->B,C->D)
     #[arg(long, value_name = "LINKS")]
@@ -87,7 +87,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
         tcp: arguments.tcp,
         start_jitter_s: arguments.start_jitter,
         max_send_jitter_s: arguments.overhead,
-        every_s: arguments.every.unwrap_or(0.5),
+        every_s: arguments.interval.unwrap_or(0.5),
         trace: ns2_trace(&scenario, arguments.trace.as_ref()),
     };
     let script = match arguments.to {
@@ -98,14 +98,14 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
             arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
             let options = Ns3Options {
                 start_jitter_s: arguments.start_jitter,
-                every_s: arguments.every.unwrap_or(0.5),
+                every_s: arguments.interval.unwrap_or(0.5),
                 ..Ns3Options::default()
             };
             export::ns3(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }
         Target::GraphMl => {
             arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
-            arguments.reject_options(&["--start-jitter", "--every"], "--to ns2 and --to ns3")?;
+            arguments.reject_options(&["--start-jitter", "--interval"], "--to ns2 and --to ns3")?;
             graphml::write(&Topology::of(&scenario))
         }
     };
@@ -122,7 +122,7 @@ impl ExportArguments {
             ("--tcp", self.tcp.is_some()),
             ("--start-jitter", self.start_jitter > 0.0),
             ("--overhead", self.overhead > 0.0),
-            ("--every", self.every.is_some()),
+            ("--interval", self.interval.is_some()),
             ("--trace", self.trace.is_some()),
         ];
         match given

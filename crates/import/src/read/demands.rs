@@ -143,7 +143,10 @@ impl Demands {
             } else {
                 if let Some((text, how)) = &row.remark {
                     let rate = BitsPerSecond(rate_bps);
-                    let text = format!("a demand of \"{}\" is read as {rate}{how}", truncate_text(text));
+                    let text = format!(
+                        "a demand of \"{}\" is read as {rate}{how}",
+                        truncate_text(text)
+                    );
                     assumptions.add(text, about());
                 }
                 if !seen.insert((

@@ -145,10 +145,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
         if !directed && !is_link_attribute(name) {
             let near = nearest_link_attribute(name);
             let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-            let text = format!(
-                "ignoring unknown column `{}`{near}",
-                truncate_text(name)
-            );
+            let text = format!("ignoring unknown column `{}`{near}", truncate_text(name));
             draft.assumptions.add_general(text);
         }
     }
@@ -199,9 +196,9 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
     if undirected && !table.other_columns().any(|(_, name)| says(name)) {
         let silence = "the table has no column `directed`";
         if !draft.infer_directions(silence) {
-            draft
-                .assumptions
-                .add_general(format!("links are read as bidirectional, because {silence}"));
+            draft.assumptions.add_general(format!(
+                "links are read as bidirectional, because {silence}"
+            ));
         }
     }
     Ok(())
@@ -262,9 +259,9 @@ fn matrix(text: &str) -> ReadResult<Demands> {
     let corner = table.columns.get(0).unwrap_or_default();
     let unit = rate_unit_text(corner).map_or(Ok(None), |words| parse_column_unit(corner, &words));
     let mut found = Demands::default();
-    found.assumptions.push(
-        "rows of the demand matrix are read as senders, columns as receivers".to_owned(),
-    );
+    found
+        .assumptions
+        .push("rows of the demand matrix are read as senders, columns as receivers".to_owned());
     table.rows(|row, span| {
         let from = table.cell(row, 0, &span)?;
         for (column, to) in table.columns.iter().enumerate().skip(1) {
@@ -375,7 +372,10 @@ fn parse_column_unit(name: &str, words: &str) -> Result<Option<DemandUnit>, Stri
     let mut units = words().filter_map(parse_unit);
     match (units.next(), units.next()) {
         (Some(unit), None) => Ok(Some(unit)),
-        (Some(_), Some(_)) => Err(format!("`{}` contains two units of rates", truncate_text(name))),
+        (Some(_), Some(_)) => Err(format!(
+            "`{}` contains two units of rates",
+            truncate_text(name)
+        )),
         (None, _) => {
             let is_neutral = |word: &str| {
                 let word = word.to_ascii_lowercase();
@@ -443,10 +443,7 @@ impl<'t> Table<'t> {
         let mut reader = reader(delimiter).from_reader(text.as_bytes());
         match reader.headers() {
             Ok(columns) => Ok((delimiter, columns.clone())),
-            Err(error) => Err(ImportError::syntax(
-                span,
-                format!("invalid CSV: {error}"),
-            )),
+            Err(error) => Err(ImportError::syntax(span, format!("invalid CSV: {error}"))),
         }
     }
 
@@ -516,7 +513,9 @@ impl<'t> Table<'t> {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
                         } => {
-                            format!("this row has {len} cells, but the first row has {expected_len}")
+                            format!(
+                                "this row has {len} cells, but the first row has {expected_len}"
+                            )
                         }
                         _ => format!("invalid CSV: {error}"),
                     };
@@ -524,9 +523,8 @@ impl<'t> Table<'t> {
                     return Err(match error.kind() {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
-                        } if len > expected_len && self.delimiter == b',' => wrong.help(
-                            "use a point as the decimal mark, and quote texts with commas",
-                        ),
+                        } if len > expected_len && self.delimiter == b',' => wrong
+                            .help("use a point as the decimal mark, and quote texts with commas"),
                         _ => wrong,
                     });
                 }

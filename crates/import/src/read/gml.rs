@@ -21,7 +21,9 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let mut graphs = top.iter().filter(|entry| entry.is("graph"));
     let Some(graph) = graphs.next() else {
         let help = "a GML file begins with `graph [`";
-        return Err(ImportError::new(ProblemKind::Missing, 0..0, "the file has no `graph`").help(help));
+        return Err(
+            ImportError::new(ProblemKind::Missing, 0..0, "the file has no `graph`").help(help),
+        );
     };
     if let Some(second) = graphs.next() {
         let help = "write each graph to a separate file";

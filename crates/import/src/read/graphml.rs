@@ -111,9 +111,9 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         && !children(graph, "edge").any(says)
         && !draft.infer_directions("the graph has no `edgedefault`")
     {
-        draft.assumptions.add_general(
-            "the graph has no `edgedefault`: edges are read as undirected",
-        );
+        draft
+            .assumptions
+            .add_general("the graph has no `edgedefault`: edges are read as undirected");
     }
     for (number, hyperedge) in children(graph, "hyperedge").enumerate() {
         add_hyperedge(draft, hyperedge, number, &keys)?;

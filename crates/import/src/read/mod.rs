@@ -207,8 +207,7 @@ fn has_implausible_units(topology: &Topology) -> Option<Assumption> {
     let demands = || topology.demands.iter().map(|demand| demand.rate_bps);
     let (fastest, slowest) = (links().reduce(f64::max)?, links().reduce(f64::min)?);
     let (largest, all) = (demands().reduce(f64::max)?, demands().sum::<f64>());
-    let help =
-        "check the units: name columns with their unit (`rate_mbps`), or use --unit for links and demands";
+    let help = "check the units: name columns with their unit (`rate_mbps`), or use --unit for links and demands";
     let text = if largest > 10.0 * fastest {
         let times = (largest / fastest).round();
         format!("the largest demand is {times} times the bandwidth of the fastest link: {help}")

@@ -41,9 +41,12 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     })?;
     let Some(nodes) = document.nodes else {
         let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
-        return Err(
-            ImportError::new(ProblemKind::Missing, 0..1, "the document has no list `nodes`").help(help),
-        );
+        return Err(ImportError::new(
+            ProblemKind::Missing,
+            0..1,
+            "the document has no list `nodes`",
+        )
+        .help(help));
     };
     let edges = match (document.edges, document.links) {
         (Some(edges), None) | (None, Some(edges)) => edges,
@@ -51,8 +54,11 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         (Some(edges), Some(links)) if edges.is_empty() => links,
         (Some(_), Some(_)) => {
             let help = "keep the list with the links, and remove the other";
-            let wrong =
-                ImportError::new(ProblemKind::Conflict, 0..1, "the document has both `edges` and `links`");
+            let wrong = ImportError::new(
+                ProblemKind::Conflict,
+                0..1,
+                "the document has both `edges` and `links`",
+            );
             return Err(wrong.help(help));
         }
         (None, None) => {

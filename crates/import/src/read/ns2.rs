@@ -31,8 +31,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             (Some(at), _) if at + 1 == words.len() && at == 0 => others += 1,
             (Some(at), _) if depth > 0 => {
                 let message = "this link is created in a loop, a procedure or a condition";
-                let help =
-                    "write each link as a separate line";
+                let help = "write each link as a separate line";
                 return Err(ImportError::new(
                     ProblemKind::NotAvailable,
                     words[at].span.clone(),

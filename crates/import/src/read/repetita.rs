@@ -51,7 +51,10 @@ pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             if number >= 0.0 {
                 Ok(number)
             } else {
-                Err(ImportError::value(word.span.clone(), "the value is negative"))
+                Err(ImportError::value(
+                    word.span.clone(),
+                    "the value is negative",
+                ))
             }
         };
         let says = LinkAttributes {

@@ -234,9 +234,9 @@ pub(super) fn link_capacity(installed: Option<f64>, offered: &[f64]) -> Option<f
 
 /// Lists the assumptions about directions and capacity.
 pub(super) fn remark(draft: &mut TopologyBuilder<'_>, installed: Option<f64>, offered: &[f64]) {
-    draft
-        .assumptions
-        .add_general("links are read as bidirectional, because SNDlib files do not define directions");
+    draft.assumptions.add_general(
+        "links are read as bidirectional, because SNDlib files do not define directions",
+    );
     if !installed.is_some_and(|capacity| capacity > 0.0) && !offered.is_empty() {
         let text = "a link without pre-installed capacity gets the capacity of one smallest module";
         draft.assumptions.add_general(text);

@@ -76,8 +76,7 @@ pub(super) fn resolve_links(
                 let text = "the length in the file is less than the distance of the ends";
                 assumptions.add(text, about());
             }
-            let text =
-                "delay from the length in the file, at two thirds of the speed of light";
+            let text = "delay from the length in the file, at two thirds of the speed of light";
             assumptions.add(text, about());
             (rounded_fibre_delay_s(length), format!("{length} km"))
         } else if let Some(km) = km {

@@ -162,9 +162,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
                 "parallel links of the lowest cost share traffic equally, even if their bandwidths differ \
                  (`ecmp = true`)"
             }
-            (false, true) => {
-                "one of several equal parallel links carries all traffic"
-            }
+            (false, true) => "one of several equal parallel links carries all traffic",
             (false, false) => {
                 "parallel links differ in bandwidth or length: the shortest carries all traffic, and among equally short links \
                  the fastest; use `ecmp = true` to divide it equally among links of equal cost"
@@ -524,10 +522,7 @@ impl Writer<'_> {
             writeln!(text, "#\n# Command: {}", single_line(&self.origin.command))?;
         }
         if !self.assumptions.is_empty() {
-            writeln!(
-                text,
-                "#\n# Assumptions, also at each link below:"
-            )?;
+            writeln!(text, "#\n# Assumptions, also at each link below:")?;
         }
         for assumption in self.assumptions {
             let links = assumption

@@ -95,9 +95,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
         Source::Stack(stack) => {
             if stack.name != STACK_NAME {
                 let name = &stack.name;
-                return Err(format!(
-                    "its TCP is `{name}`; use `{STACK_NAME}`"
-                ));
+                return Err(format!("its TCP is `{name}`; use `{STACK_NAME}`"));
             }
             tcp.initial_window = Some(stack.initial_window_pkts);
             tcp.ecn = stack.ecn;

@@ -91,9 +91,7 @@ impl TopologyKind {
     pub fn description(self) -> &'static str {
         match self {
             TopologyKind::Dumbbell => "senders and receivers on both sides of one bottleneck",
-            TopologyKind::ParkingLot => {
-                "chain of bottlenecks with long and short connections"
-            }
+            TopologyKind::ParkingLot => "chain of bottlenecks with long and short connections",
             TopologyKind::Random => {
                 "nodes in the plane, links more likely between near nodes (Waxman)"
             }

@@ -137,8 +137,7 @@ impl Validator<'_> {
             && !self.findings.has_errors()
         {
             let message = "the `aggregate` has no effect: no queue distinguishes drop precedences";
-            let help =
-                "give a link `queue = { discipline = \"rio\", … }`";
+            let help = "give a link `queue = { discipline = \"rio\", … }`";
             self.warning(
                 ProblemKind::WithoutEffect,
                 aggregate.name.place(),

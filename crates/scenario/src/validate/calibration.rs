@@ -50,8 +50,7 @@ impl Validator<'_> {
         };
         let learns = match self.settings.options.model {
             Model::Packets(_) => {
-                let message =
-                    "`calibrate` has no effect in the packet model";
+                let message = "`calibrate` has no effect in the packet model";
                 return self.warning(ProblemKind::WithoutEffect, calibrate.place(), message, "");
             }
             Model::Fluid(FluidOptions::Fifo { .. }) => true,
@@ -59,7 +58,8 @@ impl Validator<'_> {
             Model::Fluid(FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. }) => false,
         };
         if !learns {
-            let message = "`calibrate` needs the fluid model with `coupling = \"learned\"`".to_owned();
+            let message =
+                "`calibrate` needs the fluid model with `coupling = \"learned\"`".to_owned();
             let help = "leave out `calibrate`, or remove `step`, `coupling` and `model`";
             return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
@@ -78,7 +78,8 @@ impl Validator<'_> {
                 "the calibration measures from {watched} to {followed}, but an event occurs at {}",
                 Seconds(at_s)
             );
-            let help = "choose a shorter or longer `calibrate`, without an event in its second half";
+            let help =
+                "choose a shorter or longer `calibrate`, without an event in its second half";
             self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
     }
@@ -149,10 +150,7 @@ impl Validator<'_> {
             let is_played =
                 |name: &&str| builtin(name).is_some_and(|it| packet_source_of(&it).is_some());
             let names: Vec<&str> = builtin_names().iter().copied().filter(is_played).collect();
-            let help = format!(
-                "leave out `calibrate`, or use one of {}",
-                names.join(", ")
-            );
+            let help = format!("leave out `calibrate`, or use one of {}", names.join(", "));
             return self.error(ProblemKind::Conflict, calibrate.place(), message, &help);
         }
         self.builder.calibrate(Some(plan));

@@ -244,8 +244,7 @@ impl Validator<'_> {
     /// Warns of a return path without traffic.
     pub(super) fn warn_of_return_path(&mut self, path: Option<&Spanned<Vec<Spanned<String>>>>) {
         if let Some(path) = path {
-            let message =
-                "`return-path` has no effect: this source receives no acknowledgements";
+            let message = "`return-path` has no effect: this source receives no acknowledgements";
             self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
         }
     }
@@ -270,7 +269,8 @@ impl Validator<'_> {
         ends: [SourceSpan; 2],
     ) {
         if self.connections.add_name(name).is_err() {
-            let message = format!("connection `{name}` already exists: it carries the traffic of a workload");
+            let message =
+                format!("connection `{name}` already exists: it carries the traffic of a workload");
             let help = "give the connection, or the workload, another name";
             return self.error(ProblemKind::Duplicate, at, message, help);
         }
@@ -326,10 +326,7 @@ impl Validator<'_> {
             return (start_s, None);
         }
         if stop.get() > duration_s {
-            let message = format!(
-                "stops at {}, after the end of the run",
-                **stop
-            );
+            let message = format!("stops at {}, after the end of the run", **stop);
             self.warning(
                 ProblemKind::WithoutEffect,
                 stop.place(),

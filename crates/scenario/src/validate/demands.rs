@@ -319,7 +319,8 @@ impl Validator<'_> {
             .map_or(demand.from.place(), Spanned::place);
         let name = demand.display_name();
         if self.connections.add_name(&name).is_err() {
-            let message = format!("`{name}` exists twice: demands and connections need different names");
+            let message =
+                format!("`{name}` exists twice: demands and connections need different names");
             let help = "give every demand between the same nodes a `name`";
             self.error(ProblemKind::Duplicate, place, message, help);
             return None;

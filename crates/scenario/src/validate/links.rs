@@ -388,7 +388,8 @@ impl Validator<'_> {
                 Bytes(overhead(link).wire_bytes(bytes).round()),
                 on_wire(overhead(link))
             );
-            let help = "the packet in service counts too; make `buffer` larger, or `packet-size` smaller";
+            let help =
+                "the packet in service counts too; make `buffer` larger, or `packet-size` smaller";
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
     }

@@ -387,7 +387,9 @@ impl Validator<'_> {
         parts.dedup();
         for (place, key, pkts) in parts {
             let whole = Packets(pkts.get().floor().max(1.0));
-            let message = format!("`{key}` is {pkts}, but counts as {whole}: write a whole number of packets");
+            let message = format!(
+                "`{key}` is {pkts}, but counts as {whole}: write a whole number of packets"
+            );
             self.warning(ProblemKind::WithoutEffect, place, message, "");
         }
     }
@@ -422,7 +424,8 @@ impl Validator<'_> {
             && !self.findings.has_errors()
         {
             let message =
-                "without `coupling = \"learned\"`, profile sources may oscillate from step to step".to_owned();
+                "without `coupling = \"learned\"`, profile sources may oscillate from step to step"
+                    .to_owned();
             let help = "the length of steps is not checked: compare with a shorter `step`, or leave the setting out";
             self.warning(ProblemKind::Conflict, place, message, help);
         }
@@ -511,8 +514,7 @@ impl Validator<'_> {
                 format!("no return path from `{from}` to `{to}` for acknowledgements"),
             )
         };
-        let help =
-            "a link is bidirectional unless it has `duplex = false`; add a link, or make one duplex";
+        let help = "a link is bidirectional unless it has `duplex = false`; add a link, or make one duplex";
         self.error(ProblemKind::Unreachable, place, message, help);
     }
 

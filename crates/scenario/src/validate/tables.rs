@@ -48,8 +48,7 @@ impl Validator<'_> {
         let (file, text) = self.sources.add(&path, text);
         let rows = memory_limit::line_count(&text);
         if let Err(message) = memory_limit::check_rows(rows, T::NAME) {
-            let help =
-                "split the scenario, or describe identical connections by one connection with a `count`";
+            let help = "split the scenario, or describe identical connections by one connection with a `count`";
             self.error(ProblemKind::TooLarge, name.place(), message, help);
             self.is_incomplete = true;
             return;

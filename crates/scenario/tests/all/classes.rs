@@ -6,7 +6,7 @@ use netflow_scenario::{CompiledScenario, from_str};
 const TEXT: &str = r#"
 [simulation]
 duration = "10 s"
-model = "packets"
+model = "packet"
 
 [[link]]
 from = "A"
@@ -149,10 +149,7 @@ fn unknown_class_keys_are_rejected() {
         ("link.B->C.class.v.1.weight=2", "class.v.1.weight"),
         ("link.A->B.class.gold.weight=0", "`weight` cannot be 0"),
         ("link.A->B.class=3", "class"),
-        (
-            "class.gold.weight=2",
-            "unknown setting `class.gold.weight`",
-        ),
+        ("class.gold.weight=2", "unknown setting `class.gold.weight`"),
     ] {
         let error = read(&[setting]).map(|_| ()).unwrap_err();
         assert!(error.contains(expected), "{setting}: {error}");

@@ -149,7 +149,8 @@ fn demand_path_applies_to_its_connections() {
                 let of_nothing = usize::from(back.is_some() && !is_answered(kind));
                 assert_eq!(given.warnings.len(), of_nothing, "{kind}{keys}");
                 for warning in &given.warnings {
-                    let message = "`return-path` has no effect: this source receives no acknowledgements";
+                    let message =
+                        "`return-path` has no effect: this source receives no acknowledgements";
                     assert_eq!(warning.message, message);
                 }
                 // A demand with a path is not split.
@@ -200,7 +201,7 @@ fn demand_path_applies_to_its_connections() {
 fn requests_use_reversed_reply_paths() {
     // The paths of both directions between B and D differ, and D has no link to C.
     const LINKS: &str = r#"
-simulation = { duration = "10 s", model = "packets" }
+simulation = { duration = "10 s", model = "packet" }
 link = [
     { from = "A", to = "B", bandwidth = "10 Mbit/s", metric = 1 },
     { from = "B", to = "D", bandwidth = "10 Mbit/s", metric = 1 },

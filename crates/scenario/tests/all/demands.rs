@@ -130,7 +130,7 @@ fn every_demand_kind_sends_its_rate() {
 /// same mean.
 #[test]
 fn packet_model_uses_transfers() {
-    let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packets"]);
+    let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packet"]);
     let data = spec(&prepared, "A->C/replies");
     assert_close(own_bps(data), 20e6);
     let name = |node| prepared.network.node_name(node);
@@ -160,7 +160,7 @@ fn packet_model_uses_transfers() {
 #[test]
 fn transfer_equals_single_file_page() {
     let settings = [
-        "simulation.model=packets",
+        "simulation.model=packet",
         "demand.A->C.size={ constant = '50 KB' }",
     ];
     let prepared = good(&[START, LINKS, DEMANDS], &settings);

@@ -267,7 +267,10 @@ fn ineffective_settings_are_reported_once() {
     let without = TRAFFIC.replace("day = \"office\"", "");
     let unused = warnings(&[&start("hour = 3"), &without, DAYS].concat(), &[]);
     let messages: Vec<&str> = unused.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(messages, ["day `office` has no effect: no demand refers to it"]);
+    assert_eq!(
+        messages,
+        ["day `office` has no effect: no demand refers to it"]
+    );
 
     let without = without.replace("day = \"home\"", "");
     let found = warnings(&(start("hour = 3") + &without), &[]);

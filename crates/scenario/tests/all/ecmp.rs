@@ -61,7 +61,7 @@ fn demand_is_split_over_equal_paths() {
 #[test]
 fn packet_model_transfers_are_split_equally() {
     let traffic = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s' }]";
-    let prepared = good(traffic, &["simulation.model=packets"]);
+    let prepared = good(traffic, &["simulation.model=packet"]);
     assert!(matches!(prepared.options.model, Model::Packets(_)));
     let network = &prepared.network;
     for part in ["d/1", "d/2"] {

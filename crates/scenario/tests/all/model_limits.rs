@@ -78,7 +78,7 @@ fn fluid_model_limits_are_reported() {
 fn linux_paths_outside_validated_range_are_reported() {
     let warned = |bandwidth: &str, delay: &str, more: &str| {
         let text = format!(
-            "simulation = {{ duration = '10 s', model = 'packets' }}
+            "simulation = {{ duration = '10 s', model = 'packet' }}
             link = [{{ from = 'A', to = 'B', bandwidth = '{bandwidth}', delay = '{delay}', buffer = '5000 pkt' }}]
             connection = [
                 {{ name = 'c', from = 'A', to = 'B', source = {{ stack = 'linux-6'{more} }},

@@ -158,7 +158,7 @@ fn model_and_step_determine_transport() {
     let short = good(&["[simulation]\nduration = \"20 ms\"\n", LINK, CONNECTION].concat());
     let step = Step::auto(0.02);
     assert_eq!(short.options.model, FluidOptions::Fifo { step }.into());
-    let packets = options("model = \"packets\"\n");
+    let packets = options("model = \"packet\"\n");
     assert_eq!(packets.model.name(), ModelName::Packets);
 }
 
@@ -376,7 +376,7 @@ fn options_change_source_keys_or_source() {
         "profile = \"ns-reno\"",
         "stack = \"linux-6\", congestion = \"cubic\", ecn = true",
     );
-    let text = [START, "model = \"packets\"\n", LINK, &stack].concat();
+    let text = [START, "model = \"packet\"\n", LINK, &stack].concat();
     let source = |option: &str| {
         let options = [format!("connection.c1.source.{option}")];
         let prepared = from_str("test.toml", &text, "".as_ref(), &options);
@@ -849,7 +849,10 @@ fn overhead_is_inherited_from_link_or_simulation() {
         "overhead = \"0 B\"\n",
         CONNECTION,
     ]);
-    assert_eq!(said, "`overhead` has no effect: every link has its own `overhead`");
+    assert_eq!(
+        said,
+        "`overhead` has no effect: every link has its own `overhead`"
+    );
     let read = with_options(&["link.A->B.overhead=38 B", "link.B->A.overhead.cells=atm"]);
     let network = read.unwrap().network;
     let of = |name| {

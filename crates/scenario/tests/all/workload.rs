@@ -10,7 +10,7 @@ use netflow_workload::{Application, Distribution, Http, Telnet};
 const NETWORK: &str = r#"
 [simulation]
 duration = "60 s"
-model = "window"
+model = "packet"
 packet-size = "1500 B"
 
 [[link]]
@@ -138,7 +138,7 @@ fn users_use_configured_stack() {
     let source =
         "source = { stack = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
     for model in ["window", "fluid"] {
-        let network = NETWORK.replace("model = \"window\"", &format!("model = \"{model}\""));
+        let network = NETWORK.replace("model = \"packet\"", &format!("model = \"{model}\""));
         let network = good(&[&network, users, source].concat()).network;
         let workload = network.workloads().next().unwrap();
         assert_eq!(workload.source, None);
@@ -226,7 +226,7 @@ fn file_without_workloads_is_rejected() {
 fn settings_of_other_model_cause_warning() {
     let text = [NETWORK, USERS]
         .concat()
-        .replace("model = \"window\"\n", "");
+        .replace("model = \"packet\"\n", "");
     let prepared = from_str("test.toml", &text, "".as_ref(), &[]);
     let warnings = prepared
         .unwrap_or_else(|problems| panic!("{problems}"))

@@ -74,8 +74,8 @@ pub struct FailuresArguments {
 
     /// Also list up to N affected connections per failure, which lose more than 0.01 % of their
     /// goodput or have at least twice the delay; largest loss in bit/s first, failed endpoints last
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    who: u32,
+    #[arg(long, alias = "who", value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    affected: u32,
 
     /// Maximum number of rows per printed table
     #[arg(
@@ -149,7 +149,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         |out| {
             csv::write_named_with_header("cases", &seen.cases, out)?;
             csv::write_named_with_header("links", &seen.links, out)?;
-            match arguments.who {
+            match arguments.affected {
                 0 => Ok(()),
                 _ => csv::write_named_with_header("hurt", &hurt, out),
             }
@@ -174,7 +174,7 @@ impl FailuresArguments {
             pairs: self.pairs,
             sample: self.sample.map(|n| n as usize),
             seed: self.seed.unwrap_or(seed),
-            max_affected: self.who as usize,
+            max_affected: self.affected as usize,
             ..FailureOptions::default()
         })
     }

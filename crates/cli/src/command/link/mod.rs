@@ -45,8 +45,8 @@ pub struct LinkCommand {
     self_test: bool,
 
     /// Treat skipped tests as failures
-    #[arg(long, requires = "self_test")]
-    need: bool,
+    #[arg(long, alias = "need", requires = "self_test")]
+    fail_on_skip: bool,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
@@ -57,7 +57,7 @@ pub struct LinkCommand {
 
 pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure> {
     if arguments.self_test {
-        return self_test::self_test(arguments.need, arguments.format, out);
+        return self_test::self_test(arguments.fail_on_skip, arguments.format, out);
     }
     let options = arguments.link.options()?;
     let testbed = match (&arguments.a, &arguments.b) {

@@ -46,8 +46,8 @@ pub struct RunArguments {
     series: Option<results::Format>,
 
     /// Length of a recording interval; series of more than 20 million rows are rejected
-    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
-    every: f64,
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
+    interval: f64,
 
     /// Also write the series of every connection at every link
     #[arg(long, requires = "output")]
@@ -187,7 +187,7 @@ impl RunArguments {
         });
         Settings {
             seeds: self.seeds,
-            every_s: self.every,
+            every_s: self.interval,
             from_s: self.from,
             to_s: self.to,
             by_event: self.by_event,
@@ -220,7 +220,7 @@ fn run_failure(error: Error, arguments: &RunArguments) -> Failure {
         Error::TooManyRows { enough_s, .. } => Failure::Usage {
             message: error.to_string(),
             help: Some(format!(
-                "write `--every \"{}\"`, or leave out `-o`: the tables do without series",
+                "write `--interval \"{}\"`, or leave out `-o`: the tables do without series",
                 Seconds(enough_s)
             )),
         },
@@ -350,6 +350,6 @@ mod tests {
         let Command::Run(arguments) = arguments.command else {
             panic!("another command");
         };
-        assert_eq!(arguments.every, Settings::default().every_s);
+        assert_eq!(arguments.interval, Settings::default().every_s);
     }
 }

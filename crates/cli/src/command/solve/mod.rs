@@ -46,22 +46,22 @@ pub struct SolveArguments {
     starts: u32,
 
     /// Also run the fluid model until this time and report whether it settles
-    #[arg(long, conflicts_with_all = ["ranks", "headroom"])]
-    beside_run: bool,
+    #[arg(long, alias = "beside-run", conflicts_with_all = ["sensitivity", "headroom"])]
+    verify_by_run: bool,
 
     /// Compute the effect of slightly more bandwidth, delay and buffer of every link; rank links by
     /// gain
-    #[arg(long = "where", conflicts_with = "headroom")]
-    ranks: bool,
+    #[arg(long, alias = "where", conflicts_with = "headroom")]
+    sensitivity: bool,
 
     /// Bandwidth to add to each link in turn, solving again each time, such as `1 Gbit/s`
-    #[arg(long, value_name = "RATE", value_parser = bandwidth, requires = "ranks")]
-    more: Option<f64>,
+    #[arg(long, alias = "more", value_name = "RATE", value_parser = bandwidth, requires = "sensitivity")]
+    upgrade: Option<f64>,
 
     /// Compute effects on this demand or connection only, with all of its parts; `NAME/1` is one
     /// part
-    #[arg(long, value_name = "NAME", requires = "ranks", conflicts_with_all = ["more", "headroom"])]
-    of: Option<String>,
+    #[arg(long, alias = "of", value_name = "NAME", requires = "sensitivity", conflicts_with_all = ["upgrade", "headroom"])]
+    target: Option<String>,
 
     /// Find the largest factor by which demands can grow within the given limits
     #[arg(long, requires = "bound")]
@@ -80,8 +80,8 @@ pub struct SolveArguments {
     max_loss: Option<f64>,
 
     /// Scale only this demand or connection, with all of its parts; `NAME/1` is one part
-    #[arg(long, value_name = "NAME", requires = "headroom")]
-    scale: Option<String>,
+    #[arg(long, alias = "scale", value_name = "NAME", requires = "headroom")]
+    headroom_of: Option<String>,
 
     /// Maximum number of rows per printed table
     #[arg(
@@ -127,33 +127,33 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         format,
         top: arguments.top,
     };
-    if let Some(more_bps) = arguments.more {
+    if let Some(more_bps) = arguments.upgrade {
         return upgrade::answer(&seen, &mut solver, more_bps, &options, out);
     }
-    if arguments.ranks {
-        let only = requested_connections(&scenario, arguments.of.as_deref())?;
+    if arguments.sensitivity {
+        let only = requested_connections(&scenario, arguments.target.as_deref())?;
         let which = only
             .as_deref()
             .map_or(ConnectionSelection::All, ConnectionSelection::Only);
-        return sensitivity::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
+        return sensitivity::answer(&seen, &mut solver, which, arguments.target.as_deref(), out);
     }
     if arguments.headroom {
         let bounds = arguments.bounds();
-        let scaled = arguments.scale.as_deref();
+        let scaled = arguments.headroom_of.as_deref();
         let only = requested_connections(&scenario, scaled)?;
         let scale = only
             .as_deref()
             .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
-    if arguments.beside_run && scenario.has_link_failure_before(at_s) {
+    if arguments.verify_by_run && scenario.has_link_failure_before(at_s) {
         let told = scenario.failure_warnings(true);
         let of_runs = scenario.failure_warnings(false).into_iter();
         for warning in of_runs.filter(|it| !told.contains(it)) {
             problems::warn_message(&format!("in the run, {warning}"));
         }
     }
-    let beside = if arguments.beside_run {
+    let beside = if arguments.verify_by_run {
         Some(settling_run::run(&seen, scenario.options.model)?)
     } else {
         None

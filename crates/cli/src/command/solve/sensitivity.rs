@@ -1,4 +1,4 @@
-//! The subcommand `netflow solve SCENARIO --where`.
+//! The subcommand `netflow solve SCENARIO --sensitivity`.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The subcommand `netflow solve SCENARIO --where --more RATE`.
+//! The subcommand `netflow solve SCENARIO --sensitivity --upgrade RATE`.
 
 use std::io::{self, Write};
 

@@ -27,8 +27,8 @@ pub struct ConnectionsArguments {
     files: Files,
 
     /// Length of a recording interval
-    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
-    every: f64,
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    interval: f64,
 }
 
 pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Res
             print(&series, reader.names(), arguments.files.top, out)
         });
     }
-    let (series, reader) = gather(arguments.every, arguments.files.single()?)?;
+    let (series, reader) = gather(arguments.interval, arguments.files.single()?)?;
     let name = ConnectionSeries::unique_names(&series, reader.names());
     let shown = series.iter().map(|series| {
         object! {

@@ -27,8 +27,8 @@ pub struct LinksArguments {
     files: Files,
 
     /// Length of a recording interval
-    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
-    every: f64,
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    interval: f64,
 
     /// Bandwidth of a link, such as `N5->N7=8 Mbit/s`; may be given several times
     #[arg(long, value_name = "LINK=RATE", value_parser = link_bandwidth)]
@@ -64,9 +64,9 @@ pub fn links(arguments: &LinksArguments, out: &mut dyn Write) -> Result<(), Fail
 }
 
 fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, Reader), Failure> {
-    let mut links = Links::new(arguments.every);
+    let mut links = Links::new(arguments.interval);
     let reader = read(file, |event| links.on_event(event))?;
-    check_intervals(links.omitted_events(), arguments.every)?;
+    check_intervals(links.omitted_events(), arguments.interval)?;
     let names = reader.names();
     for (name, bps) in &arguments.bandwidth {
         let Some(link) = links.links().find(|&link| names.link(link) == *name) else {

@@ -88,9 +88,7 @@ impl Export<'_> {
         if lines.is_empty() {
             Ok(lines)
         } else {
-            Ok(format!(
-                "\n# ---- losses after the queue\n{LOSSY}\n{lines}"
-            ))
+            Ok(format!("\n# ---- losses after the queue\n{LOSSY}\n{lines}"))
         }
     }
 

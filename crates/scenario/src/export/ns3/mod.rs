@@ -308,7 +308,10 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         (true, None, None) => format!(", {}", loss.random),
         (false, None, Some(errors)) if errors.rate().1 => format!(", {}, true", errors.rate().0),
         (true, None, Some(_)) => {
-            return unsupported(place(), "several kinds of loss cannot be exported to ns-3; use one");
+            return unsupported(
+                place(),
+                "several kinds of loss cannot be exported to ns-3; use one",
+            );
         }
         _ => {
             return unsupported(

@@ -8,7 +8,7 @@ const SCENARIO: &str = r#"
 [simulation]
 duration = "6 s"
 packet-size = "1000 B"
-model = "packets"
+model = "packet"
 
 [[link]]
 from = "A"
