@@ -178,7 +178,7 @@ fn shared_link_transfer_times_match_linux() {
             "[simulation]\nduration = \"{} s\"\nmodel = \"packet\"\n\n\
              [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"{} Mbit/s\"\ndelay = \"{} ms\"\nbuffer = \"{} pkt\"\n\n\
              [[workload]]\nname = \"t\"\napplication = \"http\"\nclients = \"a\"\nservers = \"b\"\n\
-             source = {{ stack = \"linux-6\", congestion = \"{}\" }}\n\
+             source = {{ tcp = \"linux-6\", congestion = \"{}\" }}\n\
              interarrival = \"{} s\"\nstop = \"{stop_s} s\"\nrequest-size = {{ constant = \"100 B\" }}\n\
              files-per-page = {{ constant = 1 }}\npages-per-visit = {{ constant = 1 }}\n\
              reply-size = {{ exponential = {{ mean = \"{kb} KB\", most = \"{} KB\" }} }}\n",

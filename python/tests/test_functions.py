@@ -203,7 +203,7 @@ def test_numbers_in_code_are_in_base_units():
     def build(bandwidth, delay, size, start, least, window, target):
         builder = nf.Builder(duration="5 s", model="packets")
         builder.link("A", "B", bandwidth=bandwidth, delay=delay, queue={"discipline": "codel", "target": target})
-        builder.connection("A", "B", source={"window": "reno", "initial_window": window}, size=size, start=start)
+        builder.connection("A", "B", source={"ns2-tcp": "reno", "initial_window": window}, size=size, start=start)
         builder.workload(client="A", server="B", application="web", interarrival=least)
         return builder.text
 

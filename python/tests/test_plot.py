@@ -27,7 +27,7 @@ def test_bands_over_seeds(axes):
     text = """
     simulation = { duration = "5 s", model = "packet" }
     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms", buffer = "20 pkt" }]
-    connection = [{ from = "A", to = "B", name = "c", source = { window = "reno" } }]
+    connection = [{ from = "A", to = "B", name = "c", source = { ns2-tcp = "reno" } }]
     """
     runs = [nf.Scenario.from_toml(text, set={"simulation.seed": seed}).run() for seed in (1, 2)]
     nf.plot_connections(runs, ["c"], ax=axes)

@@ -8,7 +8,7 @@
 //! let text = r#"
 //!     simulation = { duration = "10 s" }
 //!     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms", buffer = "20 pkt" }]
-//!     connection = [{ from = "A", to = "B", source = { window = "reno" } }]
+//!     connection = [{ from = "A", to = "B", source = { ns2-tcp = "reno" } }]
 //! "#;
 //! let scenario = netflow::scenario::from_str("bottleneck.toml", text, ".".as_ref(), &[])
 //!     .map_err(|problems| problems.into_vec().remove(0).message)?;

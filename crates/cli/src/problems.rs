@@ -31,9 +31,11 @@ impl From<Problems> for Report {
     }
 }
 
-/// Prints the warnings of a scenario on the standard error.
+/// Prints the warnings of a scenario on the standard error. `netflow check` reports former names.
 pub fn warn(scenario: &CompiledScenario) {
-    warn_all(&scenario.warnings);
+    let warnings = scenario.warnings.iter();
+    let warnings = warnings.filter(|it| it.kind != ProblemKind::Renamed);
+    warn_all(&warnings.cloned().collect::<Vec<_>>());
 }
 
 /// Prints these warnings on the standard error.

@@ -134,7 +134,7 @@ fn rejected_interval_keeps_earlier_results() {
     place.expect("run dumbbell.toml -q -o out", 0);
     let before = files(&place.path("out"));
     // More than 10⁸ intervals.
-    for seeds in ["", "--seeds 3 --set connection.*.source={window='reno'}"] {
+    for seeds in ["", "--seeds 3 --set connection.*.source={ns2-tcp='reno'}"] {
         for directory in ["out", "new"] {
             let run = format!("run dumbbell.toml -o {directory} --interval 0.001us {seeds}");
             let output = place.expect(&run, 2);

@@ -12,7 +12,10 @@ use common::{Workplace, text};
 fn file_equals_standard_output() {
     let place = Workplace::new();
     let printed = place.expect("export dumbbell.toml --to ns2", 0).stdout;
-    place.expect("export dumbbell.toml --to ns2 --interval 1s -o script.tcl", 0);
+    place.expect(
+        "export dumbbell.toml --to ns2 --interval 1s -o script.tcl",
+        0,
+    );
     assert_ne!(fs::read(place.path("script.tcl")).unwrap(), printed);
     let nothing = place.expect("export dumbbell.toml --to ns2 -o script.tcl", 0);
     assert!(nothing.stdout.is_empty() && nothing.stderr.is_empty());

@@ -96,7 +96,15 @@ fn concurrent_runs_into_one_directory_are_rejected() {
     let place = Workplace::new();
     for _ in 0..rounds(3) {
         let start = |every: &str| {
-            let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--interval", every];
+            let arguments = [
+                "run",
+                "dumbbell.toml",
+                "-q",
+                "-o",
+                "out",
+                "--interval",
+                every,
+            ];
             let mut command = place.netflow(arguments);
             command.stdout(Stdio::null()).stderr(Stdio::piped());
             command.spawn().unwrap()
@@ -294,7 +302,15 @@ fn moment(round: u64) -> Duration {
 #[test]
 fn killed_run_leaves_no_incomplete_results() {
     let place = Workplace::new();
-    let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--interval", "3ms"];
+    let arguments = [
+        "run",
+        "dumbbell.toml",
+        "-q",
+        "-o",
+        "out",
+        "--interval",
+        "3ms",
+    ];
     let mut killed = 0;
     for round in 0..rounds(5) {
         let mut netflow = place.netflow(arguments);

@@ -158,7 +158,7 @@ fn acknowledgements_outside_traffic_have_no_queueing() {
             { name = "back", from = "B", to = "A", source = { poisson = "20 Mbit/s" } },
         ]
     "#;
-    let packets = "--set simulation.model=packet --set connection.up.source={window='reno'}";
+    let packets = "--set simulation.model=packet --set connection.up.source={ns2-tcp='reno'}";
     for (command, options) in [("run", ""), ("solve", ""), ("run", packets)] {
         let found = answer(scenario, command, options);
         let up = row(&found, "connections", "connection", "up");
@@ -204,7 +204,7 @@ fn red_marks_above_its_thresholds_without_hard_drop() {
                 {{ from = "R", to = "B", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false, queue = {queue} }},
                 {{ from = "B", to = "R", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false }},
             ]
-            connection = [{{ from = "A", to = "B", count = 2, source = {{ stack = "linux-6", congestion = "dctcp" }} }}]
+            connection = [{{ from = "A", to = "B", count = 2, source = {{ tcp = "linux-6", congestion = "dctcp" }} }}]
             "#
         )
     };
@@ -352,7 +352,7 @@ fn byte_window_counts_payload() {
             r#"
             simulation = {{ duration = "20 s", warmup = "10 s", model = "packet" }}
             link = [{{ from = "A", to = "B", bandwidth = "1 Gbit/s", delay = "50 ms" }}]
-            connection = [{{ name = "c", from = "A", to = "B", source = {{ stack = "linux-6" }}, max-window = "{window}" }}]
+            connection = [{{ name = "c", from = "A", to = "B", source = {{ tcp = "linux-6" }}, max-window = "{window}" }}]
             "#
         );
         let found = answer(&scenario, "run", "");
@@ -471,7 +471,7 @@ fn exports_reject_overhead_by_name() {
     let scenario = r#"
         simulation = { duration = "10 s", model = "packet" }
         link = [{ from = "A", to = "B", bandwidth = "1 Mbit/s", overhead = "38 B" }]
-        connection = [{ name = "c", from = "A", to = "B", source = { window = "reno" } }]
+        connection = [{ name = "c", from = "A", to = "B", source = { ns2-tcp = "reno" } }]
     "#;
     let place = Workplace::new();
     fs::write(place.path("case.toml"), scenario).expect("a scenario");

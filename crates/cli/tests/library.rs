@@ -14,7 +14,7 @@ use netflow::scenario::FileAccess;
 #[test]
 fn library_and_command_write_equal_results() {
     let place = Workplace::new();
-    let setting = "connection.*.source={window='reno'}".to_owned();
+    let setting = "connection.*.source={ns2-tcp='reno'}".to_owned();
     for (seeds, format) in [(1, Format::Csv), (3, Format::Jsonl)] {
         let (of_command, of_library) = (place.path("command"), place.path("library"));
         let run = format!(

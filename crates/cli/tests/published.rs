@@ -69,7 +69,7 @@ fn cubic_windows_match_rfc_9438() {
             back: "10 Gbit/s",
             oneway_ms: rtt_ms / 2.0,
             link: "buffer = '20000 pkt', loss = 1e-4",
-            connection: "source = { stack = 'linux-6' }",
+            connection: "source = { tcp = 'linux-6' }",
         };
         let window = case.pps() * 1e-3 * rtt_ms;
         assert!(
@@ -120,7 +120,7 @@ fn losses_for_throughput_match_rfc_9438() {
             oneway_ms: 50.0,
             link: &format!("buffer = '20000 pkt', loss = {published}"),
             connection: &format!(
-                "source = {{ stack = 'linux-6', congestion = '{congestion}', send-buffer = '64 MiB' }}"
+                "source = {{ tcp = 'linux-6', congestion = '{congestion}', send-buffer = '64 MiB' }}"
             ),
         };
         let reached = case.pps() * 8e-6 * BYTES;
@@ -144,7 +144,7 @@ fn cubic_at_one_percent_loss_matches_published() {
         back: "30 Mbit/s",
         oneway_ms: 10.0,
         link: "buffer = '1000 pkt', loss = 0.01",
-        connection: "source = { stack = 'linux-6' }",
+        connection: "source = { tcp = 'linux-6' }",
     };
     let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
     assert!((mbps / 5.7 - 1.0).abs() < 0.05, "{mbps}");
@@ -161,7 +161,7 @@ fn bbr_fills_lossy_fast_link() {
         back: "1 Gbit/s",
         oneway_ms: 50.0,
         link: "buffer = '8333 pkt', loss = 0.01",
-        connection: "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '1 GiB' }",
+        connection: "source = { tcp = 'linux-6', congestion = 'bbr', send-buffer = '1 GiB' }",
     };
     let share = case.pps() * 8.0 * BYTES / 1e9;
     assert!((share - 0.91).abs() < 0.05, "{share}");
@@ -178,7 +178,7 @@ fn send_buffer_limits_bbr_on_long_path() {
         back: "20 Mbit/s",
         oneway_ms: 300.0,
         link: "buffer = '1000 pkt'",
-        connection: "source = { stack = 'linux-6', congestion = 'bbr' }",
+        connection: "source = { tcp = 'linux-6', congestion = 'bbr' }",
     };
     let run = case.run();
     let link = &run["links"][0];
@@ -187,7 +187,7 @@ fn send_buffer_limits_bbr_on_long_path() {
     assert!((queue / 366.0 - 1.0).abs() < 0.15, "{queue}");
     assert!((lost / 11_299.0 - 1.0).abs() < 0.25, "{lost}");
     // With a larger send buffer, BBR leaves startup.
-    case.connection = "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '64 MiB' }";
+    case.connection = "source = { tcp = 'linux-6', congestion = 'bbr', send-buffer = '64 MiB' }";
     let lost = number(&case.run()["links"][0]["lost_pkts"]);
     assert!(lost < 3_000.0, "{lost}");
 }
@@ -203,7 +203,7 @@ fn acknowledgement_size_matches_linux() {
         back: "0.5 Mbit/s",
         oneway_ms: 10.0,
         link: "buffer = '200 pkt'",
-        connection: "source = { stack = 'linux-6' }",
+        connection: "source = { tcp = 'linux-6' }",
     };
     let run = case.run();
     let links = run["links"].as_array().expect("links");
@@ -222,7 +222,7 @@ fn dctcp_fills_the_link_as_in_ns_3() {
         back: "50 Mbit/s",
         oneway_ms: 5.0,
         link: "buffer = '1000 pkt', queue = { discipline = 'codel', ecn = true, ce-threshold = '1 ms' }",
-        connection: "source = { stack = 'linux-6', congestion = 'dctcp' }",
+        connection: "source = { tcp = 'linux-6', congestion = 'dctcp' }",
     };
     let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
     assert!((48.0..49.0).contains(&mbps), "{mbps}");

@@ -240,7 +240,7 @@ fn cases_match_run() {
     let place = Workplace::new();
     place.expect(
         "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --model packets --seeds 2 \
-         --set connection.*.source={window=\"reno\"} -o out --format csv",
+         --set connection.*.source={ns2-tcp=\"reno\"} -o out --format csv",
         0,
     );
     let mut compared = 0;
@@ -255,7 +255,7 @@ fn cases_match_run() {
     {
         let command = format!(
             "run dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set simulation.model=packet \
-             --set connection.*.source={{window=\"reno\"}} --set simulation.seed={seed} --format csv"
+             --set connection.*.source={{ns2-tcp=\"reno\"}} --set simulation.seed={seed} --format csv"
         );
         let said = text(&place.expect(&command, 0).stdout);
         let said = said.strip_prefix("# links\n").unwrap();
@@ -277,7 +277,7 @@ fn figure_matches_tables() {
     } else {
         &["csv"]
     };
-    let only = "connection.*.source={ window = 'reno' }";
+    let only = "connection.*.source={ ns2-tcp = 'reno' }";
     let mut figures = Vec::new();
     for format in formats {
         let sweep = [

@@ -341,13 +341,13 @@ fn byte_buffers_match_ns2() {
             name = "down"
             from = "a"
             to = "b"
-            source = {{ window = "newreno" }}
+            source = {{ ns2-tcp = "newreno" }}
             count = 2
             [[connection]]
             name = "up"
             from = "b"
             to = "a"
-            source = {{ window = "newreno" }}
+            source = {{ ns2-tcp = "newreno" }}
             [[connection]]
             name = "call"
             from = "a"
@@ -398,7 +398,7 @@ fn windows_track_delay_changes_as_in_ns2() {
             from = "a"
             to = "b"
             count = 2
-            source = {{ window = "{variant}" }}
+            source = {{ ns2-tcp = "{variant}" }}
             [[event]]
             at = "40 s"
             link = "a<->b"

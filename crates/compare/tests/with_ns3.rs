@@ -68,7 +68,7 @@ fn queues_and_windows_match_theory() {
         to = "d"
         packet-size = "1500 B"
         max-window = "20 pkt"
-        source = { stack = "linux-6", congestion = "reno" }
+        source = { tcp = "linux-6", congestion = "reno" }
         [[link]]
         from = "e"
         to = "f"
@@ -160,7 +160,7 @@ fn all_queues_run() {
             "[[link]]\nfrom = \"a{name}\"\nto = \"b{name}\"\nbandwidth = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
              buffer = \"60 pkt\"\nqueue = {queue}\n{losses}\n\
              [[connection]]\nname = \"c{name}\"\nfrom = \"a{name}\"\nto = \"b{name}\"\ncount = 3\n\
-             source = {{ stack = \"linux-6\" }}\n"
+             source = {{ tcp = \"linux-6\" }}\n"
         );
     }
     let scenario = scenario(&text);
@@ -208,7 +208,7 @@ fn marks_are_counted_and_scheduler_rounds_are_short() {
                 "[[link]]\nfrom = \"a-{queue}-{ecn}\"\nto = \"b-{queue}-{ecn}\"\nbandwidth = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                  buffer = \"200 pkt\"\nqueue = {{ discipline = \"{queue}\", ecn = true{more} }}\n\
                  [[connection]]\nname = \"{queue}-{ecn}\"\nfrom = \"a-{queue}-{ecn}\"\nto = \"b-{queue}-{ecn}\"\n\
-                 source = {{ stack = \"linux-6\", congestion = \"reno\", ecn = {ecn} }}\n"
+                 source = {{ tcp = \"linux-6\", congestion = \"reno\", ecn = {ecn} }}\n"
             );
         }
     }
@@ -327,7 +327,7 @@ fn windows_track_delay_changes() {
         to = "b"
         packet-size = "1500 B"
         max-window = "20 pkt"
-        source = { stack = "linux-6", congestion = "reno" }
+        source = { tcp = "linux-6", congestion = "reno" }
         [[event]]
         at = "10 s"
         link = "a<->b"

@@ -120,8 +120,6 @@ pub(crate) struct KeyArguments {
     pub(crate) skip: bool,
     /// For a variant: true if its keys are merged with those of other variants.
     pub(crate) is_merged: bool,
-    /// For a variant: former words, which are still read.
-    pub(crate) aliases: Vec<LitStr>,
 }
 
 impl KeyArguments {
@@ -138,7 +136,6 @@ impl KeyArguments {
                     "allowed" => found.allowed = Some(parse_value(input)?),
                     "example" => found.example = Some(parse_value(input)?),
                     "fallback" => found.fallback = Some(parse_value(input)?),
-                    "also" => found.aliases.push(parse_value(input)?),
                     "flat" => found.flat = true,
                     "element" => found.element = true,
                     "fixed" => found.fixed = true,

@@ -12,7 +12,7 @@ pub(crate) fn expand(
     arguments: &KeywordArguments,
     mut item: DeriveInput,
 ) -> syn::Result<TokenStream> {
-    let (mut named, mut texts, mut also) = (vec![], vec![], vec![]);
+    let (mut named, mut texts) = (vec![], vec![]);
     let mut first = None;
     for variant in variants(&mut item)? {
         let of_key = KeyArguments::take_from(&mut variant.attrs)?;
@@ -32,9 +32,6 @@ pub(crate) fn expand(
             ::netflow_document::Word { word: #word, meaning: Self::#name, about: #about }
         });
         texts.push(format!("\"{word}\""));
-        for other in &of_key.aliases {
-            also.push(quote!((#other, Self::#name)));
-        }
         first.get_or_insert(name);
     }
     let derives = if arguments.plain {
@@ -53,7 +50,6 @@ pub(crate) fn expand(
 
         impl ::netflow_document::Words for #name {
             const WORDS: &'static [::netflow_document::Word<Self>] = &[#(#named),*];
-            const ALIASES: &'static [(&'static str, Self)] = &[#(#also),*];
         }
 
         impl ::netflow_document::Read for #name {

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use crate::{
-    Column, Element, FileId, Findings, Key, ProblemKind, SourceSpan, Value, ValueKind, columns,
+    Column, Element, FileId, Findings, FormerNames, Key, ProblemKind, SourceSpan, Value, ValueKind,
+    columns,
 };
 
 /// A cell: its text and its place in the file.
@@ -147,6 +148,7 @@ pub struct CsvReader<'t> {
 pub fn read_header<'t, T: Element>(
     file: FileId,
     text: &'t str,
+    former: FormerNames,
     findings: &mut Findings,
 ) -> Option<(CsvReader<'t>, CsvRow<'t>)> {
     let mut csv = CsvReader {
@@ -182,7 +184,8 @@ pub fn read_header<'t, T: Element>(
     let mut paths: Vec<&Column> = Vec::new();
     for (i, cell) in header.cells.iter().enumerate() {
         let name = cell.text.as_ref();
-        let Some(column) = find(name) else {
+        let present = || former.column_names(name).find_map(|name| find(&name));
+        let Some(column) = find(name).or_else(present) else {
             let message = match name {
                 "" => format!("column {} has no name", i + 1),
                 _ => format!("unknown column `{name}` in a table of {}s", T::NAME),

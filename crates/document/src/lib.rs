@@ -46,6 +46,7 @@
 #![warn(missing_docs)]
 
 mod csv;
+mod former_names;
 mod key;
 mod load;
 mod one_of;
@@ -61,6 +62,7 @@ mod value;
 mod words;
 
 pub use csv::{CsvReader, CsvRow, read_header};
+pub use former_names::{FormerName, FormerNames};
 pub use key::{Allowed, Column, Key, any, columns, kind_of};
 pub use load::{io_error_text, load, report_not_utf8, unreadable_file};
 pub use netflow_document_derive::{one_of, table, words};
@@ -71,6 +73,6 @@ pub use quantity::Quantity;
 pub use section::Section;
 pub use source_span::{FileId, SourceSpan, Spanned};
 pub use sources::Sources;
-pub use table::{Element, Setting, Table, parse, read_document, read_table};
+pub use table::{Element, Setting, Table, parse, parse_renamed, read_document, read_table};
 pub use value::{Fields, List, Read, Value, ValueKind, Verbatim};
 pub use words::{Word, Words, read_keyword, word};

@@ -8,14 +8,15 @@ use toml::de::{DeTable, DeValue};
 use crate::key::distinct_keys;
 use crate::section::NAME;
 use crate::{
-    Element, FileId, Findings, Key, ProblemKind, SourceSpan, Sources, Value, columns, kind_of,
-    suggest,
+    Element, FileId, Findings, FormerNames, Key, ProblemKind, SourceSpan, Sources, Value, columns,
+    kind_of, suggest,
 };
 
 /// The given options, and which of them were used.
 #[derive(Debug, Default)]
 pub struct Overrides {
     list: Vec<Override>,
+    former: FormerNames,
 }
 
 #[derive(Debug)]
@@ -177,8 +178,18 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 impl Overrides {
     /// Parses the options, each `KEY=VALUE`.
-    pub fn parse(options: &[String], sources: &mut Sources, findings: &mut Findings) -> Overrides {
-        let mut overrides = Overrides::default();
+    ///
+    /// Keys and words may have `former` names.
+    pub fn parse(
+        options: &[String],
+        former: FormerNames,
+        sources: &mut Sources,
+        findings: &mut Findings,
+    ) -> Overrides {
+        let mut overrides = Overrides {
+            former,
+            ..Overrides::default()
+        };
         for option in options {
             let (file, text) = sources.add_override(option);
             let Some((key, value)) = text.split_once('=') else {
@@ -220,8 +231,16 @@ impl Overrides {
     }
 
     fn add(&mut self, key: &str, key_place: SourceSpan, setting: OverrideValue) {
+        let key = self.former.rename_path(key);
+        let setting = match setting {
+            OverrideValue::Text(text, place) => {
+                let text = self.former.rename_word(&key, text);
+                OverrideValue::Text(text, place)
+            }
+            OverrideValue::Table => OverrideValue::Table,
+        };
         self.list.push(Override {
-            key: key.to_owned(),
+            key,
             key_place,
             setting,
             used: Cell::new(false),

@@ -66,6 +66,8 @@ pub enum ProblemKind {
     Suspicious,
     /// A default that has changed since the scenario was written.
     Changed,
+    /// A key or a word that has a new name.
+    Renamed,
     /// A `--set` option that matches nothing.
     Override,
     /// A count of problems that are not listed.

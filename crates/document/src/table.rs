@@ -3,8 +3,8 @@
 use toml::de::DeTable;
 
 use crate::{
-    Allowed, Fields, FileId, Findings, Key, ProblemKind, Read, Section, SourceSpan, Spanned, Value,
-    ValueKind,
+    Allowed, Fields, FileId, Findings, FormerNames, Key, ProblemKind, Read, Section, SourceSpan,
+    Spanned, Value, ValueKind,
 };
 
 /// A table: a struct with the attribute [`table`](crate::table), whose fields are the keys.
@@ -125,8 +125,20 @@ pub fn parse<T>(
     findings: &mut Findings,
     read: impl FnOnce(Fields<'_>, &mut Findings) -> T,
 ) -> Option<T> {
-    let (document, errors) = DeTable::parse_recoverable(text);
+    parse_renamed(text, file, FormerNames::default(), findings, read)
+}
+
+/// Parses as [`parse`] a text that may use former names.
+pub fn parse_renamed<T>(
+    text: &str,
+    file: FileId,
+    former: FormerNames,
+    findings: &mut Findings,
+    read: impl FnOnce(Fields<'_>, &mut Findings) -> T,
+) -> Option<T> {
+    let (mut document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
+        former.rename_document(document.get_mut(), file, findings);
         let table = document.get_ref();
         return Some(read(Fields::Toml { table, file }, findings));
     }

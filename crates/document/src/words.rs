@@ -7,8 +7,6 @@ use crate::{Findings, ProblemKind, Value};
 pub trait Words: Copy + PartialEq + 'static {
     /// All words.
     const WORDS: &'static [Word<Self>];
-    /// Alternative words, which are read and never written.
-    const ALIASES: &'static [(&'static str, Self)];
 
     /// Returns the word.
     fn name(&self) -> &'static str {
@@ -18,15 +16,13 @@ pub trait Words: Copy + PartialEq + 'static {
 
     /// Returns the variant of a word, if there is one.
     fn named(word: &str) -> Option<Self> {
-        let words = Self::WORDS.iter().map(|it| (it.word, it.meaning));
-        let mut all = words.chain(Self::ALIASES.iter().copied());
-        all.find(|(name, _)| *name == word).map(|(_, it)| it)
+        let mut all = Self::WORDS.iter();
+        all.find(|it| it.word == word).map(|it| it.meaning)
     }
 
-    /// Returns every word that can be read.
+    /// Returns all words.
     fn names() -> impl Iterator<Item = &'static str> + Clone {
-        let words = Self::WORDS.iter().map(|it| it.word);
-        words.chain(Self::ALIASES.iter().map(|(name, _)| *name))
+        Self::WORDS.iter().map(|it| it.word)
     }
 }
 

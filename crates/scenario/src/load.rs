@@ -11,6 +11,7 @@ use netflow_workload::Application;
 
 use crate::compiled_scenario::{CompiledScenario, digest};
 use crate::file::{Scenario, Workload};
+use crate::former_names::FORMER_NAMES;
 use crate::memory_limit;
 use crate::validate::{Environment, application, validate};
 
@@ -152,7 +153,7 @@ fn compile(
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
-    let overrides = Overrides::parse(settings, &mut sources, &mut findings);
+    let overrides = Overrides::parse(settings, FORMER_NAMES, &mut sources, &mut findings);
     let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
         let surroundings = Environment {
             directory,
@@ -211,7 +212,7 @@ fn document<T>(
         finding.set_help(TOO_LARGE_HELP);
         return None;
     }
-    netflow_document::parse(text, FileId::FIRST, findings, read)
+    netflow_document::parse_renamed(text, FileId::FIRST, FORMER_NAMES, findings, read)
 }
 
 /// Help for a scenario that is too large.

@@ -63,7 +63,7 @@ fn results(links: &[String], source: &str) -> Vec<String> {
 fn duplex_link_equals_two_simplex_links() {
     for source in [
         "source = { profile = \"ns-reno\" }",
-        "source = { window = \"reno\" }",
+        "source = { ns2-tcp = \"reno\" }",
     ] {
         let duplex = [link("A", "B", ""), link("B", "C", "")];
         let one_way = "duplex = false";

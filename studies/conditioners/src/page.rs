@@ -33,7 +33,7 @@ How:
   the default transport (`fifo`) they learn it one way back later. Ten of them then swing together
   with the averages of the queue, which real ones, each with losses of its own, do less; so with ten
   micro-flows the tables below take `transport = \"well-mixed\"`, and both stand beside ns-2,
-  as do NewReno's congestion windows (`source = { window = \"newreno\" }`, three seeds), which swing as real ones.
+  as do NewReno's congestion windows (`source = { ns2-tcp = \"newreno\" }`, three seeds), which swing as real ones.
 - The profile was measured from 1 ms on and up to a loss of 0.3: losses above are outside.
 ";
 

@@ -220,7 +220,7 @@ impl Cell {
             let _ = writeln!(
                 text,
                 "[[connection]]\nname = \"c{i}\"\nfrom = \"S{i}\"\nto = \"B\"\nstart = \"{start_s:.6} s\"\n\
-                 source = {{ stack = \"linux-6\", congestion = \"{}\"{asks} }}",
+                 source = {{ tcp = \"linux-6\", congestion = \"{}\"{asks} }}",
                 self.stack
             );
         }

@@ -53,7 +53,7 @@ impl Sizes {
             ),
             Sizes::Constant => format!("{{ constant = \"{mean_bytes} B\" }}"),
             Sizes::Pareto => format!(
-                "{{ pareto = {{ shape = 1.5, least = \"{} B\", most = \"{most_bytes} B\" }} }}",
+                "{{ pareto = {{ shape = 1.5, min = \"{} B\", most = \"{most_bytes} B\" }} }}",
                 mean_bytes / 3.0
             ),
             Sizes::LogNormal => format!(

@@ -9,16 +9,17 @@ use netflow::network::{Buffer, LinkId, Network};
 use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
 use netflow::results::rounded_time;
-use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Severity};
+use netflow::scenario::{CompiledScenario, FORMER_NAMES, Problem, ProblemKind, Severity};
 use netflow::simulation::uncalibrated;
+use netflow_files::{FileKind, STANDARD_INPUT};
 use serde::Serialize;
 
 use super::run::tables::{format_outage, format_range_ms};
 use crate::failure::Failure;
-use crate::input::ModelledScenario;
-use crate::output::csv;
+use crate::input::{ModelledScenario, read};
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
+use crate::output::{csv, file};
 use crate::problems;
 
 /// Maximum number of connections for the overload check, which takes too long for more.
@@ -30,12 +31,19 @@ pub struct CheckArguments {
     #[command(flatten)]
     scenario: ModelledScenario,
 
+    /// Rewrite former names of keys in the scenario file
+    #[arg(long)]
+    fix: bool,
+
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 }
 
 pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.format;
+    if arguments.fix {
+        fix(&arguments.scenario.scenario.path)?;
+    }
     let answer = |size: Option<ScenarioSize>, problems: &[Problem], out: &mut dyn Write| {
         let answer = object! { ok: size.is_some(), size: size, problems: problems };
         format.print(out, &answer, |out| csv(problems, out), |_| Ok(()))
@@ -59,6 +67,25 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
             Err(failure)
         }
     }
+}
+
+/// Rewrites former names in a scenario file.
+fn fix(path: &Path) -> Result<(), Failure> {
+    if path == Path::new(STANDARD_INPUT) {
+        return Err(Failure::usage("`--fix` cannot rewrite the standard input"));
+    }
+    let bytes = read(path, FileKind::Scenario)?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Ok(()); // reported when it is loaded
+    };
+    let (renewed, names) = FORMER_NAMES.renew(&text);
+    if names > 0 {
+        file::replace(path, renewed)?;
+        let renewed = count(names, "former name");
+        // An error of the standard error cannot be reported anywhere.
+        let _ = writeln!(io::stderr(), "{}: rewrote {renewed}", path.display());
+    }
+    Ok(())
 }
 
 /// Returns a warning about demands that no routing can carry. It has no source location.

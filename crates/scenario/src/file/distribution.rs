@@ -18,11 +18,11 @@ pub enum DistributionSetting<T> {
     /// Constant: `{ constant = "10 KB" }`.
     #[key(allowed = not_negative::<T>(), example = T::EXAMPLE)]
     Constant(Spanned<T>),
-    /// `{ exponential = { mean = "15 s", most = "900 s" } }`
+    /// `{ exponential = { mean = "15 s", max = "900 s" } }`
     Exponential(Exponential<T>),
-    /// `{ pareto = { shape = 1.117, least = "941 B", most = "2 MB" } }`
+    /// `{ pareto = { shape = 1.117, min = "941 B", max = "2 MB" } }`
     Pareto(Pareto<T>),
-    /// `{ log-normal = { median = "15 s", sigma = 1.3, most = "900 s" } }`
+    /// `{ log-normal = { median = "15 s", sigma = 1.3, max = "900 s" } }`
     LogNormal(LogNormal<T>),
     /// Empirical distribution: values with their cumulative probabilities. Both ascend, and the last probability
     /// is 1. Values between two rows are uniformly distributed; a first row with a probability above 0 has an
@@ -39,10 +39,10 @@ pub struct Exponential<T> {
     pub mean: Spanned<T>,
     /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub most: Spanned<T>,
+    pub max: Spanned<T>,
 }
 
-/// Pareto distribution: the probability of exceeding x is (least / x)^shape.
+/// Pareto distribution: the probability of exceeding x is (min / x)^shape.
 #[table(bound = Variable, check = check_limits)]
 pub struct Pareto<T> {
     /// Exponent: the lower, the heavier the tail.
@@ -50,10 +50,10 @@ pub struct Pareto<T> {
     pub shape: Spanned<f64>,
     /// Smallest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub least: Spanned<T>,
+    pub min: Spanned<T>,
     /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub most: Spanned<T>,
+    pub max: Spanned<T>,
 }
 
 /// A log-normal distribution.
@@ -67,7 +67,7 @@ pub struct LogNormal<T> {
     pub sigma: Spanned<f64>,
     /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub most: Spanned<T>,
+    pub max: Spanned<T>,
 }
 
 /// Rows of an empirical distribution: values with their cumulative probabilities.
@@ -122,17 +122,17 @@ pub(crate) fn distribution<T: Variable>(setting: &DistributionSetting<T>) -> Dis
         DistributionSetting::Constant(value) => Distribution::Constant(value.number()),
         DistributionSetting::Exponential(it) => Distribution::Exponential {
             mean: it.mean.number(),
-            most: it.most.number(),
+            most: it.max.number(),
         },
         DistributionSetting::Pareto(it) => Distribution::Pareto {
             shape: *it.shape,
-            least: it.least.number(),
-            most: it.most.number(),
+            least: it.min.number(),
+            most: it.max.number(),
         },
         DistributionSetting::LogNormal(it) => Distribution::LogNormal {
             median: it.median.number(),
             sigma: *it.sigma,
-            most: it.most.number(),
+            most: it.max.number(),
         },
         DistributionSetting::Table(rows) => {
             let rows = rows.0.iter().map(|(value, share)| (value.number(), *share));
@@ -166,12 +166,12 @@ fn distribution_help<T: Variable>(key: &str, _: &Value<'_>) -> String {
 }
 
 fn check_limits<T: Variable>(it: &mut Pareto<T>, s: &mut Section<'_, '_>) {
-    let sound = it.most.is_valid() && it.least.is_valid();
-    if sound && it.most.number() < it.least.number() {
-        let (most, least) = (it.most.shown(), it.least.shown());
+    let sound = it.max.is_valid() && it.min.is_valid();
+    if sound && it.max.number() < it.min.number() {
+        let (most, least) = (it.max.shown(), it.min.shown());
         let message = format!("`most` is {most}, below `least`, which is {least}");
         s.findings
-            .error(ProblemKind::OutOfRange, it.most.place(), message);
+            .error(ProblemKind::OutOfRange, it.max.place(), message);
     }
 }
 

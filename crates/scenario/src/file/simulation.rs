@@ -90,7 +90,6 @@ pub enum ModelSetting {
     /// Published fluid equations without changes.
     FluidLiteral,
     /// The packet model: every packet and congestion window.
-    #[key(also = "packets", also = "window")]
     Packet,
 }
 

@@ -19,10 +19,10 @@ pub enum SourceSetting {
     #[key(allowed = allowed::RATE, example = "100 pkt/s")]
     Poisson(RateSetting),
     /// ns-2 TCP, simulated packet by packet.
-    #[key(beside)]
+    #[key(name = "ns2-tcp", beside)]
     Window(Box<WindowSetting>),
     /// TCP of an operating system at both ends, simulated segment by segment.
-    #[key(beside)]
+    #[key(name = "tcp", beside)]
     Stack(Box<StackSetting>),
 }
 
@@ -30,10 +30,10 @@ pub enum SourceSetting {
 #[one_of(what = "a source of users", instead = users_source_help)]
 pub enum UsersSourceSetting {
     /// ns-2 TCP, simulated packet by packet.
-    #[key(beside)]
+    #[key(name = "ns2-tcp", beside)]
     Window(Box<WindowSetting>),
     /// TCP of an operating system at both ends; the fluid model uses it for response times.
-    #[key(beside)]
+    #[key(name = "tcp", beside)]
     Stack(Box<StackSetting>),
 }
 

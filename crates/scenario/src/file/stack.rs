@@ -1,4 +1,4 @@
-//! `source = { stack = … }` in `[[connection]]`
+//! `source = { tcp = … }` in `[[connection]]`
 
 use netflow_document::{Spanned, table};
 use netflow_tcpmodel::CongestionControl;
@@ -9,7 +9,7 @@ use super::{ByteSize, PacketCount, allowed};
 #[table]
 pub struct StackSetting {
     /// Name of a built-in stack, or path of a stack file relative to the scenario.
-    #[key(example = "linux-6")]
+    #[key(name = "tcp", example = "linux-6")]
     pub stack: Spanned<String>,
     /// Congestion control algorithm. Default: given by the stack, `"cubic"` for `linux-6`.
     #[key(example = "cubic")]

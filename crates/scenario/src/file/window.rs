@@ -1,4 +1,4 @@
-//! `source = { window = … }` in `[[connection]]`
+//! `source = { ns2-tcp = … }` in `[[connection]]`
 
 use netflow_document::{Spanned, Words, table, words};
 use netflow_network::TcpVariant;
@@ -10,7 +10,7 @@ use super::{PacketCount, Time, allowed};
 pub struct WindowSetting {
     /// TCP variant: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`. This CUBIC has no SACK; for the
     /// CUBIC of Linux use `tcp = "linux-6"`.
-    #[key(example = "reno")]
+    #[key(name = "ns2-tcp", example = "reno")]
     pub window: Spanned<VariantSetting>,
     /// True if the receiver acknowledges only every second packet, or after 100 ms. Default: false.
     #[key(example = true)]

@@ -51,13 +51,13 @@ pub struct Workload {
     #[key(example = "{ constant = \"300 B\" }")]
     pub request_size: Option<Spanned<Sizes>>,
     /// http: size of a reply (a file). Default: Pareto with a median of 1750 B, at most 2 MB.
-    #[key(example = "{ pareto = { shape = 1.1, least = \"1 KB\", most = \"2 MB\" } }")]
+    #[key(example = "{ pareto = { shape = 1.1, min = \"1 KB\", max = \"2 MB\" } }")]
     pub reply_size: Option<Spanned<Sizes>>,
     /// http: number of files of a page; fractions are rounded up. Default: 3 on average, mostly 1.
     #[key(example = "{ constant = 3 }")]
     pub files_per_page: Option<Spanned<Counts>>,
     /// http: time from the end of a page to the request for the next. Default: log-normal with a median of 15 s.
-    #[key(example = "{ exponential = { mean = \"15 s\", most = \"900 s\" } }")]
+    #[key(example = "{ exponential = { mean = \"15 s\", max = \"900 s\" } }")]
     pub think_time: Option<Spanned<Times>>,
     /// http: number of pages that a user reads before leaving; fractions are rounded up. Default: 4 on average,
     /// median 2.
@@ -69,7 +69,7 @@ pub struct Workload {
     #[key(example = "{ constant = 100 }")]
     pub keystrokes: Option<Spanned<Counts>>,
     /// telnet: time between keystrokes. Default: Pareto with 15 % above 1 s.
-    #[key(example = "{ exponential = { mean = \"0.5 s\", most = \"60 s\" } }")]
+    #[key(example = "{ exponential = { mean = \"0.5 s\", max = \"60 s\" } }")]
     pub keystroke_gap: Option<Spanned<Times>>,
     /// telnet: data that a keystroke sends. Default: 1 B.
     #[key(example = "{ constant = \"1 B\" }")]

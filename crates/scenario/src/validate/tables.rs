@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use netflow_files::{FileKind, ReadError, STANDARD_INPUT, read_text};
 
 use super::Validator;
+use crate::former_names::FORMER_NAMES;
 use crate::load::FileAccess;
 use crate::memory_limit;
 
@@ -56,7 +57,8 @@ impl Validator<'_> {
         if T::NAME == "connection" {
             self.reserve(rows);
         }
-        let Some((mut csv, mut row)) = read_header::<T>(file, &text, self.findings) else {
+        let Some((mut csv, mut row)) = read_header::<T>(file, &text, FORMER_NAMES, self.findings)
+        else {
             self.is_incomplete = true;
             return;
         };

@@ -76,13 +76,13 @@ clients = ["A"]
 servers = "B"
 start = "1 s"
 stop = "9 s"
-source = { window = "newreno", initial-window = "10 pkt", min-rto = "200 ms" }
+source = { ns2-tcp = "newreno", initial-window = "10 pkt", min-rto = "200 ms" }
 packet-size = "1500 B"
 stack = "linux-6"
 request-size = { table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }
-reply-size = { pareto = { shape = 1.2, least = "1 KB", most = "1 MB" } }
-files-per-page = { exponential = { mean = 3, most = 30 } }
-think-time = { log-normal = { median = "15 s", sigma = 1.3, most = "15 min" } }
+reply-size = { pareto = { shape = 1.2, min = "1 KB", max = "1 MB" } }
+files-per-page = { exponential = { mean = 3, max = 30 } }
+think-time = { log-normal = { median = "15 s", sigma = 1.3, max = "15 min" } }
 pages-per-visit = { constant = 2.5 }
 [[workload]]
 name = "terminals"

@@ -293,7 +293,7 @@ fn steady_state_has_equal_demands_in_both_models() {
     };
     assert_eq!(sends(&packets), sends(&fluid));
     assert_ne!(packets.options.model, fluid.options.model);
-    let text = scenario("packets", false, "rate = '1 Mbit/s'", "").replace("demand = [", "connection = [{ name = 'c', from = 'A', to = 'D', source = { window = 'reno' } }]\ndemand = [");
+    let text = scenario("packets", false, "rate = '1 Mbit/s'", "").replace("demand = [", "connection = [{ name = 'c', from = 'A', to = 'D', source = { ns2-tcp = 'reno' } }]\ndemand = [");
     let kept = for_steady_state(load(&text), |settings| {
         from_str("test.toml", &text, "".as_ref(), settings)
     });

@@ -81,8 +81,8 @@ fn linux_paths_outside_validated_range_are_reported() {
             "simulation = {{ duration = '10 s', model = 'packet' }}
             link = [{{ from = 'A', to = 'B', bandwidth = '{bandwidth}', delay = '{delay}', buffer = '5000 pkt' }}]
             connection = [
-                {{ name = 'c', from = 'A', to = 'B', source = {{ stack = 'linux-6'{more} }},
-                {{ from = 'A', to = 'B', source = {{ stack = 'linux-6'{more} }} ]"
+                {{ name = 'c', from = 'A', to = 'B', source = {{ tcp = 'linux-6'{more} }},
+                {{ from = 'A', to = 'B', source = {{ tcp = 'linux-6'{more} }} ]"
         );
         let loaded = from_str("compared.toml", &text, "".as_ref(), &[]);
         let prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));

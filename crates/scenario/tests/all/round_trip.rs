@@ -415,21 +415,21 @@ fn distribution<T: Clone + std::fmt::Debug + 'static>(
         pair().prop_map(
             |(mean, most)| DistributionSetting::Exponential(Exponential {
                 mean: mean.into(),
-                most: most.into(),
+                max: most.into(),
             })
         ),
         (0.1..10.0_f64, pair()).prop_map(|(shape, (least, most)): (f64, (T, T))| {
             DistributionSetting::Pareto(Pareto {
                 shape: shape.into(),
-                least: least.into(),
-                most: most.into(),
+                min: least.into(),
+                max: most.into(),
             })
         }),
         (0.1..9.0_f64, pair()).prop_map(|(sigma, (median, most)): (f64, (T, T))| {
             DistributionSetting::LogNormal(LogNormal {
                 median: median.into(),
                 sigma: sigma.into(),
-                most: most.into(),
+                max: most.into(),
             })
         }),
         rows,

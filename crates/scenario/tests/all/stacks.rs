@@ -26,7 +26,7 @@ fn unsupported_stack_settings_are_rejected() {
 
 #[test]
 fn dctcp_without_marks_is_reno() {
-    let source = "connection.c1.source={ stack = \"linux-6\", congestion = \"dctcp\" }";
+    let source = "connection.c1.source={ tcp = \"linux-6\", congestion = \"dctcp\" }";
     let warnings = |options: &[&str]| {
         let prepared = with_options(options).unwrap_or_else(|problems| panic!("{problems}"));
         let all = prepared.warnings.iter().map(ToString::to_string);

@@ -542,7 +542,7 @@ fn option_for_reverse_direction_sets_only_that() {
 /// Regression: with packets that only fit the headers, a stack sent one byte in each.
 #[test]
 fn stack_packet_size_must_exceed_headers() {
-    let source = "connection.c1.source={ stack = \"linux-6\" }";
+    let source = "connection.c1.source={ tcp = \"linux-6\" }";
     let said = problem_of(&[source, "connection.c1.packet-size=20 B"]);
     assert!(said.contains("packets of 20 B are too small"), "{said}");
     with_options(&[source, "connection.c1.packet-size=41 B"]).expect("it fits");
@@ -550,7 +550,7 @@ fn stack_packet_size_must_exceed_headers() {
 
 #[test]
 fn ecn_without_marking_queue_causes_warning() {
-    let source = "connection.c1.source={ stack = \"linux-6\", ecn = true }";
+    let source = "connection.c1.source={ tcp = \"linux-6\", ecn = true }";
     let prepared = with_options(&[source]).unwrap_or_else(|problems| panic!("{problems}"));
     let warnings = prepared.warnings.iter().map(ToString::to_string);
     let no_effect = warnings.filter(|it| it.contains("no queue marks packets"));

@@ -33,12 +33,12 @@ clients = ["A", "B"]
 servers = "C"
 start = "10 s"
 stop = "50 s"
-source = { window = "newreno", initial-window = "10 pkt", send-jitter = "2 ms", delayed-ack = true }
+source = { ns2-tcp = "newreno", initial-window = "10 pkt", send-jitter = "2 ms", delayed-ack = true }
 packet-size = "1000 B"
 request-size = { table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }
-reply-size = { pareto = { shape = 1.2, least = "1 KB", most = "1 MB" } }
-files-per-page = { exponential = { mean = 3, most = 30 } }
-think-time = { log-normal = { median = "15 s", sigma = 1.3, most = "15 min" } }
+reply-size = { pareto = { shape = 1.2, min = "1 KB", max = "1 MB" } }
+files-per-page = { exponential = { mean = 3, max = 30 } }
+think-time = { log-normal = { median = "15 s", sigma = 1.3, max = "15 min" } }
 pages-per-visit = { constant = 2.5 }
 
 [[workload]]
@@ -136,7 +136,7 @@ fn settings_apply_to_network() {
 fn users_use_configured_stack() {
     let users = "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n";
     let source =
-        "source = { stack = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
+        "source = { tcp = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
     for model in ["window", "fluid"] {
         let network = NETWORK.replace("model = \"packet\"", &format!("model = \"{model}\""));
         let network = good(&[&network, users, source].concat()).network;
@@ -149,7 +149,7 @@ fn users_use_configured_stack() {
     let prepared = from_str("test.toml", &both, "".as_ref(), &[]).unwrap();
     let said = prepared.warnings[0].to_string();
     assert!(said.contains("`stack` has no effect"), "{said}");
-    let wrong = [NETWORK, users, "source = { stack = \"linux-7\" }\n"].concat();
+    let wrong = [NETWORK, users, "source = { tcp = \"linux-7\" }\n"].concat();
     let said = from_str("test.toml", &wrong, "".as_ref(), &[])
         .unwrap_err()
         .to_string();

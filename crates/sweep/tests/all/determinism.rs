@@ -171,7 +171,7 @@ fn partial_files_are_removed() {
 fn runs_are_the_same_in_shards() {
     let sweep = sweep(SweepRequest {
         axes: axes(&["connection.c1.source.constant=1 Mbit/s,1.5 Mbit/s"]),
-        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        settings: vec!["connection.c2.source={ ns2-tcp = \"reno\" }".to_owned()],
         model: Model::Packets,
         seeds: 3,
         ..request()

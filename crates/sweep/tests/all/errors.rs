@@ -170,7 +170,7 @@ fn invalid_requests_are_rejected() {
         assert!(said.contains(message), "{said}");
     }
     let said = sweep_error(SweepRequest {
-        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        settings: vec!["connection.c2.source={ ns2-tcp = \"reno\" }".to_owned()],
         ..request()
     });
     assert!(

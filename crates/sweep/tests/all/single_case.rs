@@ -153,7 +153,7 @@ demand = [{ from = "A", to = "C", rate = "4 Mbit/s", kind = "poisson" }]
 fn run_matches_its_seed() {
     let sweep = sweep(SweepRequest {
         axes: axes(&["link.B->C.bandwidth=2..3 Mbit/s/2"]),
-        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        settings: vec!["connection.c2.source={ ns2-tcp = \"reno\" }".to_owned()],
         model: Model::Packets,
         seeds: 3,
         each_link_fails: false,
