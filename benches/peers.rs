@@ -43,7 +43,7 @@ fn main() {
         peers.ns2(1)
     };
     if let Some((cost_s, delivered)) = &reference {
-        tell("ns 2", *cost_s, delivered, None);
+        print_row("ns 2", *cost_s, delivered, None);
     }
     let delivered = reference.as_ref().map(|(_, delivered)| delivered);
     let each: [(&str, Option<(f64, Delivered)>); 5] = [
@@ -58,13 +58,13 @@ fn main() {
     ];
     for (name, run) in each {
         if let Some((cost_s, its)) = run {
-            tell(name, cost_s, &its, delivered);
+            print_row(name, cost_s, &its, delivered);
         }
     }
 }
 
 /// Prints one row: the cost, and the error of goodputs.
-fn tell(name: &str, cost_s: f64, delivered: &Delivered, reference: Option<&Delivered>) {
+fn print_row(name: &str, cost_s: f64, delivered: &Delivered, reference: Option<&Delivered>) {
     print!("  {name:<20} {:>9.1} ms", 1e3 * cost_s);
     if let Some(reference) = reference {
         let error = |(name, pkts): (&String, &f64)| {
@@ -100,7 +100,7 @@ impl Peers {
             let mut c = Command::new(&self.netflow);
             c.arg("run").arg(&self.scenario);
             if packets {
-                c.args(WINDOWS).args(["--set", "simulation.model=packets"]);
+                c.args(WINDOWS).args(["--set", "simulation.model=packet"]);
             }
             c.args(["--quiet", "--threads", "1", "-o"]).arg(&results);
             c

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use netflow::scenario::generate::{Kind, SizeRequest};
+use netflow::scenario::generate::{SizeRequest, TopologyKind};
 use netflow::simulation::{
     Acks, Coupling, FluidOptions, Model, Network, NetworkBuilder, Options, Simulation, Source,
     Step, Transport, WindowSource,
@@ -372,7 +372,7 @@ fn packets(quick: bool) {
             c.arg("run")
                 .arg(&path)
                 .args(windows)
-                .args(["--set", "simulation.model=packets"]);
+                .args(["--set", "simulation.model=packet"]);
             c.args(["--quiet", "--threads", "1", "-o"])
                 .arg(place.join("results"));
             c
@@ -463,7 +463,7 @@ fn written(nodes: usize, connections: usize) -> Network {
         connections: Some(connections),
         ..SizeRequest::default()
     };
-    let text = Kind::Random.write(&wishes).expect("such a network");
+    let text = TopologyKind::Random.write(&wishes).expect("such a network");
     let scenario =
         netflow::scenario::from_str("random", &text, Path::new("."), &[]).expect("a scenario");
     scenario.network

@@ -4,7 +4,7 @@
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
 use netflow_tcpmodel::rounds::{self, Rounds};
-use netflow_tcpmodel::rto::{ExactDistribution, MonteCarlo, MonteCarloUnless};
+use netflow_tcpmodel::rto::{ExactDistribution, InterruptibleMonteCarlo, MonteCarlo};
 use netflow_tcpmodel::short::{Exponent, Short};
 use netflow_tcpmodel::{CongestionControl, Error, Recovery, Stack, Transfer};
 use serde::Serialize;
@@ -57,10 +57,10 @@ impl Model {
     /// Returns a one-line description.
     pub fn description(self) -> &'static str {
         match self {
-            Model::Short => "Zhang, Wang & Keshav: handshake, slow starts and timeouts added up",
-            Model::Simulated => "Transfers of the stack played packet by packet",
+            Model::Short => "Zhang, Wang & Keshav: sum of handshake, slow starts and timeouts",
+            Model::Simulated => "Packet-by-packet simulation of transfers of the stack",
             Model::ModelC => {
-                "The earlier form of csa that Zhang, Wang & Keshav compare with; below 50 % loss"
+                "Earlier form of csa, used for comparison by Zhang, Wang & Keshav; below 50 % loss"
             }
             Model::Csa => "Cardwell, Savage & Anderson 2000; below 50 % loss",
         }
@@ -124,7 +124,7 @@ pub struct Method {
 impl Method {
     /// Returns the reason why the model does not describe the stack, if any. Formulas describe Reno
     /// with a small initial window, without probes.
-    pub fn refused_stack(&self) -> Option<String> {
+    pub fn unsupported_stack_reason(&self) -> Option<String> {
         let stack = &self.stack;
         let is_described = self.model == Model::Simulated
             || stack.congestion == CongestionControl::Reno
@@ -187,7 +187,7 @@ pub struct LatencyResult {
 /// # Errors
 /// If the model does not support the transfer.
 pub fn latency(method: &Method, question: &LatencyInput) -> Result<LatencyResult, Error> {
-    latency_unless(method, question, &|| false)
+    latency_with_stop(method, question, &|| false)
 }
 
 /// Computes the latency, but simulates no more transfers after `stop` becomes true; see
@@ -195,14 +195,14 @@ pub fn latency(method: &Method, question: &LatencyInput) -> Result<LatencyResult
 ///
 /// # Errors
 /// As [`latency`].
-pub fn latency_unless(
+pub fn latency_with_stop(
     method: &Method,
     question: &LatencyInput,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<LatencyResult, Error> {
     match method.model {
         Model::Short => short(method, question, stop),
-        Model::Simulated => rounds(method, question, stop),
+        Model::Simulated => simulated(method, question, stop),
         Model::ModelC => model_c(method, question),
         Model::Csa => csa(method, question),
     }
@@ -221,7 +221,7 @@ fn short(
                 trials,
                 ..MonteCarlo::default()
             };
-            short.latency(&MonteCarloUnless { monte_carlo, stop })?
+            short.latency(&InterruptibleMonteCarlo { monte_carlo, stop })?
         }
     };
     let quantile = |q| {
@@ -239,11 +239,11 @@ fn short(
         timeout_s: latency.timeout_s,
         transfer_s: latency.transfer_s,
         samples: latency.trials,
-        ..LatencyResult::to(question)
+        ..LatencyResult::empty_result(question)
     })
 }
 
-fn rounds(
+fn simulated(
     method: &Method,
     question: &LatencyInput,
     stop: &(dyn Fn() -> bool + Sync),
@@ -267,7 +267,7 @@ fn rounds(
             options.trials = options.trials.min(most);
         }
     }
-    let latency = rounds.solve_unless(&options, stop)?;
+    let latency = rounds.solve_interruptible(&options, stop)?;
     Ok(LatencyResult {
         mean_s: latency.mean_s(),
         standard_error_s: latency.standard_error_s(),
@@ -279,7 +279,7 @@ fn rounds(
         timeout_s: latency.timeout_s(),
         transfer_s: latency.transfer_s(),
         samples: latency.trials() as u64,
-        ..LatencyResult::to(question)
+        ..LatencyResult::empty_result(question)
     })
 }
 
@@ -293,7 +293,7 @@ fn model_c(method: &Method, question: &LatencyInput) -> Result<LatencyResult, Er
         timeout_s: high.timeout_s,
         transfer_s: high.transfer_s,
         mean_low_s: Some(with(transfer.loss)?.total_s()),
-        ..LatencyResult::to(question)
+        ..LatencyResult::empty_result(question)
     })
 }
 
@@ -307,13 +307,13 @@ fn csa(method: &Method, question: &LatencyInput) -> Result<LatencyResult, Error>
         timeout_s: high.timeout_s,
         transfer_s: high.total_s() - high.handshake_s - high.timeout_s,
         mean_low_s: Some(with(transfer.loss)?.total_s()),
-        ..LatencyResult::to(question)
+        ..LatencyResult::empty_result(question)
     })
 }
 
 impl LatencyResult {
     /// Returns an empty result for this transfer.
-    fn to(question: &LatencyInput) -> LatencyResult {
+    fn empty_result(question: &LatencyInput) -> LatencyResult {
         LatencyResult {
             question: *question,
             effective_loss: question.transfer().effective_loss(),

@@ -43,7 +43,7 @@ pub struct MarkingSpec {
 #[derive(Debug, thiserror::Error)]
 pub enum MarkError {
     /// A required setting is missing.
-    #[error("conditioner `{conditioner}` needs {setting}")]
+    #[error("conditioner `{conditioner}` requires {setting}")]
     Missing {
         /// Name of the conditioner.
         conditioner: &'static str,
@@ -52,7 +52,7 @@ pub enum MarkError {
     },
     /// A setting is outside its range.
     #[error(transparent)]
-    Wrong(#[from] Error),
+    Invalid(#[from] Error),
 }
 
 /// Conditioner with its state.
@@ -97,15 +97,15 @@ impl MarkingSpec {
         let name = self.conditioner;
         let marker = match name {
             Name::Srtcm => AnyMarker::SrTcm(SrTcm::new(
-                whole(self.committed_rate),
-                whole(self.needed(self.committed_burst, "committed-burst")?),
-                whole(self.needed(self.excess_burst, "excess-burst")?),
+                round_to_u64(self.committed_rate),
+                round_to_u64(self.required(self.committed_burst, "committed-burst")?),
+                round_to_u64(self.required(self.excess_burst, "excess-burst")?),
             )?),
             Name::Trtcm => AnyMarker::TrTcm(TrTcm::new(
-                whole(self.committed_rate),
-                whole(self.needed(self.committed_burst, "committed-burst")?),
-                whole(self.needed(self.peak_rate, "peak-rate")?),
-                whole(self.needed(self.peak_burst, "peak-burst")?),
+                round_to_u64(self.committed_rate),
+                round_to_u64(self.required(self.committed_burst, "committed-burst")?),
+                round_to_u64(self.required(self.peak_rate, "peak-rate")?),
+                round_to_u64(self.required(self.peak_burst, "peak-burst")?),
             )?),
             other => AnyMarker::Conditioner(Box::new(self.marker(other)?)),
         };
@@ -119,14 +119,14 @@ impl MarkingSpec {
     fn marker(&self, name: Name) -> Result<Marker, MarkError> {
         let kind = name.kind().unwrap_or(Kind::Standard);
         if kind.follows_rtt() {
-            self.needed(self.rtt, "rtt")?;
-            self.needed(self.min_rtt, "min-rtt")?;
+            self.required(self.rtt, "rtt")?;
+            self.required(self.min_rtt, "min-rtt")?;
         } else {
-            self.needed(self.peak_rate, "peak-rate")?;
+            self.required(self.peak_rate, "peak-rate")?;
         }
         if kind.follows_rto() {
-            self.needed(self.rto, "rto")?;
-            self.needed(self.min_rto, "min-rto")?;
+            self.required(self.rto, "rto")?;
+            self.required(self.min_rto, "min-rto")?;
         }
         let mut spec = ConditionerSpec::new(kind, self.committed_rate, self.peak_rate);
         spec.interval_s = self.averaging.unwrap_or(spec.interval_s);
@@ -146,7 +146,7 @@ impl MarkingSpec {
         Ok(Marker::new(conditioner, &known, 0, self.seed)?)
     }
 
-    fn needed(&self, value: Option<f64>, setting: &'static str) -> Result<f64, MarkError> {
+    fn required(&self, value: Option<f64>, setting: &'static str) -> Result<f64, MarkError> {
         value.ok_or_else(|| MarkError::Missing {
             conditioner: self.conditioner.name(),
             setting,
@@ -180,6 +180,6 @@ impl MarkingSpec {
 }
 
 /// Rounds to whole bits per second or bytes. Markers reject values that are too large.
-fn whole(value: f64) -> u64 {
+fn round_to_u64(value: f64) -> u64 {
     value.round() as u64
 }

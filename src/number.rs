@@ -1,18 +1,28 @@
 //! Formatting of numbers for people.
 
-/// Formats four significant digits, without an exponent where readable: `0.1234`, `12.34`, `12345`.
+/// Formats three significant digits, without an exponent where readable: `0.123`, `12.3`, `12345`.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     match size {
         _ if value == 0.0 => "0".to_owned(),
         _ if !value.is_finite() => value.to_string(),
-        _ if size >= 1e9 => format!("{value:.3e}"),
-        _ if size >= 999.95 => format!("{value:.0}"),
-        _ if size >= 99.995 => format!("{value:.1}"),
-        _ if size >= 9.9995 => format!("{value:.2}"),
+        _ if size >= 1e9 => format!("{value:.2e}"),
+        _ if size >= 99.95 => format!("{value:.0}"),
+        _ if size >= 9.995 => format!("{value:.1}"),
+        _ if size >= 0.9995 => format!("{value:.2}"),
         _ if size >= 0.1 => format!("{value:.3}"),
+        _ if size >= 1e-2 => format!("{value:.4}"),
         _ if size >= 1e-3 => format!("{value:.5}"),
         _ => format!("{value:.1e}"),
+    }
+}
+
+/// Formats a number of packets: a whole number, with three significant digits below one: `12346`, `0.123`.
+pub fn packets(value: f64) -> String {
+    if value.abs() < 0.9995 {
+        short(value)
+    } else {
+        format!("{value:.0}")
     }
 }
 
@@ -33,7 +43,7 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// Formats a fraction as a percentage: `12.34 %`. Less than 10⁻¹⁵ becomes `0 %`.
+/// Formats a fraction as a percentage: `12.3 %`. Less than 10⁻¹⁵ becomes `0 %`.
 pub fn percent(fraction: f64) -> String {
     if fraction.abs() < 1e-15 {
         "0 %".to_owned()
@@ -73,14 +83,16 @@ mod tests {
     fn numbers_are_readable() {
         let cases = [
             (0.0, "0"),
-            (0.99999, "1.000"),
-            (9.99996, "10.00"),
-            (99.999, "100.0"),
+            (0.99999, "1.00"),
+            (9.99996, "10.0"),
+            (99.999, "100"),
             (12345.6, "12346"),
-            (0.01234, "0.01234"),
+            (0.1234, "0.123"),
+            (0.01234, "0.0123"),
+            (0.001234, "0.00123"),
             (1.2e-5, "1.2e-5"),
-            (-3.25, "-3.250"),
-            (4e12, "4.000e12"),
+            (-3.25, "-3.25"),
+            (4e12, "4.00e12"),
             (f64::NAN, "NaN"),
         ];
         for (value, text) in cases {
@@ -96,10 +108,13 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(plain(value), text);
         }
-        assert_eq!(percent(0.1234), "12.34 %");
+        assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(percent(2e-15), "2.0e-13 %");
         assert_eq!(percent(1e-307), "0 %");
-        assert_eq!(duration(0.0123), "12.30 ms");
+        assert_eq!(duration(0.0123), "12.3 ms");
+        assert_eq!(packets(12345.6), "12346");
+        assert_eq!(packets(3.4), "3");
+        assert_eq!(packets(0.34), "0.340");
         assert_eq!(count(1, "class"), "1 class");
         assert_eq!(count(2, "class"), "2 classes");
         assert_eq!(count(0, "link"), "0 links");

@@ -9,7 +9,7 @@ use netflow_trace::sender::Senders;
 use crate::number::{count, short};
 
 /// Returns a warning about malformed parts of a trace, if any.
-pub fn faults(file: &Path, reader: &Reader) -> Option<String> {
+pub fn malformed_trace_warning(file: &Path, reader: &Reader) -> Option<String> {
     const SHOWN: usize = 5;
     let faults = reader.faults();
     if faults.count == 0 {
@@ -17,14 +17,14 @@ pub fn faults(file: &Path, reader: &Reader) -> Option<String> {
     }
     let places = usize::try_from(faults.count).unwrap_or(usize::MAX);
     let end = if faults.truncated {
-        "; the end is missing"
+        "; the trace is truncated"
     } else {
         ""
     };
     let mut message = format!(
         "{}: {} in this {}{end}",
         file.display(),
-        count(places, "malformed place"),
+        count(places, "malformed record"),
         reader.format(),
     );
     for fault in faults.first.iter().take(SHOWN) {
@@ -37,13 +37,13 @@ pub fn faults(file: &Path, reader: &Reader) -> Option<String> {
 }
 
 /// Returns a warning about flows that were captured at the wrong end, if any.
-pub fn vantage(file: &Path, senders: &Senders) -> Option<String> {
-    let near: Vec<_> = senders.near_the_receiver().collect();
+pub fn vantage_warning(file: &Path, senders: &Senders) -> Option<String> {
+    let near: Vec<_> = senders.captured_near_receiver().collect();
     let (flow, vantage) = near.first()?;
     Some(format!(
-        "{}: {} captured near the receiver, where data and acknowledgements follow each other at \
-         once: round-trip times, and losses before the capture, are not to be had there; of {flow} \
-         {} ms of {} ms are seen",
+        "{}: {} captured near the receiver, so round-trip times and losses before the capture \
+         are missing: of the round-trip time of {flow}, the capture contains \
+         {} ms of {} ms; capture at the sender",
         file.display(),
         match near.len() {
             1 => "1 flow was".to_owned(),
@@ -55,7 +55,7 @@ pub fn vantage(file: &Path, senders: &Senders) -> Option<String> {
 }
 
 /// Returns the description of a profile fitted to these samples.
-pub fn fitted_to(flows: &[FlowSamples], method: Method) -> String {
+pub fn fit_description(flows: &[FlowSamples], method: Method) -> String {
     let how = match method {
         Method::LongRun => "long-run rate",
         Method::Paper => "means of samples",

@@ -22,7 +22,7 @@ const BUSY: f64 = 0.1;
 /// sizes. The busiest link is 30–88 % utilized. A fraction `poisson` of each demand consists of
 /// Poisson packets.
 fn scenario(seed: u64, crossing_pkts: f64, poisson: f64) -> (String, f64) {
-    let mut random = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut random = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let log = |random: &mut ChaCha8Rng, least: f64, most: f64| {
         (random.random_range(least.ln()..most.ln())).exp()
     };
@@ -138,12 +138,12 @@ fn load(text: &str, model: &str, duration_s: f64) -> CompiledScenario {
 fn compared(seed: u64, crossing_pkts: f64) -> Vec<[f64; 2]> {
     let (text, duration_s) = scenario(seed, crossing_pkts, 0.0);
     let [fluid, packets] = ["fluid", "packets"].map(|model| load(&text, model, duration_s));
-    beside(&fluid, &packets)
+    queue_pairs(&fluid, &packets)
 }
 
 /// Returns for each busy link with the expected load: ln of the steady-state queue relative to
 /// packets, and ln of the M/M/1 queue relative to packets.
-fn beside(fluid: &CompiledScenario, packets: &CompiledScenario) -> Vec<[f64; 2]> {
+fn queue_pairs(fluid: &CompiledScenario, packets: &CompiledScenario) -> Vec<[f64; 2]> {
     let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
     let packets = evaluate(packets, &Settings::default()).unwrap();
@@ -175,7 +175,7 @@ fn spread(of: impl Iterator<Item = f64>) -> [f64; 3] {
     [quantile(&all, 0.5), quantile(&all, 0.9), mean].map(f64::exp)
 }
 
-fn tell(all: &[[f64; 2]]) {
+fn print_spread(all: &[[f64; 2]]) {
     println!("{} links", all.len());
     for (i, name) in ["steady state", "M/M/1"].iter().enumerate() {
         let [half, most, mean] = spread(all.iter().map(|it| it[i]));
@@ -184,7 +184,7 @@ fn tell(all: &[[f64; 2]]) {
 }
 
 #[test]
-fn queues_of_transfers_are_about_as_long_as_those_of_packets() {
+fn fluid_transfer_queues_match_packet_model() {
     let all: Vec<[f64; 2]> = (0..8).flat_map(|seed| compared(seed, 3e5)).collect();
     assert!(all.len() > 30, "{}", all.len());
     let [half, most, mean] = spread(all.iter().map(|it| it[0]));
@@ -197,9 +197,9 @@ fn queues_of_transfers_are_about_as_long_as_those_of_packets() {
 
 #[test]
 #[ignore = "a minute in release: packets of 100 networks"]
-fn queues_of_transfers_of_a_population() {
+fn transfer_queues_of_random_networks_match() {
     let all: Vec<[f64; 2]> = (1000..1100).flat_map(|seed| compared(seed, 1e6)).collect();
-    tell(&all);
+    print_spread(&all);
     let [half, most, _] = spread(all.iter().map(|it| it[0]));
     assert!(half < 1.3 && most < 2.2, "{half} {most}");
 }
@@ -217,7 +217,7 @@ fn solved(fluid: &CompiledScenario) -> (Steady, Vec<rows::TransferRow<'_>>) {
 
 /// Checks ln of the steady-state transfer time relative to packets, for each demand with several
 /// hundred transfers. On overloaded links the steady-state time is infinite.
-fn times_are_near(seeds: std::ops::Range<u64>, poisson: f64) {
+fn assert_times_match(seeds: std::ops::Range<u64>, poisson: f64) {
     const MANY: u64 = 200;
     let (mut all, mut endless) = (Vec::new(), 0);
     for seed in seeds {
@@ -257,19 +257,19 @@ fn times_are_near(seeds: std::ops::Range<u64>, poisson: f64) {
 
 #[test]
 #[ignore = "two minutes in release: packets of 60 networks"]
-fn times_of_transfers_of_a_population() {
-    times_are_near(2000..2060, 0.0);
+fn transfer_times_of_random_networks_match() {
+    assert_times_match(2000..2060, 0.0);
 }
 
 #[test]
 #[ignore = "two minutes in release: packets of 60 networks"]
-fn times_of_transfers_beside_traffic_that_does_not_give_way() {
-    times_are_near(2060..2120, 0.5);
+fn transfer_times_match_with_unresponsive_traffic() {
+    assert_times_match(2060..2120, 0.5);
 }
 
 #[test]
 #[ignore = "minutes: 65 million packet-hops of a backbone"]
-fn queues_of_transfers_on_abilene() {
+fn transfer_queues_on_abilene_match() {
     let load = |model: &str| {
         let settings = [
             format!("simulation.model={model}"),
@@ -280,8 +280,8 @@ fn queues_of_transfers_on_abilene() {
         netflow::scenario::load(path.as_ref(), &settings)
             .unwrap_or_else(|problems| panic!("{problems}"))
     };
-    let all = beside(&load("fluid"), &load("packets"));
-    tell(&all);
+    let all = queue_pairs(&load("fluid"), &load("packets"));
+    print_spread(&all);
     let [half, most, _] = spread(all.iter().map(|it| it[0]));
     assert!(half < 1.7 && most < 2.6, "{half} {most}");
 }
@@ -289,7 +289,7 @@ fn queues_of_transfers_on_abilene() {
 /// Delays of a single demand equal those of the total and of a run, also if early drops keep the
 /// queue short. The law of such queues ignores bursts.
 #[test]
-fn delays_of_a_demand_alone_are_those_of_all() {
+fn single_demand_has_total_delays() {
     for queue in [
         "\"drop-tail\"",
         "{ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\", gentle = true }",
@@ -326,7 +326,7 @@ const LINK: &str = "bandwidth = \"100 Mbit/s\"\ndelay = \"2 ms\"\nbuffer = \"500
 
 /// Transfers share bandwidth with and without modelled acknowledgements.
 #[test]
-fn transfers_share_without_acknowledgements_as_with_them() {
+fn unmodelled_acknowledgements_do_not_change_sharing() {
     let demand = |mbps: u32| {
         format!(
             "\n[[demand]]\nname = \"of{mbps}\"\nfrom = \"A\"\nto = \"B\"\nrate = \"{mbps} Mbit/s\"\nsize = {{ constant = \"1 MB\" }}\n"
@@ -345,7 +345,7 @@ fn transfers_share_without_acknowledgements_as_with_them() {
 
 /// Poisson packets lost at one link do not delay transfers at the next.
 #[test]
-fn what_was_lost_before_is_in_nobodys_way() {
+fn packets_lost_upstream_do_not_delay_transfers() {
     let times = |poisson: &str| {
         times_s(&format!(
             "\n[[link]]\nfrom = \"A\"\nto = \"B\"\n{LINK}\n[[link]]\nfrom = \"B\"\nto = \"C\"\n{}\

@@ -15,7 +15,7 @@ const DATA_BITS: f64 = 8000.0;
 const ACK_BITS: f64 = 320.0;
 
 #[test]
-fn pages_say_what_a_run_says() {
+fn pages_match_run_results() {
     let cases = Cases::evaluate();
     let blocks = BTreeMap::from([
         ("summary", summary(&cases)),
@@ -46,7 +46,7 @@ fn pages_say_what_a_run_says() {
 
 /// Regression test: each bound is 10 % above the error that was reached.
 #[test]
-fn no_further_from_ns_than_it_was() {
+fn errors_to_ns2_do_not_increase() {
     let Cases {
         hundred,
         limited,
@@ -83,16 +83,16 @@ fn no_further_from_ns_than_it_was() {
 // ---- results of ns-2
 
 /// Results of ns-2 for the same network, averaged over its seeds.
-struct Ns {
+struct Ns2Reference {
     seeds: usize,
     /// Links by netflow's names.
-    links: BTreeMap<String, NsLink>,
+    links: BTreeMap<String, Ns2Link>,
     /// Connections in the order of the scenario.
-    connections: Vec<NsConnection>,
+    connections: Vec<Ns2Connection>,
 }
 
 #[derive(Default)]
-struct NsLink {
+struct Ns2Link {
     /// Packets in the queue, including the one in service, which ns-2 does not count.
     queue_pkts: f64,
     queue_std: f64,
@@ -103,21 +103,21 @@ struct NsLink {
     drops_std: f64,
 }
 
-struct NsConnection {
+struct Ns2Connection {
     sent: f64,
     acked: f64,
     acked_std: f64,
 }
 
-impl Ns {
-    fn read(network: &Network, duration_s: f64, name: &str, how: &str) -> Ns {
+impl Ns2Reference {
+    fn read(network: &Network, duration_s: f64, name: &str, how: &str) -> Ns2Reference {
         let directory = root().join("tests/reference/ns2").join(name);
-        let connections: Vec<NsConnection> =
+        let connections: Vec<Ns2Connection> =
             rows(&directory.join(format!("{how}-connections.csv")))
                 .enumerate()
                 .map(|(index, row)| {
                     assert_eq!(row["flow"], index.to_string());
-                    NsConnection {
+                    Ns2Connection {
                         sent: number(&row, "sent_mean"),
                         acked: number(&row, "acked_mean"),
                         acked_std: number(&row, "acked_std"),
@@ -148,7 +148,7 @@ impl Ns {
                 let link = row["link"].replace('>', "->");
                 assert!(network.link_by_name(&link).is_some(), "{link}");
                 let utilization = busy_s.get(&link).copied().unwrap_or_default() / duration_s;
-                let of = NsLink {
+                let of = Ns2Link {
                     queue_pkts: number(&row, "q_time_mean") + utilization,
                     queue_std: number(&row, "q_time_mean_std_over_seeds"),
                     utilization,
@@ -159,7 +159,7 @@ impl Ns {
                 (link, of)
             })
             .collect();
-        Ns {
+        Ns2Reference {
             seeds,
             links,
             connections,
@@ -167,7 +167,7 @@ impl Ns {
     }
 
     /// Returns the links with the longest queues.
-    fn busiest(&self, most: usize) -> Vec<(&str, &NsLink)> {
+    fn busiest(&self, most: usize) -> Vec<(&str, &Ns2Link)> {
         let mut links: Vec<_> = self.links.iter().map(|(name, l)| (&**name, l)).collect();
         links.sort_by(|(_, a), (_, b)| b.queue_pkts.total_cmp(&a.queue_pkts));
         links.truncate(most);
@@ -178,8 +178,8 @@ impl Ns {
         self.links.values().map(|link| link.drops).sum()
     }
 
-    fn link(&self, name: &str) -> &NsLink {
-        const NEVER_USED: &NsLink = &NsLink {
+    fn link(&self, name: &str) -> &Ns2Link {
+        const NEVER_USED: &Ns2Link = &Ns2Link {
             queue_pkts: 0.0,
             queue_std: 0.0,
             utilization: 0.0,
@@ -244,8 +244,8 @@ struct Case {
     /// Number of compared queues.
     queues: usize,
     result: Summary,
-    plain: Ns,
-    jittered: Ns,
+    plain: Ns2Reference,
+    jittered: Ns2Reference,
 }
 
 impl Case {
@@ -253,7 +253,7 @@ impl Case {
         let scenario = root().join("scenarios").join(file);
         let prepared = netflow::scenario::load(&scenario, &[]).unwrap();
         let duration_s = prepared.options.duration_s;
-        let ns = |how| Ns::read(&prepared.network, duration_s, name, how);
+        let ns = |how| Ns2Reference::read(&prepared.network, duration_s, name, how);
         Case {
             shown: name.to_owned(),
             queues,
@@ -268,15 +268,15 @@ impl Case {
         self.result.links.iter().find(|l| l.link == name).unwrap()
     }
 
-    fn queue_error(&self, ns: &Ns) -> f64 {
+    fn queue_error(&self, ns: &Ns2Reference) -> f64 {
         queue_error(&self.result, ns, self.queues)
     }
 
-    fn lost_ratio(&self, ns: &Ns) -> f64 {
-        lost(&self.result) / ns.drops()
+    fn lost_ratio(&self, ns: &Ns2Reference) -> f64 {
+        total_lost_pkts(&self.result) / ns.drops()
     }
 
-    fn goodput_ratio(&self, ns: &Ns) -> f64 {
+    fn goodput_ratio(&self, ns: &Ns2Reference) -> f64 {
         goodput_ratio(&self.result, ns)
     }
 
@@ -285,7 +285,7 @@ impl Case {
     }
 
     /// Returns the standard deviation of ns-2 over its seeds, for the same queues.
-    fn queue_spread(&self, ns: &Ns) -> f64 {
+    fn queue_spread(&self, ns: &Ns2Reference) -> f64 {
         let links = ns.busiest(self.queues);
         let spread: f64 = links.iter().map(|(_, link)| link.queue_std).sum();
         spread / links.iter().map(|(_, link)| link.queue_pkts).sum::<f64>()
@@ -312,7 +312,7 @@ fn evaluate(scenario: &Path, settings: &[&str], profile: Option<&str>) -> Summar
 }
 
 /// Returns Σ |error| / Σ over the queues that are longest in ns-2.
-fn queue_error(result: &Summary, ns: &Ns, queues: usize) -> f64 {
+fn queue_error(result: &Summary, ns: &Ns2Reference, queues: usize) -> f64 {
     let ours: BTreeMap<_, _> = result
         .links
         .iter()
@@ -326,23 +326,23 @@ fn queue_error(result: &Summary, ns: &Ns, queues: usize) -> f64 {
     wrong / links.iter().map(|(_, link)| link.queue_pkts).sum::<f64>()
 }
 
-fn lost(result: &Summary) -> f64 {
+fn total_lost_pkts(result: &Summary) -> f64 {
     result.links.iter().map(|link| link.lost_pkts).sum()
 }
 
-fn goodput_ratio(result: &Summary, ns: &Ns) -> f64 {
+fn goodput_ratio(result: &Summary, ns: &Ns2Reference) -> f64 {
     let ours: f64 = result.connections.iter().map(|c| c.delivered_pkts).sum();
     ours / ns.connections.iter().map(|c| c.acked).sum::<f64>()
 }
 
 /// Returns the error of each connection's goodput relative to ns-2.
-fn each_goodput_error(result: &Summary, ns: &Ns) -> Vec<f64> {
+fn each_goodput_error(result: &Summary, ns: &Ns2Reference) -> Vec<f64> {
     let each = result.connections.iter().zip(&ns.connections);
     each.map(|(ours, ns)| ours.delivered_pkts / ns.acked - 1.0)
         .collect()
 }
 
-fn goodput_errors(result: &Summary, ns: &Ns) -> Errors {
+fn goodput_errors(result: &Summary, ns: &Ns2Reference) -> Errors {
     Errors::of(each_goodput_error(result, ns).into_iter().map(f64::abs))
 }
 
@@ -473,9 +473,9 @@ fn drops(case: &Case) -> String {
             "| all | {} | {} | {} | | | | |\n\n{} of netflow's {} losses are at queues where ns loses nothing.\n",
             count(case.plain.drops()),
             count(case.jittered.drops()),
-            count(lost(&case.result)),
+            count(total_lost_pkts(&case.result)),
             count(elsewhere),
-            count(lost(&case.result)),
+            count(total_lost_pkts(&case.result)),
         )
 }
 
@@ -528,7 +528,7 @@ fn four_transfers(case: &Case) -> String {
         case.jittered.link(LINK),
         case.link(LINK),
     );
-    let loss = |link: &NsLink| 100.0 * link.drops / link.arrivals;
+    let loss = |link: &Ns2Link| 100.0 * link.drops / link.arrivals;
     let mut table = format!(
         "| | ns | ns jittered | netflow |\n|---|---|---|---|\n\
          | {LINK}: packets in the queue | {} ± {} | {} ± {} | {} |\n\
@@ -556,7 +556,7 @@ fn four_transfers(case: &Case) -> String {
         "| packets lost on the links before | {} | {} | {} |\n",
         count(case.plain.drops() - plain.drops),
         count(case.jittered.drops() - jittered.drops),
-        count(lost(&case.result) - ours.lost_pkts),
+        count(total_lost_pkts(&case.result) - ours.lost_pkts),
     );
     for (index, ours) in case.result.connections.iter().enumerate() {
         let (plain, jittered) = (
@@ -612,7 +612,7 @@ fn other_settings(cases: &Cases) -> String {
                 "| {} | {how} | {} | {:.1} | {} | {} | {:.2} |\n",
                 case.shown,
                 percent(queue_error(&result, ns, case.queues)),
-                lost(&result) / ns.drops(),
+                total_lost_pkts(&result) / ns.drops(),
                 percent(goodput.median),
                 percent(goodput.ninth_decile),
                 goodput_ratio(&result, ns),

@@ -18,7 +18,7 @@ struct Case {
 const SEEDS: u64 = 12;
 
 /// Buffer of many bandwidth-delay products.
-const DEEP: &str = "500 ms";
+const DEEP_BUFFER: &str = "500 ms";
 
 const CASES: [Case; 5] = [
     Case {
@@ -64,7 +64,7 @@ fn solved(prepared: &CompiledScenario) -> Vec<(String, f64, f64)> {
     let times = solver.transfer_times(&steady, &all);
     let times = prepared.demands.iter().zip(times).map(|(it, times)| {
         let times = times.unwrap();
-        (it.name.clone(), times.mean_s, times.alone_s)
+        (it.name.clone(), times.mean_s, times.unloaded_s)
     });
     times.collect()
 }
@@ -152,8 +152,8 @@ impl Case {
 
 /// One network at one load; the others are in the long test.
 #[test]
-fn transfers_take_about_as_long_as_the_profile_of_sharing_says() {
-    let (case, buffer) = (&CASES[0], Some(DEEP));
+fn transfer_times_match_processor_sharing() {
+    let (case, buffer) = (&CASES[0], Some(DEEP_BUFFER));
     let (solved, simulated) = (
         case.solved(0.5, buffer),
         case.simulated(0.5, buffer, 120.0, 2),
@@ -167,7 +167,7 @@ fn transfers_take_about_as_long_as_the_profile_of_sharing_says() {
 /// (`tests/reference/linux/transfers.csv`, one run each), compared with the packet model with other
 /// users: error of Linux's mean relative to the standard deviation over seeds.
 #[test]
-fn transfers_that_share_a_link_take_as_long_as_those_of_linux() {
+fn shared_link_transfer_times_match_linux() {
     let table = std::fs::read_to_string("tests/reference/linux/transfers.csv").unwrap();
     let (mut off, mut lost) = (Vec::new(), [0.0; 2]);
     for line in table.lines().skip(1) {
@@ -175,10 +175,10 @@ fn transfers_that_share_a_link_take_as_long_as_those_of_linux() {
         let number = |i: usize| cells[i].parse::<f64>().unwrap();
         let (kb, stop_s) = (number(3), number(6));
         let text = format!(
-            "[simulation]\nduration = \"{} s\"\nmodel = \"packets\"\n\n\
+            "[simulation]\nduration = \"{} s\"\nmodel = \"packet\"\n\n\
              [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"{} Mbit/s\"\ndelay = \"{} ms\"\nbuffer = \"{} pkt\"\n\n\
              [[workload]]\nname = \"t\"\napplication = \"http\"\nclients = \"a\"\nservers = \"b\"\n\
-             source = {{ stack = \"linux-6\", congestion = \"{}\" }}\n\
+             source = {{ tcp = \"linux-6\", congestion = \"{}\" }}\n\
              interarrival = \"{} s\"\nstop = \"{stop_s} s\"\nrequest-size = {{ constant = \"100 B\" }}\n\
              files-per-page = {{ constant = 1 }}\npages-per-visit = {{ constant = 1 }}\n\
              reply-size = {{ exponential = {{ mean = \"{kb} KB\", most = \"{} KB\" }} }}\n",
@@ -227,7 +227,7 @@ fn transfers_that_share_a_link_take_as_long_as_those_of_linux() {
 }
 
 #[test]
-fn more_than_a_link_carries_takes_for_ever() {
+fn overloaded_link_has_infinite_transfer_times() {
     let solved = CASES[0].solved(1.2, None);
     assert_eq!(solved[0].1, f64::INFINITY);
     assert!(solved[0].2 < 1.0);
@@ -236,7 +236,7 @@ fn more_than_a_link_carries_takes_for_ever() {
 #[test]
 #[ignore = "three minutes in release: packets of five networks at five loads, with two buffers"]
 fn transfers_of_five_networks_at_five_loads() {
-    for buffer in [None, Some(DEEP)] {
+    for buffer in [None, Some(DEEP_BUFFER)] {
         println!("buffers: {}", buffer.unwrap_or("default"));
         println!(
             "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"

@@ -17,7 +17,7 @@ fn scenario(directory: &Path) -> CompiledScenario {
 }
 
 #[test]
-fn series_in_memory_are_those_of_the_files() {
+fn in_memory_series_equal_files() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario(place.path());
     for seeds in [1, 3] {
@@ -60,7 +60,7 @@ fn series_in_memory_are_those_of_the_files() {
 }
 
 #[test]
-fn progress_is_told_and_an_evaluation_can_be_stopped() {
+fn evaluation_reports_progress_and_can_be_stopped() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario(place.path());
     for seeds in [1, 3] {
@@ -83,7 +83,7 @@ fn progress_is_told_and_an_evaluation_can_be_stopped() {
 }
 
 #[test]
-fn a_part_that_there_is_not_is_refused() {
+fn invalid_measurement_period_is_rejected() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario(place.path());
     let refused = |from_s, to_s| {
@@ -93,7 +93,7 @@ fn a_part_that_there_is_not_is_refused() {
             ..Settings::default()
         };
         match evaluate(&scenario, &settings) {
-            Err(Error::Scope(error)) => error,
+            Err(Error::Period(error)) => error,
             other => panic!("{other:?}"),
         }
     };
@@ -112,7 +112,7 @@ fn a_part_that_there_is_not_is_refused() {
 }
 
 #[test]
-fn a_simulation_that_is_refused_leaves_no_files() {
+fn rejected_simulation_leaves_no_files() {
     let place = tempfile::tempdir().unwrap();
     let mut scenario = scenario(place.path());
     // Congestion windows require the packet model.
@@ -131,7 +131,7 @@ fn a_simulation_that_is_refused_leaves_no_files() {
 
 /// The explanation includes the utilization and the loss of the interval that ends there.
 #[test]
-fn what_is_explained_is_the_rate_of_that_time() {
+fn explanation_matches_rate_at_its_time() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario(place.path());
     let tcp = scenario.network.connection_by_name("tcp").unwrap();
@@ -166,10 +166,10 @@ fn what_is_explained_is_the_rate_of_that_time() {
 /// A path with a BDP of 50 000 packets: without a warning, the default window would limit a sender
 /// to a fifth of it unnoticed.
 #[test]
-fn a_default_that_holds_a_sender_is_told() {
+fn limiting_default_window_is_warned() {
     let evaluated = |source: &str, rest: &str| {
         let text = format!(
-            "[simulation]\nduration = \"2 s\"\nmodel = \"packets\"\n\n\
+            "[simulation]\nduration = \"2 s\"\nmodel = \"packet\"\n\n\
              [[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"10 Gbit/s\"\ndelay = \"30 ms\"\nbuffer = \"200000 pkt\"\n\n\
              [[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\nsource = {source}\n{rest}"
         );
@@ -199,8 +199,7 @@ fn a_default_that_holds_a_sender_is_told() {
         panic!("{source}: {told:?}")
     };
     assert!(
-        warning.contains("10000 packets under way, c the first")
-            && warning.contains("`max-window`"),
+        warning.contains("10000 packets in flight, c first") && warning.contains("`max-window`"),
         "{warning}"
     );
     // No warning if the limit is explicit, or for a transfer of a few packets.
@@ -216,7 +215,7 @@ fn a_default_that_holds_a_sender_is_told() {
 /// the round-trip time limits its offered window. Regression: with the delay of data as the
 /// estimate, BBR sent 20 % too little, and its queue had 5 packets instead of 474.
 #[test]
-fn a_home_that_is_full_both_ways_is_as_linux_has_it() {
+fn bidirectional_home_gateway_matches_linux() {
     // Mean queues in packets, then goodputs in packets/s.
     for (congestion, linux) in [
         ("cubic", [462.0, 357.0, 1049.0, 92.7]),
@@ -254,7 +253,7 @@ fn a_home_that_is_full_both_ways_is_as_linux_has_it() {
 /// repairs one lost packet per round trip. Reno, which has no losses after the start, and Linux's
 /// CUBIC with SACK fill the link.
 #[test]
-fn cubic_without_sack_gets_half_of_a_long_way() {
+fn cubic_without_sack_halves_long_path_throughput() {
     let text = "[simulation]\nduration = \"200 s\"\nwarmup = \"50 s\"\n\n\
                 [[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"20 Mbit/s\"\ndelay = \"300 ms\"\n\n\
                 [[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\nsource = { window = \"reno\" }\n";

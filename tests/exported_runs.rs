@@ -18,12 +18,12 @@ use netflow::trace::from_reader;
 use netflow_needs::{Need, skip};
 
 #[test]
-fn topology_runs_as_it_did() {
+fn exported_topology_matches_recorded_runs() {
     compare("topology", "scenarios/topology.toml", 4, 4);
 }
 
 #[test]
-fn transfers_without_window_limits_run_as_they_did() {
+fn exported_unlimited_transfers_match_recorded_runs() {
     compare(
         "four-transfers-unlimited",
         "scenarios/four-transfers-unlimited.toml",
@@ -34,7 +34,7 @@ fn transfers_without_window_limits_run_as_they_did() {
 
 #[test]
 #[ignore = "a minute of ns-2"]
-fn four_transfers_run_as_they_did_over_many_seeds() {
+fn exported_four_transfers_match_over_many_seeds() {
     compare("topology", "scenarios/topology.toml", 30, 20);
     compare(
         "four-transfers-unlimited",
@@ -46,7 +46,7 @@ fn four_transfers_run_as_they_did_over_many_seeds() {
 
 #[test]
 #[ignore = "two minutes of ns-2"]
-fn a_hundred_nodes_run_as_they_did() {
+fn exported_hundred_nodes_match_recorded_runs() {
     compare(
         "hundred-nodes",
         "scenarios/hundred-nodes/topology.toml",
@@ -59,7 +59,7 @@ fn a_hundred_nodes_run_as_they_did() {
 /// over 200 s.
 #[test]
 #[ignore = "ten minutes of ns-2"]
-fn many_small_clients_are_as_bursty_as_they_were() {
+fn exported_burstiness_matches_recorded_runs() {
     if !has_ns() {
         return;
     }
@@ -132,7 +132,7 @@ fn traced_burstiness(script: &Path, seed: u64, place: &Path) -> f64 {
     let mut reader = from_reader("ns", ns.stdout.take().unwrap()).unwrap();
     let mut burstiness = Burstiness::new(0.1, 0.0, Some(200.0));
     while let Some(event) = reader.next().unwrap() {
-        burstiness.on(event);
+        burstiness.on_event(event);
     }
     assert!(ns.wait().unwrap().success());
     let [gateway] = burstiness.finish().try_into().unwrap();
@@ -261,7 +261,7 @@ fn one_run(place: &Path) -> BTreeMap<Key, f64> {
 // ---- the reference
 
 /// Minimum relative standard deviation of three seeds.
-const LEAST_SPREAD: f64 = 0.05;
+const MIN_SPREAD: f64 = 0.05;
 
 /// Quantity in earlier runs.
 struct Quantity {
@@ -321,7 +321,7 @@ impl Quantity {
         // Both have the same distribution. The standard deviation of few seeds is inaccurate, even
         // if the seeds agree.
         let floor = if n.min(self.seeds) < 4.0 {
-            LEAST_SPREAD * self.mean.max(mean)
+            MIN_SPREAD * self.mean.max(mean)
         } else {
             0.0
         };

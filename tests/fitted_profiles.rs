@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use netflow::profile::fit::{Fit, FlowSamples, Method, Names, fit};
+use netflow::profile::fit::{Fit, FlowSamples, Method, ProfileLabel, fit};
 use netflow::profile::{from_toml, to_toml};
 use netflow::trace::EventKind;
 use netflow::trace::read::{Reader, from_reader, open};
@@ -40,7 +40,7 @@ $ns run
 "#;
 
 #[test]
-fn a_few_conditions_of_ns_reno_are_found_again() {
+fn fit_recovers_some_ns_reno_cells() {
     let losses = [0.01, 0.03, 0.1];
     let rtts_ms = [60.0, 100.0, 200.0];
     let Some(fit) = fit_to_ns(&losses, &rtts_ms, 40_000, Method::LongRun) else {
@@ -56,7 +56,7 @@ fn a_few_conditions_of_ns_reno_are_found_again() {
 
 #[test]
 #[ignore = "five minutes of ns-2"]
-fn the_surface_of_ns_reno_is_found_again() {
+fn fit_recovers_ns_reno_surface() {
     // Slightly more than the domain, so that its edges are inside.
     let losses = [
         0.0045, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.09, 0.11, 0.13, 0.15, 0.17,
@@ -76,7 +76,7 @@ fn the_surface_of_ns_reno_is_found_again() {
 /// At 20 % loss a quarter of Reno's packets are retransmissions; the drops in the trace are the
 /// true losses.
 #[test]
-fn losses_are_told_from_needless_resends() {
+fn losses_are_distinguished_from_spurious_retransmissions() {
     let Some(place) = ns() else {
         return;
     };
@@ -84,7 +84,7 @@ fn losses_are_told_from_needless_resends() {
     let mut senders = Senders::new(Options::default());
     let mut dropped = 0.0;
     while let Some(event) = reader.next().unwrap() {
-        senders.on(event, |_, _| ());
+        senders.on_event(event, |_, _| ());
         dropped += f64::from(u8::from(event.kind == EventKind::Dropped));
     }
     let (_, tracker) = senders.flows().next().unwrap();
@@ -97,7 +97,7 @@ fn losses_are_told_from_needless_resends() {
 /// Loss, throughput and round-trip time match the emulator's values and counts: 10 % loss, 61 ms,
 /// and 50.98 packets/s over 60 s.
 #[test]
-fn a_capture_of_linux_gives_its_cell() {
+fn linux_capture_gives_known_loss_and_throughput() {
     let trace = root().join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
     let flows = samples(open(&trace).unwrap(), "reno_0.1_60_0.pcap.gz", 100);
     let fit = fitted(&flows, Method::LongRun);
@@ -174,13 +174,13 @@ fn run(script: &Path, loss: f64, rtt_ms: f64, packets: u32, seed: usize) -> (Chi
 fn samples(mut reader: Reader, trace: &str, k: u32) -> Vec<FlowSamples> {
     let mut samplers = Samplers::new(Options::default(), k);
     while let Some(event) = reader.next().unwrap() {
-        samplers.on(event);
+        samplers.on_event(event);
     }
     samplers.finish(trace)
 }
 
 fn fitted(flows: &[FlowSamples], method: Method) -> Fit {
-    let names = Names {
+    let names = ProfileLabel {
         name: "fitted",
         description: "",
     };

@@ -50,15 +50,15 @@ fn first_sentence(text: &str) -> String {
 }
 
 #[test]
-fn every_scenario_is_listed_with_what_it_says() {
+fn scenarios_are_listed_with_their_descriptions() {
     let folder = root().join("scenarios");
     let mut page = "\
 # Scenarios to start from
 
-Each is commented, and has the commands to try in its head; the tests run all of them. The sentences here
-are their first.
+Each file has comments, and commands to try at its top. The tests run all scenarios. The table shows the first
+sentence of each file.
 
-| scenario | |
+| scenario | description |
 |---|---|
 "
     .to_owned();
@@ -147,7 +147,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_book_is_whole_and_fits_a_phone() {
+fn book_is_complete_and_fits_a_phone() {
     let Some(program) = mdbook() else {
         skip(
             Need::Mdbook,
@@ -158,7 +158,7 @@ fn the_book_is_whole_and_fits_a_phone() {
     let place = tempfile::tempdir().expect("a place");
     let pages = built(&program, place.path());
     assert!(pages.len() > 40, "{pages:?}");
-    links_lead_somewhere(place.path(), &pages);
+    assert_links_resolve(place.path(), &pages);
     match chromium() {
         Some(program) => opens_everywhere(&program, place.path(), &pages),
         None => skip(
@@ -169,7 +169,7 @@ fn the_book_is_whole_and_fits_a_phone() {
 }
 
 /// Checks that every link points to a file of the book, and to an existing anchor if it has one.
-fn links_lead_somewhere(book: &Path, pages: &[PathBuf]) {
+fn assert_links_resolve(book: &Path, pages: &[PathBuf]) {
     let texts: BTreeMap<&PathBuf, String> = pages
         .iter()
         .map(|page| (page, fs::read_to_string(page).expect("a page")))

@@ -1,7 +1,7 @@
 //! Headroom of demands and connections that are split into parts.
 
 use netflow::scenario::CompiledScenario;
-use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which};
+use netflow::steady::{Bounds, ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions};
 
 /// Two equal-cost paths from A to D, the second with less bandwidth, with other traffic on both;
 /// from D to E there is one.
@@ -41,9 +41,9 @@ fn solver(prepared: &CompiledScenario) -> Solver {
 
 /// Returns the headroom factor of the named demand or connection.
 fn factor(prepared: &CompiledScenario, name: &str, bounds: &Bounds) -> f64 {
-    let only = prepared.connections_called(name);
+    let only = prepared.connections_by_name(name);
     let only = only.unwrap_or_else(|| panic!("no {name}"));
-    let found = solver(prepared).headroom(bounds, Which::Only(&only), &options());
+    let found = solver(prepared).headroom(bounds, ConnectionSelection::Only(&only), &options());
     found.expect("headroom").factor.expect("some")
 }
 
@@ -56,7 +56,7 @@ fn is_within(prepared: &CompiledScenario, at: &Steady, bounds: &Bounds) -> bool 
 
 /// Changing the rate in the file gives the same headroom, for any kind of demand.
 #[test]
-fn a_divided_demand_has_the_headroom_that_its_rate_has() {
+fn split_demand_has_headroom_of_its_rate() {
     let utilization = Bounds {
         utilization: 0.9,
         ..Bounds::default()
@@ -109,7 +109,7 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
 /// Flows of a connection with different paths have one name, too; elastic TCP has no demand in any
 /// part.
 #[test]
-fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
+fn names_select_connections_flows_and_demands() {
     let connections = r#"connection = [
         { name = "c", from = "A", to = "D", source = { profile = "linux-cubic" }, application = { poisson = "1 Mbit/s" }, count = 20 },
         { name = "bulk", from = "A", to = "D", source = { profile = "linux-cubic" }, count = 20, start = "9 s", stop = "9.5 s" },
@@ -119,7 +119,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
     let names: Vec<&str> = prepared.connection_names().collect();
     assert_eq!(names, ["c/1", "c/2", "bulk/1", "bulk/2", "c", "bulk"]);
-    let called = |name: &str| prepared.connections_called(name);
+    let called = |name: &str| prepared.connections_by_name(name);
     let [one, two] = ["c/1", "c/2"].map(|name| called(name).expect("a part")[0]);
     assert_eq!(called("c"), Some(vec![one, two]));
     assert_eq!(called("c/1"), Some(vec![one]));
@@ -128,7 +128,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
         utilization: 0.8,
         ..Bounds::default()
     };
-    let all = solver(&prepared).headroom(&bounds, Which::All, &options());
+    let all = solver(&prepared).headroom(&bounds, ConnectionSelection::All, &options());
     let all = all.expect("headroom").factor.expect("some");
     // No other source sends at the end.
     assert!((factor(&prepared, "c", &bounds) / all - 1.0).abs() < 1e-8);
@@ -136,7 +136,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     let bulk = called("bulk").expect("parts");
     for at_s in [9.2, f64::INFINITY] {
         let mut solver = Solver::new(&prepared.network, at_s).expect("a steady state");
-        let none = solver.headroom(&bounds, Which::Only(&bulk), &options());
-        assert_eq!(none.unwrap_err(), SteadyError::NothingScales);
+        let none = solver.headroom(&bounds, ConnectionSelection::Only(&bulk), &options());
+        assert_eq!(none.unwrap_err(), SteadyError::NothingToScale);
     }
 }

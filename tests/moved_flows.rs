@@ -36,7 +36,7 @@ fn marked(kind: &str) -> (Vec<String>, Vec<String>, Option<String>) {
 }
 
 #[test]
-fn flows_that_move_as_a_whole_are_marked() {
+fn rerouted_whole_flows_are_marked() {
     let (rows, cells, warning) = marked("kind = 'voice'");
     assert_eq!(rows, ["A<->D"]);
     assert_eq!(cells, rows);

@@ -101,7 +101,7 @@ fn run(scenario: &RandomScenario, directory: &Path) -> Result<(), String> {
 struct Faults(Vec<String>);
 
 impl Faults {
-    fn unless(&mut self, holds: bool, what: impl FnOnce() -> String) {
+    fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
         // A few errors suffice.
         if !holds && self.0.len() < 5 {
             self.0.push(what());
@@ -109,9 +109,9 @@ impl Faults {
     }
 
     /// Checks that two sums of the same packets agree.
-    fn same(&mut self, what: &str, a: f64, b: f64, relative: f64, absolute: f64) {
+    fn expect_equal(&mut self, what: &str, a: f64, b: f64, relative: f64, absolute: f64) {
         let allowed = relative * a.abs().max(b.abs()) + absolute;
-        self.unless((a - b).abs() <= allowed, || format!("{what}: {a} and {b}"));
+        self.expect((a - b).abs() <= allowed, || format!("{what}: {a} and {b}"));
     }
 }
 
@@ -149,9 +149,9 @@ fn check_probabilities(faults: &mut Faults, value: &Value, path: &str) {
             let x = number.as_f64().unwrap_or(f64::NAN);
             let is = |end: &str| path.ends_with(end);
             if is("utilization") || is("loss_probability") || is("fraction") {
-                faults.unless((0.0..=1.0 + 1e-9).contains(&x), || format!("{path} is {x}"));
+                faults.expect((0.0..=1.0 + 1e-9).contains(&x), || format!("{path} is {x}"));
             } else if is("_pkts") || is("_s") || is("_pps") || is("_bps") {
-                faults.unless(x >= -1e-6 && x.is_finite(), || format!("{path} is {x}"));
+                faults.expect(x >= -1e-6 && x.is_finite(), || format!("{path} is {x}"));
             }
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
@@ -177,12 +177,12 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
             "in_flight_pkts",
         ];
         let accounted: f64 = parts.iter().map(|part| number(t, part)).sum();
-        faults.same(totals, number(t, "offered_pkts"), accounted, 1e-9, 1e-6);
+        faults.expect_equal(totals, number(t, "offered_pkts"), accounted, 1e-9, 1e-6);
     }
     let connections = summary["connections"].as_array().unwrap();
     for part in ["offered_pkts", "delivered_pkts", "lost_pkts"] {
         let sum: f64 = connections.iter().map(|c| number(c, part)).sum();
-        faults.same(part, sum, number(&summary["totals"], part), 1e-9, 1e-6);
+        faults.expect_equal(part, sum, number(&summary["totals"], part), 1e-9, 1e-6);
     }
 
     // Buffer sizes, as pictures use them. A buffer in bytes counts each packet's size;
@@ -218,7 +218,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
                 _ => row[first].clone(),
             };
             let last_s = before_s.insert(thing.clone(), time_s).unwrap_or(0.0);
-            faults.unless(time_s > last_s, || {
+            faults.expect(time_s > last_s, || {
                 format!("{name}: {thing} goes from {last_s} s to {time_s} s")
             });
             for (column, text) in row {
@@ -233,7 +233,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
                     "queue_pkts" => rooms[row.get("link").unwrap().as_str()] * (1.0 + 1e-6),
                     _ => f64::MAX,
                 };
-                faults.unless((0.0..=most).contains(&x), || {
+                faults.expect((0.0..=most).contains(&x), || {
                     format!("{name}: {column} of {thing} at {time_s} s is {text}, at most {most}")
                 });
             }
@@ -245,7 +245,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
             }
         }
         if !rows.is_empty() {
-            faults.same(
+            faults.expect_equal(
                 &format!("{name} ends"),
                 time_s,
                 scenario.duration_s,
@@ -262,7 +262,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
             .copied()
             .unwrap_or_default();
         let name = &c["connection"];
-        faults.same(
+        faults.expect_equal(
             &format!("{name} sent"),
             sent,
             number(c, "offered_pkts"),
@@ -270,7 +270,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
             1e-3,
         );
         let got_pkts = number(c, "mean_goodput_pps") * number(&summary, "duration_s");
-        faults.same(&format!("{name} got"), got, got_pkts, relative, 1e-3);
+        faults.expect_equal(&format!("{name} got"), got, got_pkts, relative, 1e-3);
     }
     faults.0
 }
@@ -308,13 +308,13 @@ fn try_one(seed: u64, pools: &[rayon::ThreadPool; 3]) -> Result<(), String> {
 }
 
 #[test]
-fn what_is_written_holds_together() {
+fn results_of_random_scenarios_are_consistent() {
     let began = Instant::now();
     let seeds = seeds();
     let count = seeds.clone().count();
     if count == 1 {
         let RandomScenario { text, every_s, .. } = random_scenario(seeds.start);
-        println!("# netflow run FILE --every \"{every_s} s\"\n{text}");
+        println!("# netflow run FILE --interval \"{every_s} s\"\n{text}");
     }
     let next = AtomicU64::new(seeds.start);
     let bad = Mutex::new(BTreeMap::new());

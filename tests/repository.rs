@@ -106,7 +106,7 @@ fn the_readme_is_short() {
 
 /// Every link of a page points to a file, and to an existing heading if it has one.
 #[test]
-fn links_of_pages_lead_somewhere() {
+fn page_links_resolve() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut pages = Vec::new();
     for name in ["README", "CONTRIBUTING", "CHANGELOG", "SUMMARY"] {
@@ -148,7 +148,7 @@ fn links_of_pages_lead_somewhere() {
 
 /// Paths of the repository that the guide mentions exist.
 #[test]
-fn paths_of_pages_lead_somewhere() {
+fn paths_in_pages_exist() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = std::fs::read_dir(root.join("docs")).expect("docs");
     let mut pages: Vec<_> = docs.map(|entry| entry.expect("an entry").path()).collect();
@@ -180,19 +180,19 @@ fn paths_of_pages_lead_somewhere() {
 /// results uses `libm`, or `netflow_units::math` in hot loops. Pictures, generated problems and
 /// measurements of real networks may use any.
 #[test]
-fn results_take_no_mathematics_of_the_system() {
+fn result_crates_do_not_use_system_math() {
     const FUNCTIONS: [&str; 23] = [
         "exp", "exp2", "exp_m1", "ln", "ln_1p", "log", "log2", "log10", "powf", "cbrt", "hypot",
         "sin", "cos", "tan", "sin_cos", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
         "gamma",
     ];
-    const FREE: [&str; 5] = ["report", "problems", "hostile", "emulation", "testbed"];
+    const EXEMPT_CRATES: [&str; 5] = ["report", "problems", "hostile", "emulation", "testbed"];
     let files = files_of_code();
     assert!(files.len() > 300, "{}", files.len());
     let mut wrong = Vec::new();
     for path in files
         .iter()
-        .filter(|path| !FREE.iter().any(|it| is_of(path, it)))
+        .filter(|path| !EXEMPT_CRATES.iter().any(|it| is_of(path, it)))
     {
         let text = std::fs::read_to_string(path).expect("a file");
         let before_tests = text.split("#[cfg(test)]\nmod ").next().unwrap_or(&text);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use netflow::simulation::{
     Interval, Model, Network, Options, Recorder, Simulation, Source, WindowSource,
 };
-use netflow_problems::remade;
+use netflow_problems::with_modified_connections;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ const PHASES: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 45.0, 60.0];
 
 /// Results of one run, or the mean of several.
 #[derive(Clone, Debug, Default)]
-struct Found {
+struct RunResults {
     /// By link: packets in the queue, lost packets.
     links: BTreeMap<String, (f64, f64)>,
     /// Packets sent by each connection, in order.
@@ -53,9 +53,9 @@ fn load(scenario: &str) -> (Network, Options) {
 }
 
 /// Simulates with window sources, each starting up to 0.5 s late.
-fn run(network: &Network, options: Options, seed: u64) -> Found {
-    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-    let network = remade(network, |spec| {
+fn run(network: &Network, options: Options, seed: u64) -> RunResults {
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
+    let network = with_modified_connections(network, |spec| {
         // The same as in ns-2.
         spec.source = Source::Window(WindowSource {
             send_jitter_s: Some(1e-3),
@@ -77,7 +77,7 @@ fn run(network: &Network, options: Options, seed: u64) -> Found {
         .map(|id| sim.connection_totals(id))
         .collect();
     let lengths = PHASES.windows(2).map(|ends| ends[1] - ends[0]);
-    Found {
+    RunResults {
         links: network
             .links()
             .map(|id| {
@@ -98,7 +98,7 @@ fn run(network: &Network, options: Options, seed: u64) -> Found {
 }
 
 /// Simulates with `seeds` seeds.
-fn runs(scenario: &str, seeds: u64) -> Vec<Found> {
+fn runs(scenario: &str, seeds: u64) -> Vec<RunResults> {
     let (network, options) = load(scenario);
     let seeds = (1..=seeds).into_par_iter();
     seeds.map(|seed| run(&network, options, seed)).collect()
@@ -148,7 +148,7 @@ const SPREADS: f64 = 1.5;
 
 fn four_transfers(name: &str, scenario: &str) {
     let runs = runs(scenario, 240);
-    let of = |value: &dyn Fn(&Found) -> f64| mean_and_std(runs.iter().map(value));
+    let of = |value: &dyn Fn(&RunResults) -> f64| mean_and_std(runs.iter().map(value));
     let busy = |how: &str| {
         let rows = table(&format!("{name}/{how}-links.csv"));
         rows.into_iter().find(|row| row["link"] == "N5>N7").unwrap()
@@ -210,12 +210,12 @@ fn four_transfers(name: &str, scenario: &str) {
 }
 
 #[test]
-fn topology_has_the_queue_of_ns() {
+fn topology_queue_matches_ns2() {
     four_transfers("topology", "scenarios/topology.toml");
 }
 
 #[test]
-fn transfers_without_window_limits_have_the_queue_of_ns() {
+fn unlimited_transfers_queue_matches_ns2() {
     four_transfers(
         "four-transfers-unlimited",
         "scenarios/four-transfers-unlimited.toml",
@@ -228,9 +228,9 @@ fn quantile(mut values: Vec<f64>, q: f64) -> f64 {
 }
 
 #[test]
-fn a_hundred_nodes_have_the_queues_of_ns() {
+fn hundred_nodes_queues_match_ns2() {
     let runs = runs("scenarios/hundred-nodes/topology.toml", 6);
-    let of = |value: &dyn Fn(&Found) -> f64| mean_and_std(runs.iter().map(value)).0;
+    let of = |value: &dyn Fn(&RunResults) -> f64| mean_and_std(runs.iter().map(value)).0;
     let mut links = table("hundred-nodes/jittered-links.csv");
     links.sort_by(|a, b| number(b, "q_time_mean").total_cmp(&number(a, "q_time_mean")));
     let (mut error, mut all) = (0.0, 0.0);

@@ -1,4 +1,4 @@
-"""Queues, delays, losses and throughputs of IP networks, in milliseconds.
+"""Prediction of queues, delays, losses and throughput of IP networks.
 
     import netflow_evaluator as nf
 
@@ -7,8 +7,9 @@
     results = scenario.run()
     print(results.link_means.to_rows()[0])
 
-Numbers are in base units, which names end with: `_s` seconds, `_bps` bit/s, `_pps` packets/s, `_pkts` packets. Times,
-rates and sizes (bytes) may be given as numbers in those units or as texts with a unit: `0.5`, `"500 ms"`, `"10 Mbit/s"`.
+Numbers are in base units. The ending of a name states the unit: `_s` seconds, `_bps` bit/s, `_pps` packets/s, `_pkts`
+packets. Write times, rates and sizes as numbers in base units (sizes in bytes) or as texts with a unit: `0.5`,
+`"500 ms"`, `"10 Mbit/s"`.
 """
 
 from ._builder import Builder

@@ -1,4 +1,4 @@
-"""Scenarios made in code: the tables and keys of scenario files, `max_window` for `max-window`."""
+"""Scenarios created in code, with the tables and keys of scenario files (`max_window` for `max-window`)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 class Builder:
-    """Gathers the tables of a scenario.
+    """Collects the tables of a scenario.
 
-    Every method takes the keys of the table of its name (docs/scenario-file.md), with `_` for `-`; a key that is a
-    word of Python's gets a `_` behind it: `from_`. Numbers of times, rates and sizes are seconds, bit/s and bytes; where a
-    number may be of other units as well (a buffer, the rate of a source), only a text is taken. What is wrong is told by
-    `scenario()`, with the line of `text`.
+    Every method takes the keys of the table of the same name (docs/scenario-file.md), with `_` for `-`. A key that is a
+    Python keyword has a `_` at the end: `from_`. Numbers of times, rates and sizes are seconds, bit/s and bytes. If a key
+    accepts several units (a buffer, the rate of a source), write a text with a unit. `scenario()` reports errors with
+    their line in `text`.
     """
 
     def __init__(self, **simulation: Value) -> None:
@@ -31,50 +31,50 @@ class Builder:
             self._tables.append(("simulation", False, _keys(simulation)))
 
     def node(self, name: str, **keys: Value) -> Builder:
-        """A node, if something is said about it; others are those that links lead to."""
+        """Adds a node with attributes. Nodes without attributes exist by being an end of a link."""
         return self.table("node", name=name, **keys)
 
     def link(self, from_: str, to: str, **keys: Value) -> Builder:
-        """A link in both directions, unless `duplex=False`."""
+        """Adds a link in both directions, unless `duplex=False`."""
         return self.table("link", from_=from_, to=to, **keys)
 
     def connection(self, from_: str, to: str, **keys: Value) -> Builder:
-        """A connection, or `count` of them."""
+        """Adds a connection, or `count` equal connections."""
         return self.table("connection", from_=from_, to=to, **keys)
 
     def demand(self, from_: str, to: str, rate: Value, **keys: Value) -> Builder:
-        """A demand of traffic."""
+        """Adds a traffic demand between two nodes."""
         return self.table("demand", from_=from_, to=to, rate=rate, **keys)
 
     def workload(self, **keys: Value) -> Builder:
-        """Users who come and go."""
+        """Adds a workload: users with sessions of limited duration."""
         return self.table("workload", **keys)
 
     def event(self, **keys: Value) -> Builder:
-        """Something that happens during the run."""
+        """Adds an event during the run."""
         return self.table("event", **keys)
 
     def aggregate(self, **keys: Value) -> Builder:
-        """Connections whose packets a DiffServ conditioner marks."""
+        """Adds an aggregate: connections with a common DiffServ conditioner."""
         return self.table("aggregate", **keys)
 
     def day(self, name: str, factors: Value) -> Builder:
-        """How demands that name it go up and down within 24 hours."""
+        """Adds a daily pattern of demands: 24 hourly factors."""
         return self.table("day", name=name, factors=factors)
 
     def include(self, **keys: Value) -> Builder:
-        """CSV tables with more of the network."""
+        """Includes CSV tables with links, connections or demands."""
         self._tables.append(("include", False, _keys(keys)))
         return self
 
     def table(self, _name: str, /, **keys: Value) -> Builder:
-        """One more table `[[name]]` with these keys."""
+        """Adds a table `[[name]]` with these keys."""
         self._tables.append((_name, True, _keys(keys)))
         return self
 
     @property
     def text(self) -> str:
-        """The scenario file."""
+        """Text of the scenario file."""
         lines: list[str] = []
         counts: Counter[str] = Counter()
         for name, is_array, keys in self._tables:
@@ -86,7 +86,7 @@ class Builder:
         return "\n".join(lines)
 
     def scenario(self, *, name: str = "scenario.toml", directory: str = ".") -> Scenario:
-        """Reads and checks it; raises ScenarioError."""
+        """Reads and checks the scenario. Raises ScenarioError."""
         return Scenario.from_toml(self.text, name=name, directory=directory)
 
 
@@ -100,13 +100,13 @@ def _key(key: str) -> str:
 
 
 def _value(value: object, place: str) -> str:
-    """A value at a place, such as `link.0.delay`."""
+    """Formats a value at a key, such as `link.0.delay`."""
     value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"`{place}`: {value} is no value of a setting")
+            raise ValueError(f"`{place}`: {value} is not a valid value of a setting")
         of = unit(place)
         return f'"{value!r} {of}"' if of else repr(value)
     if isinstance(value, str):
@@ -116,7 +116,7 @@ def _value(value: object, place: str) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(_value(it, f"{place}.{i}") for i, it in enumerate(value)) + "]"
-    raise TypeError(f"`{place}`: a setting is a text, a number, a list or a dict, not {type(value).__name__}")
+    raise TypeError(f"`{place}`: a setting must be a text, a number, a list or a dict, not {type(value).__name__}")
 
 
 def _text(text: str) -> str:

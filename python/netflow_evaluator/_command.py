@@ -1,4 +1,4 @@
-"""The command `netflow`, which the package carries."""
+"""The command `netflow` of this package."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from . import _native
 
 
 def main() -> None:
-    """Does what the arguments of the process say, and ends it with the command's exit code."""
-    # The command listens to Ctrl-C itself, and a closed pipe is an end.
+    """Runs the command with the arguments of the process and exits with its exit code."""
+    # The command handles Ctrl-C and closed pipes itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.stdout is not None:
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Functions of a few numbers: profiles over arrays, times of transfers, imports."""
+"""Profiles over arrays, transfer times, imports and packet marking."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def import_topology(
     kind: str | None = None,
     ecmp: bool | None = None,
 ) -> Scenario:
-    """A scenario of a network that another program's file has (GraphML, GML, SNDlib, Repetita, node-link JSON, CSV, ns-2).
+    """Imports a network from GraphML, GML, SNDlib, Repetita, node-link JSON, CSV or ns-2, as `netflow import` does.
 
-    More files have demands. What the files do not say is taken from `bandwidth`, `delay`, `buffer`, `detour`, the `kind` of
-    demands and `ecmp`, as `netflow import` does; each assumption is told by a warning, and stands in the scenario's `text`.
+    The first file contains the network, further files contain demands. Missing values are taken from `bandwidth`, `delay`,
+    `buffer`, `detour`, `kind` (of demands) and `ecmp`. Each assumption is reported as a warning and as a comment in the
+    scenario's `text`.
     """
     if not files:
-        raise ValueError("there is no file to import")
+        raise ValueError("no file to import")
     scenario, assumptions, _ = _native.import_topology(
         [os.fspath(file) for file in files],
         format=format,
@@ -57,10 +58,11 @@ def latency(
     samples: int | None = None,
     threads: int | None = None,
 ) -> Table:
-    """How long short TCP transfers take: a row for every combination of `size`, `delay` (one way) and `loss` (each way).
+    """Computes the duration of short TCP transfers.
 
-    Sizes are bytes, or texts such as `"10 KB"` and `"20 pkt"`; delays are seconds, or texts such as `"50 ms"`.
-    `congestion` is that of the model `"rounds"`, instead of the stack's.
+    Returns a row for every combination of `size`, `delay` (one-way) and `loss` (probability in each direction). Sizes are
+    bytes, or texts such as `"10 KB"` and `"20 pkt"`. Delays are seconds, or texts such as `"50 ms"`. `congestion` replaces
+    the congestion control of the stack in the model `"rounds"`.
     """
     return _native.latency(
         _all(size),
@@ -83,13 +85,13 @@ def _all(given: Any) -> list[Any]:
 
 
 class Profile:
-    """A TCP profile: the throughput in packets/s that a source settles at, by loss probability and round-trip time."""
+    """A TCP profile: steady-state throughput in packets/s as a function of loss probability and round-trip time."""
 
     def __init__(self, native: _native.Profile) -> None:
         self._native = native
 
     def __call__(self, loss: Any, rtt: Any) -> Any:
-        """Packets/s at these loss probabilities and round-trip times in seconds: numbers, or arrays that broadcast."""
+        """Returns packets/s for loss probabilities and round-trip times in seconds: numbers, or arrays that broadcast."""
         if is_number(loss) and is_number(rtt):
             return self._native.throughput(float(loss), float(rtt))
         import numpy as np
@@ -100,30 +102,30 @@ class Profile:
 
     @property
     def name(self) -> str:
-        """The name by which scenarios refer to it."""
+        """Name of the profile in scenario files."""
         return self._native.name
 
     @property
     def description(self) -> str:
-        """What it is and where it was measured."""
+        """Description and origin of the profile."""
         return self._native.description
 
     @property
     def domain(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The loss probabilities, and the round-trip times in seconds, that it was measured between."""
+        """Measured ranges of the loss probability and of the round-trip time in seconds."""
         return self._native.domain
 
     @property
     def max_window_pkts(self) -> float | None:
-        """The largest window in packets, where the profile has one."""
+        """Largest window in packets, or None."""
         return self._native.max_window_pkts
 
     def rests_on(self, loss: float, rtt: float) -> str:
-        """What the throughput at a point rests on: `measured`, or how far it is extended from there."""
+        """Returns the basis of the throughput at a point: `measured`, or the kind of extrapolation."""
         return self._native.rests_on(loss, rtt)
 
     def to_toml(self) -> str:
-        """The profile file."""
+        """Returns the text of the profile file."""
         return self._native.to_toml()
 
     def __repr__(self) -> str:
@@ -131,16 +133,16 @@ class Profile:
 
 
 def profile(name: str) -> Profile:
-    """A built-in profile by its name or alias (`profiles()` has all names), or that of a profile file."""
+    """Returns a built-in profile by name or alias (see `profiles()`), or reads a profile file."""
     return Profile(_native.profile(name))
 
 
 def fit_profile(
     *traces: str | os.PathLike[str], name: str = "fitted", method: str = "long-run", k: int = 100
 ) -> Profile:
-    """A profile fitted to packet traces made at a sender (ns-2, pcap, pcapng), as `netflow profile fit` does.
+    """Fits a profile to packet traces captured at a sender (ns-2, pcap, pcapng), as `netflow profile fit` does.
 
-    Samples are of `k` packets; `method` is `long-run` or `paper`.
+    Each sample covers `k` packets. `method` is `long-run` or `paper`.
     """
     text = _native.fit_profile([os.fspath(trace) for trace in traces], name=name, method=method, k=k)
     return Profile(_native.profile_from_toml(text))
@@ -156,12 +158,12 @@ def mark(
     precedences: Iterable[int] | None = None,
     **settings: Any,
 ) -> Any:
-    """The drop precedence (0, 1 or 2) that a DiffServ conditioner gives each packet of a stream, as `netflow mark` does.
+    """Marks a stream of packets with a DiffServ conditioner, as `netflow mark` does.
 
-    Packets come at `times` in seconds, which do not fall, with `sizes` in bytes; `windows` are those of their connections in
-    packets, `precedences` what they come with. `settings` are those of `netflow mark`: `peak_rate`, `averaging`,
-    `committed_burst`, `excess_burst`, `peak_burst`, `rtt`, `min_rtt`, `rto`, `min_rto`, `small_window`, `seed`.
-    Of a NumPy array of times there is an array, otherwise a list.
+    Returns the drop precedence (0, 1 or 2) of each packet: a NumPy array if `times` is one, otherwise a list. `times` are
+    arrival times in seconds in nondecreasing order, `sizes` are bytes. `windows` are the congestion windows of the senders
+    in packets, `precedences` the precedences on arrival. `settings` are the options of `netflow mark`: `peak_rate`,
+    `averaging`, `committed_burst`, `excess_burst`, `peak_burst`, `rtt`, `min_rtt`, `rto`, `min_rto`, `small_window`, `seed`.
     """
     found = _native.mark(
         [float(time) for time in times],

@@ -1,4 +1,4 @@
-"""What notebooks show."""
+"""HTML output for notebooks."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def _rows(rows: list[dict[str, object]], columns: list[str]) -> str:
 
 
 def table(it: Table) -> str:
-    """The first rows of a table."""
+    """Returns the first rows of a table."""
     rows = [it[i] for i in range(min(SHOWN, len(it)))]
     more = f"<p>… and {len(it) - SHOWN} more rows</p>" if len(it) > SHOWN else ""
     return _rows(rows, it.column_names) + more
 
 
 def results(it: Results) -> str:
-    """The busiest links and the fastest connections of a run, and what was suspicious about it."""
+    """Returns the busiest links, the fastest connections and the warnings of a run."""
     links = sorted(it.link_means.to_rows(), key=lambda row: -row["utilization"])
     connections = sorted(it.connection_means.to_rows(), key=lambda row: -row["mean_goodput_pps"])
     seeds = "" if it.seeds == 1 else f", means over {it.seeds} seeds"
     parts = [
-        f"<p><b>{it.time_s:g} s of network time{seeds}</b></p>",
+        f"<p><b>{it.time_s:g} s of simulated time{seeds}</b></p>",
         _some(links, ["link", "utilization", "mean_queue_pkts", "max_queue_pkts", "loss_probability"], "links"),
         _some(connections, ["connection", "mean_goodput_pps", "loss_probability", "mean_rtt_s", "mean_delay_s"], "connections"),
     ]
@@ -48,16 +48,16 @@ def results(it: Results) -> str:
 
 
 def failures(it: Failures) -> str:
-    """The failures that are worst, and which of them have no rest."""
+    """Returns the worst failures and the number of cases without a steady state."""
     cases = it.cases.to_rows()
     parts = [
         f"<p><b>{len(cases)} of {it.possible_cases} cases at {it.at_s:g} s</b>; ",
-        f"{it.goodput_bps / 1e6:.4g} Mbit/s of goodput where nothing fails</p>",
+        f"{it.goodput_bps / 1e6:.4g} Mbit/s of goodput without failures</p>",
     ]
     if it.down_already:
-        parts.append(f"<p>down already: {escape(', '.join(it.down_already))}</p>")
+        parts.append(f"<p>already down: {escape(', '.join(it.down_already))}</p>")
     if it.cases_not_at_rest:
-        parts.append(f"<p>{it.cases_not_at_rest} do not come to rest: nothing is known of those</p>")
+        parts.append(f"<p>{it.cases_not_at_rest} cases have no steady state and no results</p>")
     columns = ["failure", "max_load", "max_load_link", "max_loss", "lost_goodput", "blocked_connections", "hardest_hit"]
     parts.append(_some(cases, columns, "cases"))
     return "".join(parts)

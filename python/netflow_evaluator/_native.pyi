@@ -1,4 +1,4 @@
-"""The extension module. Times are seconds, rates bit/s or packets/s, as the names' endings say."""
+"""The extension module. The ending of a name states the unit: `_s`, `_bps`, `_pps`, `_pkts`."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,39 +16,39 @@ _Setting = str | float | int | bool
 _Progress = bool | Callable[[float], object] | None
 
 class ScenarioError(ValueError):
-    """A scenario, a setting or another input is wrong."""
+    """A scenario, a setting or another input is invalid."""
 
     problems: list[Problem]
-    """Everything that is wrong or suspicious, with its place."""
+    """All errors and warnings, with their locations."""
 
 class EvaluationError(RuntimeError):
-    """The scenario is right, but the engine could not evaluate it, or not to the end."""
+    """The scenario is valid, but its evaluation failed."""
 
 class InternalError(RuntimeError):
-    """A fault of netflow itself: please report it with the place that it names."""
+    """A bug in netflow. Please report it with the location in the message."""
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C."""
 
     results: Results | None
-    """What was done until then."""
+    """Results until the interruption, or None."""
 
 @final
 class Table:
-    """Rows of named columns, which Arrow's readers (polars, pandas, DuckDB, pyarrow) take without a copy."""
+    """Rows of named columns. Arrow readers (polars, pandas, DuckDB, pyarrow) use them without a copy."""
 
     @property
     def column_names(self) -> list[str]: ...
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """Number of rows and columns."""
     def __len__(self) -> int: ...
     def __getitem__(self, key: str | int) -> Any:
-        """A column by its name, as a list, or a row by its place, as a dict. What is not known is None."""
+        """Returns a column by name as a list, or a row by index as a dict. Missing values are None."""
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns by their names."""
+        """Returns the columns by name."""
     def to_rows(self) -> list[dict[str, Any]]:
-        """The rows."""
+        """Returns the rows as dicts."""
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
     def to_arrow(self) -> pyarrow.Table: ...
@@ -60,30 +60,29 @@ class Table:
 
 @final
 class Scenario:
-    """A network, its traffic and how to evaluate it."""
+    """A network, its traffic and its model."""
 
     @staticmethod
     def from_toml(
         text: str, *, name: str = "scenario.toml", directory: _Path = ".", set: Mapping[str, _Setting] | None = None
     ) -> Scenario:
-        """A scenario from the text of a scenario file; messages call it `name`, and paths in it are relative to `directory`."""
+        """Reads a scenario from the text of a scenario file. Messages use `name`; paths in the text are relative to `directory`."""
     def set(self, key: str, value: _Setting) -> None:
         """Changes a setting of this scenario, as `--set` does: `set("link.A->B.bandwidth", "20 Mbit/s")`.
 
-        Numbers of times, rates and sizes are seconds, bit/s and bytes. Where a number may be of other units as well (a buffer, the
-        rate of a source), only a text is taken.
-        What is refused changes nothing. The files of a scenario are read again for it: they must be what they were. Several threads
-        may call it.
+        Numbers of times, rates and sizes are seconds, bit/s and bytes. If a key accepts several units (a buffer, the rate of a
+        source), write a text with a unit. A rejected setting changes nothing. The files of the scenario are read again and must
+        be unchanged. The method is thread-safe.
         """
     def copy(self) -> Scenario:
-        """One that can be changed by itself."""
+        """Returns an independent copy."""
     def check(self) -> list[Problem]:
-        """What is suspicious about it. (What is wrong was refused.)"""
+        """Returns all warnings about the scenario. (Errors are raised when it is loaded.)"""
     @property
     def nodes(self) -> list[str]: ...
     @property
     def links(self) -> list[str]:
-        """The names of all links, `FROM->TO`."""
+        """Names of all links, `FROM->TO`."""
     @property
     def connections(self) -> list[str]: ...
     @property
@@ -94,16 +93,16 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def is_random(self) -> bool:
-        """Whether runs depend on the seed: packets and users do."""
+        """True if runs depend on the seed: in the packet model and with users."""
     @property
     def settings(self) -> list[str]:
-        """What was set, as `KEY=VALUE`."""
+        """Settings as `KEY=VALUE`."""
     @property
     def digest(self) -> str:
-        """SHA-256 of the files that it was read from."""
+        """SHA-256 of the scenario's files."""
     @property
     def text(self) -> str:
-        """The scenario file, without what was set."""
+        """Text of the scenario file, without settings."""
     def run(
         self,
         *,
@@ -119,24 +118,26 @@ class Scenario:
         out: _Path | None = None,
         format: str = "csv",
     ) -> Results:
-        """Evaluates it to its end, as `netflow run` does, to the same bits.
+        """Evaluates the scenario to its end, with the same results as `netflow run`.
 
-        `model` is `fluid`, `packets` or `fluid-literal`; without it, the scenario's. `seeds` runs have the scenario's
-        seed and those after it; series are their means. Series have an interval of `every` (0.5 s), and 2e7 rows at
-        most. The summary is of what lies between `start` (the scenario's warmup) and `end`; with `by_event` of every
-        period between events, too. `classes` keeps the series of every connection at every link. `progress` is True,
-        for a line on the standard error, or is called with the part that is done, at most ten times a second. `out` is a results
-        directory to write as well, with series as `csv`, `jsonl` or `parquet`.
+        `model` is `fluid`, `packet` or `fluid-literal`; default: the scenario's model. `seeds` is the number of runs, with
+        consecutive seeds from the scenario's seed; series are means over the runs. `every` is the interval of the series
+        (default 0.5 s; at most 2e7 rows). The summary covers the time from `start` (default: the scenario's warm-up) to `end`;
+        with `by_event` it also covers every period between events. `classes` keeps the series of every connection at every
+        link. `progress=True` prints a line on the standard error; a function is called with the completed fraction at most ten
+        times per second. `out` is a results directory to write, with series in `format` `csv`, `jsonl` or `parquet`.
 
-        Ctrl-C raises Interrupted, whose `results` has what was done until then.
+        Ctrl-C raises Interrupted; its `results` contains the results until then.
         """
     def solve(self, *, at: _Quantity | None = None, starts: int = 10, threads: int | None = None) -> SteadyState:
-        """The steady state, as `netflow solve` finds it, at a time (the end of the run), with so many random starts."""
+        """Computes the steady state at a time (default: the end of the run), as `netflow solve` does, from `starts` random starting points."""
     def sensitivities(
         self, *, of: str | None = None, at: _Quantity | None = None, threads: int | None = None
     ) -> Sensitivities:
-        """What a little more of every link and demand would change, as `netflow solve --where` tells it; for what all get, or all
-        parts of the demand or connection called `of`."""
+        """Computes the sensitivities to every link and demand, as `netflow solve --sensitivity` does.
+
+        `of` selects one demand or connection; default: the total of all.
+        """
     def headroom(
         self,
         *,
@@ -147,7 +148,7 @@ class Scenario:
         at: _Quantity | None = None,
         threads: int | None = None,
     ) -> Headroom:
-        """How many times the demands, or all parts of the one called `scale`, may be what they are within these bounds."""
+        """Computes the largest factor of all demands, or of the demand `scale`, within the given limits."""
     def failures(
         self,
         *,
@@ -160,7 +161,7 @@ class Scenario:
         at: _Quantity | None = None,
         threads: int | None = None,
     ) -> Failures:
-        """What happens if links, nodes or shared-risk groups fail (all, if none is said), one or two at a time."""
+        """Simulates failures of links, nodes and shared-risk link groups (default: all three), one or two at a time."""
     def simulation(
         self,
         *,
@@ -170,11 +171,12 @@ class Scenario:
         routes: Mapping[str, Iterable[Iterable[str]]] | None = None,
         rates: Mapping[str, Iterable[_Quantity]] | None = None,
     ) -> Simulation:
-        """The scenario at time 0, to be moved step by step.
+        """Returns a simulation of the scenario at time 0, to advance step by step.
 
-        `bandwidths` has, of links whose bandwidth is to be set on the way, the least and the most of it; `delays` the same of delays; `routes` the
-        paths that connections may take besides their own, each the names of its nodes from sender to receiver; `rates` the
-        least and the most of constant and Poisson sources: packets/s, or texts as in scenario files, of each of their `count`.
+        Declare the values to be set during the simulation: `bandwidths` and `delays` have the minimum and the maximum of
+        links. `routes` has the additional paths of connections, each a list of node names from sender to receiver. `rates`
+        has the minimum and the maximum of constant and Poisson sources, for each of their `count`: packets/s, or texts as in
+        scenario files.
         """
     @staticmethod
     def _again(
@@ -184,72 +186,74 @@ class Scenario:
     def __deepcopy__(self, _memo: object) -> Scenario: ...
 
 def load(path: _Path, *, set: Mapping[str, _Setting] | None = None, allow_outside: bool = False) -> Scenario:
-    """Reads and checks a scenario file; `set` has settings that are different this time.
+    """Reads and checks a scenario file. `set` changes settings, as `--set` does.
 
-    Raises ScenarioError, or OSError for a file that cannot be read. Files that it names must be below its folder,
-    unless `allow_outside`.
+    Raises ScenarioError, or OSError if a file cannot be read. Files named in the scenario must be below its directory,
+    unless `allow_outside` is True.
     """
 
 @final
 class Results:
-    """Means, maxima and totals of a run, and its series."""
+    """Summary and time series of a run."""
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What summary.json has."""
+        """Contents of summary.json."""
     @property
     def summary_json(self) -> str: ...
     @property
     def link_means(self) -> Table:
-        """A row for every link: means, maxima and totals over what is summarized.
+        """A row for every link: means, maxima and totals over the summarized time.
 
-        Of several seeds their standard deviations stand beside, as `_std`; and as `_seeds` how many have a number that not all have.
+        With several seeds, columns `_std` have the standard deviations. Columns `_seeds` have the number of seeds with a value,
+        if some seeds have none.
         """
     @property
     def connection_means(self) -> Table:
-        """A row for every connection, likewise."""
+        """A row for every connection, with columns as in `link_means`."""
     @property
     def links(self) -> Table:
-        """Every link in every interval, as links.csv."""
+        """A row for every link and interval, as in links.csv."""
     @property
     def connections(self) -> Table:
-        """Every connection in every interval, as connections.csv."""
+        """A row for every connection and interval, as in connections.csv."""
     @property
     def classes(self) -> Table:
-        """Every connection at every link in every interval, as classes.csv, of a run with `classes=True`."""
+        """A row for every connection, link and interval, as in classes.csv; requires `run(classes=True)`."""
     @property
     def waits(self) -> Table:
-        """What users waited, as waits.csv."""
+        """Response times of users, as in waits.csv."""
     @property
     def warnings(self) -> list[str]: ...
     @property
     def time_s(self) -> float:
-        """How far the run came."""
+        """Simulated time at the end of the run."""
     @property
     def steps(self) -> int: ...
     @property
     def seeds(self) -> int: ...
     @property
     def is_complete(self) -> bool:
-        """Whether the run came to its end."""
+        """True if the run finished."""
     def report(self, path: _Path) -> None:
-        """Writes the run's page. A run that was not written to a directory (`out`), or whose directory another run has by now, is
-        repeated for it.
+        """Writes the report page of the run.
+
+        If the run was not written to a directory (`out`), or another run has replaced it there, the run is repeated.
         """
     def _repr_html_(self) -> str: ...
 
 @final
 class SteadyState:
-    """A network at rest."""
+    """A network in steady state."""
 
     at_s: float
     residual: float
-    """How far from rest it is: the largest relative difference of a link's load."""
+    """Residual: the largest relative difference of a link's load."""
     newton_steps: int
     starts: int
     starts_led_to_rest: int
     equilibria: int
-    """Different steady states that were met."""
+    """Number of different steady states found."""
     rate_pps: float
     goodput_pps: float
     goodput_bps: float
@@ -258,77 +262,77 @@ class SteadyState:
     links: Table
     connections: Table
     transfers: Table
-    """How long the transfers of demands take."""
+    """Durations of the transfers of demands."""
     notes: list[str]
-    """What is left out, or not what the scenario asks for."""
+    """Differences between the model and the scenario."""
 
 @final
 class Sensitivities:
-    """What a little more of every link and demand would change."""
+    """Sensitivities: derivatives of the results by the parameters of links and demands."""
 
     at_s: float
     of: str | None
     goodput_bps: float
     delay_s: float | None
-    """None of what comes in bursts, alone."""
+    """None if `of` is bursty traffic."""
     delay_p95_s: float
     loss_probability: float
     one_sided_because_of: list[str]
-    """Connections whose profile or limit bends right there, whose transfers cross links of the same bandwidth, or whose
-    packets all take the 95th percentile as those of others do."""
+    """Connections that make derivatives one-sided. Causes: a kink in a profile, a limit, links of equal bandwidth, or equal
+    95th percentiles of delay."""
     links: Table
-    """What gains most goodput stands first."""
+    """Links, largest gain of goodput first."""
     connections: Table
-    """By a factor of each demand, which is 1; what adds most loss stands first."""
+    """Derivatives by a factor of each demand, which is now 1. The largest increase of loss is first."""
 
 @final
 class Headroom:
-    """How many times demands may be what they are."""
+    """The largest factor of demands within given limits."""
 
     at_s: float
     factor: float | None
-    """None, if bounds are broken however small demands are."""
+    """None if a limit is exceeded even for the smallest demands."""
     scaled: str
     rate_pps: float
     goodput_bps: float
     loss_probability: float
     binding: str | None
-    """`utilization`, `delay` or `loss`; None, if no bound is met."""
+    """The limit that is reached: `utilization`, `delay` or `loss`. None if no limit is reached."""
     binding_at: str | None
     links: Table
     connections: Table
 
 @final
 class Failures:
-    """A network under failures."""
+    """Results of a failure analysis."""
 
     at_s: float
     possible_cases: int
     cases_not_at_rest: int
     goodput_bps: float
-    """Of the intact network."""
+    """Value of the network without failures."""
     max_load: float | None
-    """Of the intact network."""
+    """Value of the network without failures."""
     cases: Table
-    """The worst first."""
+    """Failure cases, worst first."""
     links: Table
     down_already: list[str]
     def report(self, path: _Path) -> None:
-        """Writes a page, as `netflow failures -o` does: maps of what a failure costs and of how busy links get, and tables."""
+        """Writes a page, as `netflow failures -o` does: maps of the goodput loss and of link utilization, and tables."""
     def _repr_html_(self) -> str: ...
 
 @final
 class Simulation:
-    """A network on its way through time, which is read between steps."""
+    """A simulation in progress. Read and change the network between steps."""
 
     def step(self) -> None:
-        """One step of the engine."""
+        """Advances by one step of the engine."""
     def advance(self, time: _Quantity) -> float:
-        """Goes on for so long; returns the time in seconds that it is then."""
+        """Advances by a duration. Returns the new time in seconds."""
     def run_until(self, time: _Quantity) -> float:
-        """Goes on until this time."""
+        """Advances to a time. Returns the new time in seconds."""
     def copy(self) -> Simulation:
-        """One that goes on by itself, with the same bits."""
+        """Returns an independent copy, which continues with identical results."""
     def __copy__(self) -> Simulation: ...
     def __deepcopy__(self, _memo: object) -> Simulation: ...
     @property
@@ -340,55 +344,55 @@ class Simulation:
     @property
     def steps(self) -> int: ...
     def set_bandwidth(self, link: str, bandwidth: _Quantity) -> None:
-        """The link has this bandwidth from now on, within `bandwidths_bps`: what is queued takes longer or shorter."""
+        """Sets the bandwidth of a link from now on, within `bandwidths_bps`. It also applies to queued packets."""
     def set_loss(self, link: str, loss: float) -> None:
-        """The link loses packets on the way with this probability from now on, and by nothing else."""
+        """Sets the probability of random loss in transit on a link from now on. It replaces the link's loss model."""
     def set_delay(self, link: str, delay: _Quantity) -> None:
-        """The link has this delay from now on, within `delays_s`: of what leaves its queue later, which may overtake what is on the way."""
+        """Sets the delay of a link from now on, within `delays_s`. Packets that leave the queue later may overtake packets in flight."""
     def delays_s(self, link: str) -> tuple[float, float]:
-        """The shortest and the longest delay that a link may have."""
+        """Minimum and maximum delay of a link in seconds."""
     def bandwidths_bps(self, link: str) -> tuple[float, float]:
-        """The least and the most bandwidth that a link may have."""
+        """Minimum and maximum bandwidth of a link in bit/s."""
     def set_route(self, connection: str, path: Iterable[str] | None) -> None:
-        """The connection's data goes along these nodes from now on, one of `paths`; None: where routing leads it.
+        """Sets the path of a connection's data from now on: one of `paths`, or None for routing.
 
-        What is under way keeps to its path. If a link of the path fails later, what is sent there is lost.
+        Packets in flight keep their path. If a link of the path fails later, packets sent on it are lost.
         """
     def path(self, connection: str) -> list[str]:
-        """The nodes along which a connection's data is sent from now on; none while failures leave no way."""
+        """Returns the nodes of a connection's current path; empty if failures leave no route."""
     def paths(self, connection: str) -> list[list[str]]:
-        """The paths that a connection may be set to: its own first; none if `routes` has none."""
+        """Returns the paths for `set_route`, the original path first; empty if `routes` has none for the connection."""
     def set_rate(self, connection: str, rate: _Quantity) -> None:
-        """Each of a connection's `count` sends at this rate from now on, within `rates_pps`: a number is in packets/s."""
+        """Sets the rate of each of a connection's `count` from now on, within `rates_pps`. Numbers are packets/s."""
     def rates_pps(self, connection: str) -> tuple[float, float] | None:
-        """The least and the most that a connection may be set to; None of TCP and users, which decide themselves."""
+        """Returns the minimum and maximum rate for `set_rate`; None for TCP and users, which control their rate."""
     def set_marker(self, aggregate: str, committed: _Quantity, *, peak: _Quantity | None = None) -> None:
-        """The marker of an aggregate, or of the one that a connection is in, has these rates from now on.
+        """Sets the rates of the marker of an aggregate, or of a connection's aggregate, from now on.
 
-        Without `peak` its peak rate, if it looks at one, stays.
+        Without `peak` the peak rate, if any, does not change.
         """
     def marker_rates_bps(self, aggregate: str) -> tuple[float, float | None]:
-        """The committed and the peak rate of a marker as they are now; None if it looks at none."""
+        """Returns the current committed and peak rate of a marker; the peak rate is None if the marker has none."""
     def queue_pkts(self, link: str) -> float:
-        """Packets in the queue now."""
+        """Returns the number of packets in the queue now."""
     def blocking(self, link: str) -> float:
-        """Probability that a packet that arrives now is refused."""
+        """Returns the probability that the queue drops a packet that arrives now."""
     def utilization(self, link: str) -> float: ...
     def rate_pps(self, connection: str) -> float:
-        """What a connection sends now."""
+        """Returns the current sending rate of a connection in packets/s."""
     @property
     def links(self) -> Table:
-        """Every link since the last `advance` or `run_until` began, with the columns of links.csv; of a `step` it tells nothing."""
+        """Means of every link over the last `advance` or `run_until`, with the columns of links.csv; not updated by `step`."""
     @property
     def connections(self) -> Table:
-        """Every connection likewise."""
+        """Means of every connection over the last `advance` or `run_until`, with the columns of connections.csv."""
     @property
     def totals(self) -> tuple[float, float, float]:
-        """Packets of data sent, delivered and lost so far."""
+        """Numbers of data packets sent, delivered and lost so far."""
 
 @final
 class Profile:
-    """A profile over numbers; the package's own is over arrays, too."""
+    """A profile as a function of numbers. The package's class `Profile` also supports arrays."""
 
     @property
     def name(self) -> str: ...
@@ -405,7 +409,7 @@ class Profile:
 
 def profile(name: str) -> Profile: ...
 def profiles() -> list[str]:
-    """The names of all built-in profiles."""
+    """Returns the names of all built-in profiles."""
 
 def latency(
     sizes: Sequence[_Quantity],
@@ -435,20 +439,20 @@ def import_topology(
 
 @final
 class Trace:
-    """What a packet trace shows."""
+    """Measurements from a packet trace."""
 
     format: str
     links: Table
-    """Every link in every interval, as links.csv; of captures there are none."""
+    """A row for every link and interval, as in links.csv; empty for captures."""
     connections: Table
-    """What every sender sent, as connections.csv."""
+    """A row for every sender and interval, as in connections.csv."""
     samples: Table
-    """What every sender saw over k packets: loss, round-trip time, throughput."""
+    """Samples of every sender over k packets: loss, round-trip time, throughput."""
 
 def trace(path: _Path, *, every: _Quantity | None = None, k: int = 100) -> Trace:
-    """Reads a trace to its end: ns-2, pcap or pcapng, compressed or not, in intervals of `every` (0.5 s).
+    """Reads a trace: ns-2, pcap or pcapng, possibly compressed. `every` is the interval (default 0.5 s).
 
-    A warning tells what was malformed in it.
+    Malformed data in the trace is reported as a warning.
     """
 
 def fit_profile(traces: Sequence[_Path], *, name: str = "fitted", method: str = "long-run", k: int = 100) -> str: ...

@@ -14,7 +14,7 @@ from ._numbers import plain
 if TYPE_CHECKING:
     import networkx
 
-# What is told of nodes and edges, if it is simple.
+# Types of node and edge attributes that are kept.
 _SIMPLE = (str, int, float, bool)
 
 
@@ -27,16 +27,16 @@ def from_networkx(
     buffer: str | None = None,
     detour: float | None = None,
 ) -> Scenario:
-    """A scenario of a graph whose edges have a `bandwidth` (or `capacity`) and a `delay`.
+    """Converts a graph whose edges have a `bandwidth` (or `capacity`) and a `delay` to a scenario.
 
-    These are texts with a unit, or numbers, which are read as those of files: delays in ms, and bandwidths in bit/s if one
-    of them is above 1e6, else in Mbit/s. What edges do not say is taken from `bandwidth` (bit/s) and `delay` (seconds), or
-    from the places of their ends (`lat` and `lon`). `demands` are bit/s, or texts such as `"2 Mbit/s"`, by pairs of nodes.
-    What was assumed is told by a warning.
+    Attributes are texts with a unit, or numbers: delays in ms, bandwidths in bit/s if one of them is above 1e6, otherwise
+    in Mbit/s. Missing attributes are taken from `bandwidth` (bit/s) and `delay` (seconds), or from the coordinates of the
+    nodes (`lat` and `lon`). `demands` maps pairs of nodes to bit/s, or to texts such as `"2 Mbit/s"`. Each assumption is
+    reported as a warning.
     """
     ids = {node: str(node) for node in graph.nodes}
     if len(set(ids.values())) < len(ids):
-        raise ValueError("two nodes of the graph have the same name as a text")
+        raise ValueError("two nodes of the graph have the same name after conversion to text")
     document = {
         "directed": graph.is_directed(),
         "multigraph": graph.is_multigraph(),
@@ -59,7 +59,7 @@ def from_networkx(
         detour=detour,
     )
     if demands is not None:
-        # Nodes are called by their labels, where they have some.
+        # Nodes are named by their labels, if any.
         scenario, assumptions = _with_demands(scenario, assumptions, dict(zip(graph.nodes, names)), demands)
     for assumption in assumptions:
         warnings.warn(f"assumed: {assumption}", stacklevel=2)
@@ -70,7 +70,7 @@ def _simple(data: Mapping[str, Any], whose: str) -> dict[str, Any]:
     known = {key: plain(value) for key, value in data.items()}
     for key, value in known.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"`{key}` of {whose} is {value}: it must be finite, or not be there where it is not known")
+            raise ValueError(f"`{key}` of {whose} is {value}: it must be finite; leave it out if it is unknown")
     return {key: value for key, value in known.items() if isinstance(value, _SIMPLE)}
 
 
@@ -86,10 +86,10 @@ def _with_demands(
     for (a, b), rate in demands.items():
         for node in (a, b):
             if node not in names:
-                raise ValueError(f"a demand is of {node!r}, which is no node of the graph")
+                raise ValueError(f"demand of {node!r}: it is not a node of the graph")
         text = rate if isinstance(rate, str) else f"{float(rate)!r} bit/s"
         builder.demand(names[a], names[b], rate=text)
-    # The connection that stands there as an example goes.
+    # Removes the example connection.
     kept = scenario.text.split("\n[[connection]]")[0]
     assumptions = [text for text in assumptions if not text.startswith("no traffic is known")]
     return Scenario.from_toml(f"{kept}\n{builder.text}", name="graph.toml"), assumptions

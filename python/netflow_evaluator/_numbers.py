@@ -1,4 +1,4 @@
-"""Numbers, whoever's they are: Python's, NumPy's, fractions and decimals."""
+"""Numbers of Python, NumPy, fractions and decimal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def is_number(value: object) -> bool:
-    """Whether something is one number; True and False are none."""
+    """Returns whether a value is a single number and not a boolean."""
     return isinstance(value, (numbers.Real, decimal.Decimal)) and not isinstance(value, bool)
 
 
 def plain(value: Any) -> Any:
-    """A number as Python's own `int` or `float`; anything else as it is."""
+    """Returns a number as `int` or `float`; returns any other value unchanged."""
     if not is_number(value):
         return value
     return int(value) if isinstance(value, numbers.Integral) else float(value)

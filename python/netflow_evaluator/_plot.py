@@ -1,4 +1,4 @@
-"""Pictures of results with matplotlib."""
+"""Plots of results with matplotlib."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LABELS = {
 def plot_links(
     results: Results | Sequence[Results], links: Iterable[str] | None = None, *, column: str = "queue_pkts", ax: Any = None
 ) -> Any:
-    """A number of links over time; of several results, such as those of seeds, their mean in the band of all.
+    """Plots one column of links over time. For several results, such as seeds, plots the mean and the range.
 
-    Several results must have the same intervals. Without `links` the five with the largest mean of it while it is known. Returns the
-    matplotlib axes.
+    Several results must have the same intervals. Default of `links`: the five links with the largest mean of `column`.
+    Returns the matplotlib axes.
     """
     return _plot(_all(results), "links", "link", links, column, ax)
 
@@ -40,7 +40,7 @@ def plot_connections(
     column: str = "goodput_pps",
     ax: Any = None,
 ) -> Any:
-    """The same of connections."""
+    """Plots one column of connections over time, as `plot_links` does for links."""
     return _plot(_all(results), "connections", "connection", connections, column, ax)
 
 
@@ -50,7 +50,7 @@ def _all(results: Any) -> list[Any]:
 
 def _series(table: Table, key: str, column: str) -> dict[str, tuple[list[float], list[float]]]:
     if column not in table.column_names:
-        raise ValueError(f"there is no column `{column}`: they are {', '.join(table.column_names)}")
+        raise ValueError(f"unknown column `{column}`; the columns are {', '.join(table.column_names)}")
     series: dict[str, tuple[list[float], list[float]]] = {}
     for time_s, name, value in zip(table["time_s"], table[key], table[column]):
         times, values = series.setdefault(name, ([], []))
@@ -71,7 +71,7 @@ def _plot(runs: list[Any], table: str, key: str, names: Iterable[str] | None, co
     import matplotlib.pyplot as plt
 
     if not runs:
-        raise ValueError("there are no results to draw")
+        raise ValueError("no results to plot")
     all_series = [_series(getattr(run, table), key, column) for run in runs]
     if names is None:
         first = all_series[0]
@@ -81,13 +81,13 @@ def _plot(runs: list[Any], table: str, key: str, names: Iterable[str] | None, co
     for name in names:
         for series in all_series:
             if name not in series:
-                raise ValueError(f"there is no {key} `{name}`")
+                raise ValueError(f"unknown {key} `{name}`")
         times = all_series[0][name][0]
         for place, series in enumerate(all_series):
             if series[name][0] != times:
                 raise ValueError(
-                    f"results {place} have {_intervals(series[name][0])}, and those before {_intervals(times)}:"
-                    " several are drawn if they were run with the same `every` to the same end"
+                    f"results {place} have {_intervals(series[name][0])}, but earlier results have {_intervals(times)}:"
+                    " run all with the same interval to the same end"
                 )
         rows = list(zip(*(series[name][1] for series in all_series)))
         middle = [sum(row) / len(row) for row in rows]

@@ -1,4 +1,4 @@
-"""What is wrong with an input, or suspicious about it."""
+"""Errors and warnings about an input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong or suspicious: what, where, and what to do about it."""
+    """An error or a warning, with its location and a suggestion."""
 
     severity: Literal["error", "warning"]
     message: str

@@ -1,4 +1,4 @@
-"""A line that tells how far a long evaluation is."""
+"""Progress line for long evaluations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 class Line:
-    """Writes the part that is done over and over into one line of the standard error."""
+    """Writes the completed fraction into one line of the standard error."""
 
     def __call__(self, part: float) -> None:
         if sys.stderr is None:

@@ -1,4 +1,4 @@
-"""One scenario in very many variants: on this machine, on an executor, or on a Dask cluster."""
+"""Parameter sweeps over a scenario: on this machine, on an executor, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from ._native import Scenario
 
 TABLES = ("links", "connections", "network")
 
-# Temporary directories whose files somebody knows by name.
+# Temporary directories with files whose names were returned.
 _NAMED: list[tempfile.TemporaryDirectory[str]] = []
 
-# So many files of a remote place are looked at at a time.
+# Number of remote files checked at the same time.
 _LOOKING = 16
 
-# Of the last sweeps, the ones that a process has made ready for tasks.
+# Number of recent sweeps that a process keeps ready for tasks.
 _READY = 4
 
 
 class SweepResult:
-    """The tables of a sweep: a data set of files for each of `links`, `connections` and `network`."""
+    """Tables of a sweep: one data set of files for each of `links`, `connections` and `network`."""
 
     def __init__(self, directory: str, written: Mapping[str, Any], kept: Any = None) -> None:
         self.directory = directory
         self.cases: int = written["cases"]
         self.reused: int = written["reused"]
-        """Cases that were there already."""
+        """Number of cases that already existed."""
         self.without_answer: int = written["without_answer"]
-        """Cases that came to nothing; the table `network` says why in `status`."""
+        """Number of cases without results; column `status` of table `network` has the reason."""
         self.rows: int = written["rows"]
         self._kept = kept
 
     def files(self, table: str = "network") -> list[str]:
-        """The files of a table, in the order of the cases. Of a sweep without `out` they stay until the process ends."""
+        """Returns the files of a table, in the order of the cases. Without `out` they exist until the process ends."""
         if self._kept is not None and self._kept not in _NAMED:
             _NAMED.append(self._kept)
         return self._files(table)
 
     def _files(self, table: str) -> list[str]:
         if table not in TABLES:
-            raise ValueError(f"there is no table `{table}`: they are {', '.join(TABLES)}")
+            raise ValueError(f"unknown table `{table}`; the tables are {', '.join(TABLES)}")
         if "://" in self.directory:
             system, root = _remote(self.directory)
             return sorted(system.unstrip_protocol(path) for path in system.ls(f"{root}/{table}", detail=False))
@@ -60,7 +60,7 @@ class SweepResult:
         return sorted(str(path) for path in folder.iterdir() if not path.name.startswith("."))
 
     def to_polars(self, table: str = "network") -> Any:
-        """A table as a polars.DataFrame."""
+        """Returns a table as a polars.DataFrame."""
         import polars
 
         files = self._files(table)
@@ -68,7 +68,7 @@ class SweepResult:
         return polars.concat([read(file) for file in files])
 
     def to_pandas(self, table: str = "network") -> Any:
-        """A table as a pandas.DataFrame."""
+        """Returns a table as a pandas.DataFrame."""
         import pandas
 
         files = self._files(table)
@@ -97,15 +97,15 @@ def sweep(
     task_seconds: float = 5.0,
     retries: int = 3,
 ) -> SweepResult:
-    """Evaluates a scenario with every combination of settings, as `netflow sweep` does, to the same bits.
+    """Evaluates a scenario with every combination of settings, with the same results as `netflow sweep`.
 
-    `vary` has values for keys that `scenario.set` takes: a list, or a range such as `"1..4 Mbit/s/20"`.
-    `fail="each-link"` adds a case for every link that is down. `out` is a directory, which is resumed if it has part
-    of the same sweep, or a URL of fsspec's; without it tables go to a temporary directory.
+    `vary` maps keys of `scenario.set` to values: a list, or a range such as `"1..4 Mbit/s/20"`. `fail="each-link"` adds a
+    case for the failure of each link. `out` is a directory or an fsspec URL; default: a temporary directory. If `out`
+    contains a part of the same sweep, the sweep resumes.
 
-    With `executor`, a Dask client or an executor of `concurrent.futures`, tasks of about `task_seconds` go there, with
-    `threads` threads each (one, if not said). Dask repeats them up to `retries` times where a worker dies. All workers
-    have to see the directory and the scenario's files under the same names; of a URL only the scenario's.
+    `executor` is a Dask client or an executor of `concurrent.futures`. It runs tasks of about `task_seconds` with
+    `threads` threads each (default 1). If a worker dies, Dask repeats its tasks up to `retries` times. All workers must
+    have access to the directory (unless it is a URL) and the scenario's files under the same names.
     """
     options: dict[str, Any] = {"fail": fail, "model": model, "seeds": seeds, "at": at, "every": every, "format": format}
     if not task_seconds > 0:
@@ -118,7 +118,7 @@ def sweep(
         if executor is None:
             written = native.write(directory, force=force, threads=threads, progress=progress)
             return SweepResult(directory, written, kept)
-        # A directory that has something else is refused here and now, and `force` is carried out once.
+        # Rejects a directory with other contents now, and applies `force` once.
         reused = native.prepare(directory, force=force)
     else:
         reused = _prepare_remote(native, directory, format, force)
@@ -143,9 +143,9 @@ def sweep(
 
 
 def _tasks(native: _native.Sweep, directory: str, task_seconds: float, at_once: int) -> list[list[int]]:
-    """What is missing, in ranges that take about so long each on one processor, and less and less towards the end.
+    """Divides the missing chunks into tasks of about `task_seconds` on one processor, shorter towards the end.
 
-    So nobody waits for long for the last one of `at_once` that are done at the same time.
+    Short last tasks keep all `at_once` workers busy until the end.
     """
     missing = _missing(native, directory)
     if not missing:
@@ -165,7 +165,7 @@ def _is_dask(executor: Any) -> bool:
 
 
 def _at_once(executor: Any) -> int:
-    """How many tasks an executor does at the same time, as far as it tells: more may come later."""
+    """Returns the number of tasks that an executor runs at the same time, if known, or 1."""
     if _is_dask(executor):
         return max(1, int(sum(executor.nthreads().values())))
     workers = getattr(executor, "_max_workers", None)
@@ -182,7 +182,7 @@ _READYING = threading.Lock()
 
 
 def _task(chunks: list[int], spec: bytes, directory: str, threads: int) -> int:
-    """Some chunks of a sweep, in whatever process."""
+    """Evaluates chunks of a sweep, possibly in another process."""
     with _READYING:
         native = _ready(spec)
     _part(native, directory, chunks, threads)
@@ -203,15 +203,15 @@ def _part(native: _native.Sweep, directory: str, chunks: list[int], threads: int
 
 
 def _submitted(executor: Any, tasks: list[list[int]], common: tuple[bytes, str, int], retries: int) -> Iterator[int]:
-    """Does the tasks on an executor; how many chunks each was, once it is done."""
+    """Runs the tasks on an executor and yields the number of chunks of each finished task."""
     if _is_dask(executor):
         from distributed import as_completed
 
-        # What all have in common goes to each worker once. Where a worker that has it dies, it is sent again.
+        # Common data is sent to each worker once. If such a worker dies, it is sent again.
         spec, *rest = common
         shared = (executor.submit(bytes, spec, pure=False, retries=retries), *rest)
-        # By these names they are a group, of which Dask gives workers the next one once they are free. What is
-        # given by itself is shared out at once, and in the end some wait for the long tasks of others.
+        # These names form a group, from which Dask assigns the next task to a free worker. Tasks without a group
+        # are assigned at once, so that some workers are idle at the end while others still have long tasks.
         name = f"netflow-sweep-{uuid.uuid4().hex}"
         keys = [(name, f"{i:09}") for i in range(len(tasks))]
         each = ([it] * len(tasks) for it in shared)
@@ -239,7 +239,7 @@ def _called(progress: bool | Callable[[float], object] | None) -> Callable[[floa
     if progress is None or progress is False:
         return None
     if not callable(progress):
-        raise TypeError("`progress` is True, or is called with the part that is done")
+        raise TypeError("`progress` must be True or a function of the completed fraction")
     return progress
 
 
@@ -249,13 +249,13 @@ def _remote(url: str) -> tuple[Any, str]:
     except ImportError:
         raise ImportError(f"{url} needs fsspec: pip install fsspec") from None
     system, root = url_to_fs(url)
-    # Others write there as well.
+    # Other processes write to the same place.
     system.invalidate_cache()
     return system, root.rstrip("/")
 
 
 def _prepare_remote(native: _native.Sweep, url: str, format: str, force: bool) -> int:
-    """Puts the description there, or finds the same one; returns how many cases are there as a whole."""
+    """Writes the description, or finds the same one. Returns the number of complete cases."""
     system, root = _remote(url)
     with tempfile.TemporaryDirectory(prefix="netflow-sweep-") as place:
         native.prepare(place)
@@ -264,7 +264,7 @@ def _prepare_remote(native: _native.Sweep, url: str, format: str, force: bool) -
     if system.exists(description) and not force:
         theirs = system.cat_file(description).decode("utf-8")
         if json.loads(theirs).get("digest") != json.loads(ours)["digest"]:
-            raise ValueError(f"{url} holds another sweep; give another place, or force=True, which removes it")
+            raise ValueError(f"{url} contains another sweep; choose another place, or use force=True to remove it")
         _remove_untrue(url, format)
     else:
         if force and system.exists(root):
@@ -278,7 +278,7 @@ def _prepare_remote(native: _native.Sweep, url: str, format: str, force: bool) -
 
 
 def _remove_untrue(url: str, format: str) -> None:
-    """Removes receipts of chunks whose files are not what they say: these are done again."""
+    """Removes receipts that do not match the files of their chunks; these chunks are evaluated again."""
     system, root = _remote(url)
     receipts = _texts(url)
     with ThreadPoolExecutor(_LOOKING) as executor:
@@ -289,7 +289,7 @@ def _remove_untrue(url: str, format: str) -> None:
 
 
 def _is_true(system: Any, root: str, format: str, name: str, text: str) -> bool:
-    """Whether the files of a chunk are as large as its receipt says, and have its checksums."""
+    """Returns whether the files of a chunk have the sizes and checksums in its receipt."""
     try:
         for table, told in zip(TABLES, json.loads(text)["files"]):
             path = f"{root}/{table}/{name.removesuffix('.json')}.{format}"
@@ -301,7 +301,7 @@ def _is_true(system: Any, root: str, format: str, name: str, text: str) -> bool:
 
 
 def _texts(url: str) -> dict[str, str]:
-    """The receipts by their names."""
+    """Returns the receipts by name."""
     system, root = _remote(url)
     paths = system.ls(f"{root}/chunks", detail=False) if system.exists(f"{root}/chunks") else []
     named = ((path.rsplit("/", 1)[-1], path) for path in paths)
@@ -309,7 +309,7 @@ def _texts(url: str) -> dict[str, str]:
 
 
 def _receipts(directory: str) -> dict[int, dict[str, Any]]:
-    """By chunk, what is complete."""
+    """Returns the receipts of complete chunks by chunk number."""
     if "://" in directory:
         texts = _texts(directory)
     else:
@@ -328,6 +328,6 @@ def _whole(native: _native.Sweep, directory: str) -> dict[str, Any]:
     receipts = _receipts(directory)
     missing = native.chunks - len(receipts)
     if missing:
-        raise RuntimeError(f"{missing} of {native.chunks} chunks are missing in {directory}; the same call goes on")
+        raise RuntimeError(f"{missing} of {native.chunks} chunks are missing in {directory}; call sweep again with the same arguments to resume")
     told = ("cases", "without_answer", "rows")
     return {key: sum(receipt[key] for receipt in receipts.values()) for key in told}

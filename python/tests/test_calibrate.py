@@ -31,5 +31,5 @@ def test_whatever_rests_on_the_fluid_is_corrected():
 
 
 def test_profiles_of_no_tcp_are_refused():
-    with pytest.raises(nf.ScenarioError, match="cannot be followed as packets"):
+    with pytest.raises(nf.ScenarioError, match="cannot be calibrated"):
         nf.load(TOPOLOGY, set={**CALIBRATE, "connection.*.source.profile": "mathis"})

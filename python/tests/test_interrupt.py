@@ -136,7 +136,7 @@ def test_processes(method, tmp_path):
 
 
 def test_a_panic_is_an_exception_with_its_place():
-    with pytest.raises(nf.InternalError, match=r"has a fault at .*work\.rs:\d+:\d+: asked for by a test"):
+    with pytest.raises(nf.InternalError, match=r"bug in netflow .* at .*background_task\.rs:\d+:\d+: requested by a test"):
         nf._native.panic_for_a_test()
     assert nf.Scenario.from_toml(BOTTLENECK).run().is_complete
 

@@ -25,9 +25,9 @@ def test_links_over_time(bottleneck, axes):
 
 def test_bands_over_seeds(axes):
     text = """
-    simulation = { duration = "5 s", model = "packets" }
+    simulation = { duration = "5 s", model = "packet" }
     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms", buffer = "20 pkt" }]
-    connection = [{ from = "A", to = "B", name = "c", source = { window = "reno" } }]
+    connection = [{ from = "A", to = "B", name = "c", source = { ns2-tcp = "reno" } }]
     """
     runs = [nf.Scenario.from_toml(text, set={"simulation.seed": seed}).run() for seed in (1, 2)]
     nf.plot_connections(runs, ["c"], ax=axes)
@@ -36,9 +36,9 @@ def test_bands_over_seeds(axes):
 
 def test_what_is_not_there(bottleneck, axes):
     results = bottleneck.run()
-    with pytest.raises(ValueError, match="no link `X`"):
+    with pytest.raises(ValueError, match="unknown link `X`"):
         nf.plot_links(results, ["X"], ax=axes)
-    with pytest.raises(ValueError, match="no column `queues`"):
+    with pytest.raises(ValueError, match="unknown column `queues`"):
         nf.plot_links(results, column="queues", ax=axes)
     with pytest.raises(ValueError, match="no results"):
         nf.plot_links([], ax=axes)
@@ -47,10 +47,10 @@ def test_what_is_not_there(bottleneck, axes):
 def test_results_of_different_intervals_are_not_mixed(bottleneck, axes):
     fine, coarse = bottleneck.run(every="1 s"), bottleneck.run(every="5 s")
     for runs in ([fine, coarse], [coarse, fine]):
-        with pytest.raises(ValueError, match="results 1 have .* intervals to 10 s, and those before .* the same `every`"):
+        with pytest.raises(ValueError, match="results 1 have .* intervals to 10 s, but earlier results have .* the same interval"):
             nf.plot_links(runs, ax=axes)
     bottleneck.set("simulation.duration", "5 s")
-    with pytest.raises(ValueError, match="5 intervals to 5 s, and those before 10 intervals to 10 s"):
+    with pytest.raises(ValueError, match="5 intervals to 5 s, but earlier results have 10 intervals to 10 s"):
         nf.plot_links([fine, bottleneck.run(every="1 s")], ax=axes)
     assert nf.plot_links([coarse, coarse], ax=axes) is axes
 

@@ -46,7 +46,7 @@ def test_settings_are_checked_and_count(bottleneck):
     assert bottleneck.run().link_means[0]["utilization"] < before
     with pytest.raises(nf.ScenarioError, match="bandwith"):
         bottleneck.set("link.A->B.bandwith", "20 Mbit/s")
-    with pytest.raises(ValueError, match="no key"):
+    with pytest.raises(ValueError, match="not a key"):
         bottleneck.set("a=b", 1)
     assert bottleneck.settings == ["link.A->B.bandwidth=20 Mbit/s", "simulation.duration=4 s"]
 
@@ -69,7 +69,7 @@ def test_set_takes_what_files_have(bottleneck):
     bottleneck.set("link.A->B.loss", 0.01)
     with pytest.raises(TypeError):
         bottleneck.set("connection.c.count", [2])
-    with pytest.raises(ValueError, match="no value"):
+    with pytest.raises(ValueError, match="not a valid value"):
         bottleneck.set("link.A->B.loss", float("nan"))
 
 
@@ -85,9 +85,9 @@ def test_numbers_are_in_base_units(bottleneck):
         text.set(key, quantity)
     assert bottleneck.run().summary == text.run().summary
     assert nf.Scenario.from_toml(BOTTLENECK, set={"simulation.duration": 3}).duration_s == 3
-    with pytest.raises(ValueError, match="`link.A->B.buffer` is in packets, bytes or a time"):
+    with pytest.raises(ValueError, match="`link.A->B.buffer` accepts packets, bytes or a time"):
         bottleneck.set("link.A->B.buffer", 10)
-    with pytest.raises(ValueError, match="`connection.c.max-window` is in packets or bytes"):
+    with pytest.raises(ValueError, match="`connection.c.max-window` accepts packets or bytes"):
         bottleneck.set("connection.c.max-window", 8)
     with pytest.raises(ValueError, match="bit/s or packets/s"):
         bottleneck.set("connection.c.source.poisson", 100)
@@ -133,7 +133,7 @@ def test_pickles_are_the_same_or_refused(tmp_path, bottleneck):
         os.chdir(here)
     assert pickle.loads(relative).links == bottleneck.links
     file.write_text(BOTTLENECK.replace("10 ms", "11 ms"))
-    with pytest.raises(ValueError, match="is not what it was"):
+    with pytest.raises(ValueError, match="has changed since"):
         pickle.loads(pickled)
 
 
@@ -167,7 +167,7 @@ def test_a_file_that_changed_is_not_read_again(tmp_path, change):
         change(scenario)
         changed.write_text(text.replace("1 ", "2 "))
         for _ in range(2):
-            with pytest.raises(ValueError, match="lab.toml, or a file that it names, is not what it was when the scenario was read"):
+            with pytest.raises(ValueError, match="lab.toml, or a file named in it, has changed since the scenario was read"):
                 change(scenario)
         assert scenario.run().time_s == scenario.duration_s == 1
         assert "1 s" in scenario.text
@@ -184,7 +184,7 @@ def test_a_file_that_changed_is_not_read_again(tmp_path, change):
 def test_a_steady_state_is_of_what_was_read(tmp_path):
     file = tmp_path / "lab.toml"
     text = """
-simulation = { duration = "10 s", model = "packets" }
+simulation = { duration = "10 s", model = "packet" }
 link = [{ from = "A", to = "B", bandwidth = "100 Mbit/s" }]
 demand = [{ from = "A", to = "B", rate = "4 Mbit/s", kind = "tcp" }]
 """
@@ -192,7 +192,7 @@ demand = [{ from = "A", to = "B", rate = "4 Mbit/s", kind = "tcp" }]
     scenario = nf.load(file)
     before = scenario.solve().goodput_bps
     file.write_text(text.replace("4 Mbit/s", "8 Mbit/s"))
-    with pytest.raises(ValueError, match="is not what it was"):
+    with pytest.raises(ValueError, match="has changed since"):
         scenario.solve()
     file.unlink()
     with pytest.raises(OSError, match="lab.toml"):

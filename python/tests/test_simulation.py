@@ -40,7 +40,7 @@ def test_reads_between_steps(bottleneck):
     assert simulation.rate_pps("c") > 100
     sent, delivered, lost = simulation.totals
     assert sent > delivered > 0 and lost > 0
-    with pytest.raises(ValueError, match="is over"):
+    with pytest.raises(ValueError, match="is in the past"):
         simulation.run_until(1)
     with pytest.raises(ValueError, match="nearest name is `A->B`"):
         simulation.queue_pkts("A-B")
@@ -87,7 +87,7 @@ def test_a_bandwidth_that_was_not_announced(bottleneck):
     simulation = bottleneck.simulation()
     with pytest.raises(ValueError, match=r"bandwidths=\{LINK"):
         simulation.set_bandwidth("A->B", "1 Mbit/s")
-    with pytest.raises(ValueError, match="no link"):
+    with pytest.raises(ValueError, match="unknown link"):
         bottleneck.simulation(bandwidths={"A-B": ["1 Mbit/s"]})
     with pytest.raises(ValueError):
         bottleneck.simulation(bandwidths={"A->B": [0]})
@@ -232,28 +232,28 @@ def test_messages_say_what_is_allowed():
     simulation = nf.Scenario.from_toml(TRIANGLE).simulation(routes={"ac": [DETOUR]}, rates={"ac": [0, 400]})
     with pytest.raises(ValueError, match=r"it may take \[A, C\] or \[A, B, C\]; simulation\(routes="):
         simulation.set_route("ac", ["A"])
-    with pytest.raises(ValueError, match="no node `D`"):
+    with pytest.raises(ValueError, match="unknown node `D`"):
         simulation.set_route("ac", ["A", "D", "C"])
     with pytest.raises(ValueError, match=r"no path of it was announced; simulation\(routes="):
         simulation.set_route("ab", ["A", "B"])
     with pytest.raises(ValueError, match=r"between 0 and 400 pkt/s.*simulation\(rates="):
         simulation.set_rate("ac", 401)
-    with pytest.raises(ValueError, match="`rate` must not be below 0"):
+    with pytest.raises(ValueError, match="`rate` must be 0 or more"):
         simulation.set_rate("ac", -1)
     with pytest.raises(ValueError, match="the nearest name is `ac`"):
         simulation.set_rate("acc", 10)
-    with pytest.raises(ValueError, match="is in no aggregate"):
+    with pytest.raises(ValueError, match="is not in an aggregate"):
         simulation.set_marker("ac", 1e6)
     with pytest.raises(TypeError, match="list of nodes"):
         simulation.set_route("ac", "ABC")
     with pytest.raises(ValueError, match="its path must lead from A to C"):
         nf.Scenario.from_toml(TRIANGLE).simulation(routes={"ac": [["A", "B"]]})
     scenario = nf.Scenario.from_toml(BOTTLENECK)
-    with pytest.raises(ValueError, match="TCP decides itself"):
+    with pytest.raises(ValueError, match="TCP controls its own rate"):
         scenario.simulation(rates={"c": [10]})
     tcp = scenario.simulation()
     assert tcp.rates_pps("c") is None
-    with pytest.raises(ValueError, match="TCP decides itself how fast it sends$"):
+    with pytest.raises(ValueError, match="TCP controls its own rate$"):
         tcp.set_rate("c", 10)
 
 
@@ -292,7 +292,7 @@ def test_a_marker_is_set_by_the_name_of_its_aggregate_or_of_a_member(model):
     assert simulation.marker_rates_bps("g") == (7e5, 1.2e6)
     with pytest.raises(ValueError, match="below the committed rate"):
         simulation.set_marker("g", "2 Mbit/s")
-    with pytest.raises(ValueError, match="no aggregate `gg`"):
+    with pytest.raises(ValueError, match="unknown aggregate `gg`"):
         simulation.set_marker("gg", 1e6)
     assert simulation.marker_rates_bps("g") == (7e5, 1.2e6)
     simulation.run_until(20)
@@ -341,7 +341,7 @@ def test_a_delay_that_was_not_announced(bottleneck):
     simulation = bottleneck.simulation()
     with pytest.raises(ValueError, match=r"delays=\{LINK"):
         simulation.set_delay("A->B", "1 s")
-    with pytest.raises(ValueError, match="no link"):
+    with pytest.raises(ValueError, match="unknown link"):
         bottleneck.simulation(delays={"A-B": ["1 s"]})
     with pytest.raises(ValueError, match="delay"):
         bottleneck.simulation(delays={"A->B": [-1]})

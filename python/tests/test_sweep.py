@@ -28,7 +28,7 @@ def test_every_combination(triangle):
     alone.set("link.A->C.bandwidth", "2 Mbit/s")
     case = links.filter((polars.col("link.A->C.bandwidth") == 2) & polars.col("failed").is_null())
     assert case["utilization"].to_list() == alone.solve(starts=0).links["utilization"]
-    with pytest.raises(ValueError, match="no table"):
+    with pytest.raises(ValueError, match="unknown table"):
         found.files("nodes")
 
 

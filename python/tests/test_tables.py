@@ -22,7 +22,7 @@ def test_rows_and_columns(bottleneck):
         table[2**63]
     with pytest.raises(KeyError) as caught:
         table["queue_pkt"]
-    assert caught.value.args == ("there is no column `queue_pkt`; the nearest name is `queue_pkts`",)
+    assert caught.value.args == ("unknown column `queue_pkt`; the nearest name is `queue_pkts`",)
     with pytest.raises(TypeError):
         table[1.5]
 

@@ -44,9 +44,9 @@ impl EvaluationRun<'_> {
         let (path, format) = (&directory.path, directory.format);
         let classes = directory.classes && self.seeds == 1;
         let mut writer = Writer::create(path, network, format, classes)?;
-        for note in &self.scenario.notes {
+        for note in &self.scenario.node_annotations {
             let topology = writer.topology();
-            topology.note(note.node, note.label.clone(), note.position);
+            topology.set_node_details(note.node, note.label.clone(), note.position);
         }
         Ok(Some(writer))
     }
@@ -94,7 +94,7 @@ impl EvaluationRun<'_> {
                 reason: reason.clone(),
             }),
         };
-        let scope = &evaluation.scope;
+        let scope = &evaluation.measurement_window;
         Manifest {
             program: "netflow".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -103,7 +103,7 @@ impl EvaluationRun<'_> {
             sources,
             kept: kept.scenario.clone(),
             overrides: scenario.overrides.clone(),
-            allow_outside: scenario.reach == FileAccess::Unrestricted,
+            allow_outside: scenario.file_access == FileAccess::Unrestricted,
             seed: scenario.seed,
             seeds: evaluation.summary.seeds,
             options: scenario.options,
@@ -114,7 +114,7 @@ impl EvaluationRun<'_> {
             files: writer.files(),
             events: evaluation.summary.events.clone(),
             steps: evaluation.steps,
-            threads: self.settings.most_threads(),
+            threads: self.settings.max_threads(),
             wall_time_s: self.began.elapsed().as_secs_f64(),
             complete: stop.is_none(),
             stop,

@@ -15,7 +15,7 @@ pub fn on_one_of_several_paths(scenario: &CompiledScenario) -> usize {
     let mut paths = network.to_builder().equal_paths();
     let chosen = network.connections().filter(|&id| {
         let spec = network.connection_spec(id);
-        spec.path.is_none() && paths.are_several(spec.from, spec.to)
+        spec.path.is_none() && paths.has_several_paths(spec.from, spec.to)
     });
     let chosen: HashSet<ConnectionId> = chosen.collect();
     // The parts of a demand count once.
@@ -36,7 +36,7 @@ pub fn equal_paths_note(scenario: &CompiledScenario, chosen: usize, how: &str) -
     let verb = if chosen == 1 { "uses" } else { "use" };
     (chosen > 0).then(|| {
         format!(
-            "{chosen} of {all} demands and connections {verb} one of several shortest paths: `{how}` divides traffic among them"
+            "{chosen} of {all} demands and connections {verb} one of several shortest paths; divide traffic among them with `{how}`"
         )
     })
 }

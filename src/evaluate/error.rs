@@ -12,13 +12,13 @@ use crate::number::short;
 pub enum Error {
     /// The period to be summarized is not part of the run.
     #[error(transparent)]
-    Scope(#[from] PeriodError),
+    Period(#[from] PeriodError),
     /// The engine does not support the network, or failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The series would have too many rows.
     #[error(
-        "series every {} would have {rows:.1e} rows, some {} GB; more than {MOST_ROWS:e} are not written",
+        "series with intervals of {} would have {rows:.1e} rows, about {} GB; the limit is {MOST_ROWS:e} rows",
         Seconds(*every_s), short(bytes / 1e9)
     )]
     TooManyRows {
@@ -59,7 +59,9 @@ pub enum Error {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum PeriodError {
     /// The period begins after the end of the run.
-    #[error("to summarize from {from_s} s on leaves nothing of the {duration_s} s of the run")]
+    #[error(
+        "the summarized period begins at {from_s} s, not before the end of the run, {duration_s} s"
+    )]
     AfterTheEnd {
         /// Start of the period in seconds.
         from_s: f64,
@@ -67,7 +69,7 @@ pub enum PeriodError {
         duration_s: f64,
     },
     /// The period ends after the run.
-    #[error("to summarize until {to_s} s is more than the {duration_s} s of the run")]
+    #[error("the summarized period ends at {to_s} s, after the end of the run, {duration_s} s")]
     TooLong {
         /// End of the period in seconds.
         to_s: f64,
@@ -75,7 +77,7 @@ pub enum PeriodError {
         duration_s: f64,
     },
     /// The period ends before it begins.
-    #[error("to summarize from {from_s} s to {to_s} s leaves nothing")]
+    #[error("the summarized period from {from_s} s to {to_s} s is empty")]
     Empty {
         /// Start of the period in seconds.
         from_s: f64,

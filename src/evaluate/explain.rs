@@ -27,35 +27,37 @@ pub fn explain(
     let network = ready.map_or_else(|| scenario.network.clone(), |it| it.network.clone());
     let mut simulation = Simulation::new(network, scenario.options)?;
     let is_there = Cell::new(false);
-    let mut last = Last {
+    let mut last = ExplanationRecorder {
         connection,
         at_s,
-        told: None,
-        is_there: &is_there,
+        explanation: None,
+        is_reached: &is_there,
     };
     if at_s > 0.0 {
         // Intervals of at most the default length, so that one ends at `at_s`.
         let intervals = (at_s / Settings::default().every_s - 1e-9).ceil().max(1.0);
         simulation.run(at_s / intervals, &mut last, || is_there.get())?;
     }
-    Ok(last.told.unwrap_or_else(|| simulation.explain(connection)))
+    Ok(last
+        .explanation
+        .unwrap_or_else(|| simulation.explain(connection)))
 }
 
 /// Recorder that keeps the explanation in the last interval.
-struct Last<'a> {
+struct ExplanationRecorder<'a> {
     connection: ConnectionId,
     at_s: f64,
-    told: Option<Explanation>,
-    is_there: &'a Cell<bool>,
+    explanation: Option<Explanation>,
+    is_reached: &'a Cell<bool>,
 }
 
-impl Recorder for Last<'_> {
+impl Recorder for ExplanationRecorder<'_> {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
         if interval.time_s >= self.at_s - 1e-9 {
-            self.is_there.set(true);
-            self.told = Some(interval.explain(self.connection));
+            self.is_reached.set(true);
+            self.explanation = Some(interval.explain(self.connection));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_results::Manifest;
 use netflow_scenario::default_changes::Version;
 use netflow_scenario::{CompiledScenario, FileAccess, Problems, load_within};
@@ -28,7 +28,7 @@ pub fn load(
 pub fn warning_texts(scenario: &CompiledScenario) -> Vec<String> {
     let warnings = scenario.warnings.iter();
     warnings
-        .map(|warning| warning.at() + &warning.message)
+        .map(|warning| warning.location() + &warning.message)
         .collect()
 }
 
@@ -44,7 +44,7 @@ fn older_version_setting(path: &Path) -> Option<String> {
     // Independent of the path's spelling and the working directory.
     let path = path.canonicalize().ok()?;
     path.ancestors().skip(1).find_map(|results| {
-        let manifest = read_text(&results.join(Manifest::FILE), Kind::Summary).ok()?;
+        let manifest = read_text(&results.join(Manifest::FILE), FileKind::Summary).ok()?;
         let keeper: ManifestHeader = serde_json::from_str(&manifest).ok()?;
         let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
         let is_kept = results.join(keeper.kept?).canonicalize().ok()? == path;

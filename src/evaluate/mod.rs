@@ -8,7 +8,7 @@
 //! let text = r#"
 //!     simulation = { duration = "10 s" }
 //!     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms", buffer = "20 pkt" }]
-//!     connection = [{ from = "A", to = "B", source = { window = "reno" } }]
+//!     connection = [{ from = "A", to = "B", source = { ns2-tcp = "reno" } }]
 //! "#;
 //! let scenario = netflow::scenario::from_str("bottleneck.toml", text, ".".as_ref(), &[])
 //!     .map_err(|problems| problems.into_vec().remove(0).message)?;
@@ -111,7 +111,7 @@ impl Default for Settings {
 impl Settings {
     /// Returns the maximum number of threads. rayon is not queried, because that would start its
     /// pool, which not all runs need and not all machines allow.
-    pub(super) fn most_threads(&self) -> usize {
+    pub(super) fn max_threads(&self) -> usize {
         let asked = self.threads.filter(|&threads| threads > 0);
         let said = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
         let said = || said().filter(|&threads: &usize| threads > 0);
@@ -133,7 +133,10 @@ impl Settings {
     ///
     /// # Errors
     /// If the run does not contain the period.
-    pub fn scope_of(&self, scenario: &CompiledScenario) -> Result<MeasurementWindow, PeriodError> {
+    pub fn measurement_window_of(
+        &self,
+        scenario: &CompiledScenario,
+    ) -> Result<MeasurementWindow, PeriodError> {
         let duration_s = scenario.options.duration_s;
         let scope = MeasurementWindow {
             from_s: self.from_s.unwrap_or(scenario.warmup_s),
@@ -167,9 +170,9 @@ pub struct Evaluation {
     /// If kept: end of the interval in seconds, and a connection at a link.
     pub classes: Vec<(f64, ClassInterval)>,
     /// If kept: for every seed, the response times of each workload's users.
-    pub waits: Vec<Vec<UserStats>>,
+    pub response_times: Vec<Vec<UserStats>>,
     /// Summarized period.
-    pub scope: MeasurementWindow,
+    pub measurement_window: MeasurementWindow,
     /// Simulated time reached, in seconds.
     pub time_s: f64,
     /// Number of steps of all seeds together.
@@ -212,7 +215,7 @@ pub fn evaluate_with(
     on_progress: &mut (dyn FnMut(f64) + Send),
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Evaluation, Error> {
-    let scope = settings.scope_of(scenario)?;
+    let scope = settings.measurement_window_of(scenario)?;
     // Checked before anything is written.
     check_interval::<Infallible>(&scenario.options, settings.every_s)?;
     settings.check_rows(scenario)?;
@@ -220,20 +223,20 @@ pub fn evaluate_with(
     let began = began.unwrap_or_else(Instant::now);
     let Some(ready) = calibrated(scenario, stop)? else {
         return Err(Error::Stopped(
-            "stopped while packets were calibrating".to_owned(),
+            "stopped during calibration with the packet model".to_owned(),
         ));
     };
     let task = EvaluationRun {
         scenario: &ready,
         settings,
         seeds: settings.seeds_of(scenario),
-        scope,
+        measurement_window: scope,
         began,
         stop,
     };
     let work = || match task.seeds {
-        1 => task.one(on_progress),
-        _ => task.several(on_progress),
+        1 => task.run_single(on_progress),
+        _ => task.run_ensemble(on_progress),
     };
     on_threads(settings.threads, work)?
 }
@@ -262,13 +265,13 @@ struct EvaluationRun<'a> {
     scenario: &'a CompiledScenario,
     settings: &'a Settings,
     seeds: u32,
-    scope: MeasurementWindow,
+    measurement_window: MeasurementWindow,
     began: Instant,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl EvaluationRun<'_> {
-    fn kept<T: Default>(&self, it: T) -> T {
+    fn if_kept<T: Default>(&self, it: T) -> T {
         if self.settings.keep_series {
             it
         } else {
@@ -276,7 +279,7 @@ impl EvaluationRun<'_> {
         }
     }
 
-    fn one(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
+    fn run_single(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let duration_s = self.scenario.options.duration_s;
         let on_interval = &mut |time_s| on_progress(time_s / duration_s);
         let played = self.run_seed(self.scenario.options.seed, on_interval)?;
@@ -284,7 +287,7 @@ impl EvaluationRun<'_> {
         let mut summary = played.summary;
         let network = &self.scenario.network;
         UserExperiences::add_to(&mut summary, network, std::slice::from_ref(&played.users));
-        let waits = vec![played.waits];
+        let waits = vec![played.response_times];
         if let Some(writer) = &mut writer {
             writer.waits(&waits)?;
         }
@@ -293,8 +296,8 @@ impl EvaluationRun<'_> {
             warnings: played.warnings,
             series: played.series,
             classes: played.classes,
-            waits: self.kept(waits),
-            scope: self.scope,
+            response_times: self.if_kept(waits),
+            measurement_window: self.measurement_window,
             time_s: played.time_s,
             steps: played.steps,
             steps_s: played.steps_s,
@@ -304,7 +307,7 @@ impl EvaluationRun<'_> {
     }
 
     /// Runs several seeds in parallel and averages their results.
-    fn several(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
+    fn run_ensemble(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let seeds = self.seeds;
         let mut writer = self.writer()?;
         let run = |i: u32| {
@@ -336,7 +339,7 @@ impl EvaluationRun<'_> {
                 }
                 time_s = run.time_s;
                 users.push(run.users);
-                waits.push(run.waits);
+                waits.push(run.response_times);
             }
             on_progress(ensemble.seeds() as f64 / f64::from(seeds));
         }
@@ -356,8 +359,8 @@ impl EvaluationRun<'_> {
             warnings,
             series: self.settings.keep_series.then(|| ensemble.mean_series()),
             classes: Vec::new(),
-            waits: self.kept(waits),
-            scope: self.scope,
+            response_times: self.if_kept(waits),
+            measurement_window: self.measurement_window,
             time_s,
             steps,
             steps_s: None,

@@ -7,7 +7,7 @@ use netflow_steady::Steady;
 use crate::number::percent;
 
 /// Maximum number of links that the warning names.
-const NAMED: usize = 3;
+const MAX_NAMED_LINKS: usize = 3;
 
 /// Returns a warning if the open-loop load of links exceeds their bandwidth.
 ///
@@ -20,7 +20,7 @@ pub fn overload(scenario: &CompiledScenario) -> Option<String> {
     for id in network.connections() {
         let spec = network.connection_spec(id);
         let made_bps = generated_bps(spec);
-        let (start_s, end_s) = network.sends_between(id, duration_s);
+        let (start_s, end_s) = network.active_interval(id, duration_s);
         if !made_bps.is_finite() || end_s <= start_s {
             continue;
         }
@@ -34,28 +34,28 @@ pub fn overload(scenario: &CompiledScenario) -> Option<String> {
     let links = network.links().zip(carried_bps);
     let links = links.filter(|&(id, _)| !network.is_class_queue(id));
     let loads = links.map(|(id, carried)| {
-        let demanded = network.over_queues(id, |queue| demanded_bps[queue.index()]);
+        let demanded = network.sum_over_queues(id, |queue| demanded_bps[queue.index()]);
         (id, demanded / carried)
     });
-    in_words(network, loads)
+    overload_text(network, loads)
 }
 
 /// Returns the same warning for the demands at the time of a steady state.
 pub(super) fn steady_overload(network: &Network, steady: &Steady) -> Option<String> {
-    in_words(network, steady.demands(network))
+    overload_text(network, steady.demands(network))
 }
 
 /// Returns a warning with the overloaded links, worst first; `None` if there are none.
-fn in_words(network: &Network, loads: impl Iterator<Item = (LinkId, f64)>) -> Option<String> {
+fn overload_text(network: &Network, loads: impl Iterator<Item = (LinkId, f64)>) -> Option<String> {
     let mut over: Vec<_> = loads.filter(|(_, load)| *load > 1.0 + 1e-9).collect();
     over.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     if over.is_empty() {
         return None;
     }
-    let named = over.iter().take(NAMED);
+    let named = over.iter().take(MAX_NAMED_LINKS);
     let named = named.map(|(id, load)| format!("{} {}", network.link_name(*id), percent(*load)));
     let mut named: Vec<String> = named.collect();
-    let more = over.len().saturating_sub(NAMED);
+    let more = over.len().saturating_sub(MAX_NAMED_LINKS);
     if more > 0 {
         named.push(format!("and {more} more"));
     }
@@ -77,7 +77,7 @@ fn generated_bps(spec: &ConnectionSpec) -> f64 {
 mod tests {
     use super::*;
 
-    fn told(traffic: &str) -> Option<String> {
+    fn overload_warning(traffic: &str) -> Option<String> {
         let text = format!(
             r#"
             simulation = {{ duration = "60 s" }}
@@ -94,7 +94,7 @@ mod tests {
 
     /// Two classes that together, but not individually, exceed the link's bandwidth.
     #[test]
-    fn what_classes_demand_of_a_link_is_added_up() {
+    fn link_demand_sums_over_classes() {
         let text = r#"
             simulation = { duration = "60 s" }
             link = [{ from = "A", to = "B", bandwidth = "1 Mbit/s", queue = "wfq", class = [{ name = "a" }, { name = "b" }] }]
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_demanded_beyond_bandwidths_is_named() {
+    fn overloaded_links_are_named() {
         let demand = |rate: &str, rest: &str| {
-            told(&format!(
+            overload_warning(&format!(
                 r#"demand = [{{ from = "A", to = "C", rate = "{rate}", kind = "constant"{rest} }}]"#
             ))
         };
@@ -123,9 +123,9 @@ mod tests {
         // The source is active for half of the run, so that the average is half of its rate.
         assert_eq!(demand("2 Mbit/s", ", stop = \"30 s\""), None);
         let tcp = r#"demand = [{ from = "A", to = "B", rate = "3 Mbit/s" }]"#;
-        let found = told(tcp).expect("an overload");
+        let found = overload_warning(tcp).expect("an overload");
         assert!(found.ends_with("A->B 300.0 %"), "{found}");
         let greedy = r#"connection = [{ from = "A", to = "C", count = 9, source = { profile = "ns-reno" } }]"#;
-        assert_eq!(told(greedy), None);
+        assert_eq!(overload_warning(greedy), None);
     }
 }

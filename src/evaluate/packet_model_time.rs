@@ -27,6 +27,6 @@ pub fn max_packet_model_s(scenario: &CompiledScenario) -> Option<f64> {
             .zip(demands_bps)
             .map(|(id, demand_bps)| network.bandwidths_bps(id).1.min(demand_bps))
             .sum();
-        PacketOptions::takes_s(2.0 * carried_bps / least_bits * duration_s)
+        PacketOptions::estimated_runtime_s(2.0 * carried_bps / least_bits * duration_s)
     })
 }

@@ -22,7 +22,7 @@ pub struct SeedResult {
     pub summary: Summary,
     pub users: UserExperiences,
     /// Response times of all users of the run by workload, if written or kept.
-    pub waits: Vec<UserStats>,
+    pub response_times: Vec<UserStats>,
     pub time_s: f64,
     pub steps: u64,
     pub steps_s: Option<(f64, f64)>,
@@ -45,7 +45,7 @@ impl EvaluationRun<'_> {
         };
         // Created before the writer, so that nothing is written if the network is rejected.
         let mut simulation = Simulation::new(scenario.network.clone(), options)?;
-        simulation.set_threads(self.settings.most_threads() / self.seeds as usize);
+        simulation.set_threads(self.settings.max_threads() / self.seeds as usize);
         let is_single = self.seeds == 1;
         let recording = Recording {
             writer: if is_single { self.writer()? } else { None },
@@ -56,32 +56,39 @@ impl EvaluationRun<'_> {
         let stop_playing = stop_replay(self.stop);
         let mut watched = WithSummary {
             recorder: recording,
-            watch: SummaryRecorder::new(self.scope, &scenario.network, &stop_playing),
+            summary_recorder: SummaryRecorder::new(
+                self.measurement_window,
+                &scenario.network,
+                &stop_playing,
+            ),
         };
         let outcome = simulation.run(self.settings.every_s, &mut watched, self.stop);
-        let WithSummary { recorder, watch } = watched;
+        let WithSummary {
+            recorder,
+            summary_recorder: watch,
+        } = watched;
         let time_s = simulation.time_s();
         let mut end = match outcome {
             Ok(Outcome::Finished) => End::Finished,
             Ok(Outcome::Stopped) => {
-                End::Stopped(format!("stopped at {} s of network time", plain(time_s)))
+                End::Stopped(format!("stopped at {} s of simulated time", plain(time_s)))
             }
             Err(RunError::Record(error)) => return Err(error.into()),
             Err(error) => End::Failed(error.to_string()),
         };
-        self.judge(seed, &end)?;
+        self.check_finished(seed, &end)?;
         let is_whole = watch.is_whole(options.duration_s);
         let (summary, users) = watch.finish(&mut simulation, warning_texts(scenario))?;
         let is_wanted = self.settings.directory.is_some() || self.settings.keep_series;
         let waits = match (is_wanted, is_whole) {
             (false, _) => Vec::new(),
             // The summarized period is the whole run.
-            (_, true) => users.of_scope.clone(),
+            (_, true) => users.in_window.clone(),
             (_, false) => simulation.experiences(&stop_playing)?,
         };
         if end == End::Finished && (self.stop)() {
-            end = End::Stopped("stopped while users were being played".to_owned());
-            self.judge(seed, &end)?;
+            end = End::Stopped("stopped during the simulation of users".to_owned());
+            self.check_finished(seed, &end)?;
         }
         let is_fluid = matches!(simulation.options().model, netflow_network::Model::Fluid(_));
         let loss = |link| simulation.link_totals(link).loss_probability;
@@ -93,7 +100,7 @@ impl EvaluationRun<'_> {
             classes: recorder.classes.unwrap_or_default(),
             summary,
             users,
-            waits,
+            response_times: waits,
             time_s,
             steps: simulation.steps(),
             steps_s: simulation.step_range_s(),
@@ -105,7 +112,7 @@ impl EvaluationRun<'_> {
     }
 
     /// Returns an error if one of several seeds did not finish.
-    fn judge(&self, seed: u64, end: &End) -> Result<(), Error> {
+    fn check_finished(&self, seed: u64, end: &End) -> Result<(), Error> {
         match end {
             End::Stopped(reason) if self.seeds > 1 => Err(Error::Stopped(reason.clone())),
             End::Failed(reason) if self.seeds > 1 => Err(Error::Seed {
@@ -120,9 +127,9 @@ impl EvaluationRun<'_> {
 /// Returns the stop predicate of the session replay, which allows 300 ms of replay after an
 /// interrupt.
 fn stop_replay(stop: &(dyn Fn() -> bool + Sync)) -> impl Fn() -> bool + Sync {
-    const PATIENCE: Duration = Duration::from_millis(300);
+    const REPLAY_TIMEOUT: Duration = Duration::from_millis(300);
     let noticed: OnceLock<Instant> = OnceLock::new();
-    move || stop() && noticed.get_or_init(Instant::now).elapsed() > PATIENCE
+    move || stop() && noticed.get_or_init(Instant::now).elapsed() > REPLAY_TIMEOUT
 }
 
 /// Recorder that stores or writes the series and reports progress.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use netflow_files::{Kind, make_inside, read_text, write_own};
-use netflow_results::{self as results, is_results, write_whole};
+use netflow_files::{FileKind, create_dirs_inside, read_text, write_unless_foreign};
+use netflow_results::{self as results, is_results, write_atomically};
 use netflow_scenario::{CompiledScenario, digest};
 
 /// Directory of the copies within the results.
@@ -19,13 +19,13 @@ pub struct ScenarioCopies {
     /// True if copies of an earlier run exist.
     replaces: bool,
     /// Files and directories created for the copies.
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
 }
 
 impl ScenarioCopies {
     /// Removes the copies after results could not be written.
     pub fn undo(self) {
-        for path in self.made.iter().rev() {
+        for path in self.created.iter().rev() {
             // An error here is ignored, because the original error is reported.
             let _ = if path.is_dir() {
                 fs::remove_dir(path)
@@ -37,17 +37,17 @@ impl ScenarioCopies {
 
     fn copy(&mut self, directory: &Path, inner: &Path, text: &str) -> Result<(), results::Error> {
         let folders = inner.parent().unwrap_or(Path::new(""));
-        let made = make_inside(directory, folders);
+        let made = create_dirs_inside(directory, folders);
         let made = made.map_err(|(path, source)| results::Error::MakeDirectory { path, source })?;
-        self.made.extend(made);
+        self.created.extend(made);
         let copy = &directory.join(inner);
         if !copy.exists() {
-            self.made.push(copy.to_owned());
+            self.created.push(copy.to_owned());
         }
         if self.replaces {
-            return write_whole(copy, text.as_bytes());
+            return write_atomically(copy, text.as_bytes());
         }
-        write_own(copy, text.as_bytes(), None).map_err(|source| results::Error::Write {
+        write_unless_foreign(copy, text.as_bytes(), None).map_err(|source| results::Error::Write {
             path: copy.to_owned(),
             source,
         })
@@ -67,10 +67,10 @@ pub fn copy_scenario(
         replaces: is_results(directory),
         ..ScenarioCopies::default()
     };
-    let Some(places) = places(scenario) else {
+    let Some(places) = absolute_paths(scenario) else {
         return Ok(kept);
     };
-    let read = |path: &PathBuf| read_text(path, Kind::Table).ok();
+    let read = |path: &PathBuf| read_text(path, FileKind::Table).ok();
     let texts: Option<Vec<String>> = places.iter().map(read).collect();
     let same = |texts: &Vec<String>| digest(texts.iter().map(String::as_str)) == scenario.digest;
     let Some(texts) = texts.filter(same) else {
@@ -97,7 +97,7 @@ pub fn copy_scenario(
 }
 
 /// Returns the absolute paths of the files without root and `..`.
-fn places(scenario: &CompiledScenario) -> Option<Vec<PathBuf>> {
+fn absolute_paths(scenario: &CompiledScenario) -> Option<Vec<PathBuf>> {
     let place = |path: &Path| {
         let mut place = PathBuf::new();
         for component in std::path::absolute(path).ok()?.components() {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn series_that_are_too_long_are_refused_with_an_interval_that_is_not() {
+    fn too_long_series_are_rejected_with_valid_interval() {
         let scenario = scenario();
         let place = tempfile::tempdir().expect("a directory");
         let results = place.path().join("results");

@@ -1,7 +1,7 @@
 //! Notes about a steady state.
 
 use netflow_network::{Estimate, LinkId, ModelName, Network};
-use netflow_results::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+use netflow_results::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
 use netflow_scenario::CompiledScenario;
 use netflow_steady::Steady;
 
@@ -27,25 +27,24 @@ pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> 
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");
-        notes.push(format!("{events} after {at_s} s left out"));
+        notes.push(format!("ignoring {events} after {at_s} s"));
     }
     if !matches!(model.name(), ModelName::Fluid) {
         notes.push(
-            "the scenario names another model; this is the steady state of `fluid`".to_owned(),
+            "the scenario selects another model; this is the steady state of the fluid model"
+                .to_owned(),
         );
     }
     for &id in &steady.without_route {
         let name = network.connection_name(id);
-        notes.push(format!(
-            "{name} has no route at {at_s} s, and sends nothing"
-        ));
+        notes.push(format!("{name} has no route at {at_s} s and sends nothing"));
     }
     notes
 }
 
 /// Returns whether a steady-state queue is an estimate because of packet arrival patterns or packet
 /// sizes.
-fn is_of_packets(why: Estimate) -> bool {
+fn is_packet_estimate(why: Estimate) -> bool {
     match why {
         Estimate::Acks
         | Estimate::Constant
@@ -68,35 +67,20 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     let all: Vec<(LinkId, Estimate)> = links()
         .filter_map(|(id, link)| Some((id, link.estimate?)))
         .collect();
-    let queues = |of: &dyn Fn(Estimate) -> bool| {
-        let links = all.iter().filter(|(_, why)| of(*why));
-        let links: Vec<LinkId> = links.map(|it| it.0).collect();
-        let queues = if links.len() == 1 { "queue" } else { "queues" };
-        let names = network.first_named(&links)?;
-        Some(format!("the {queues} of {names}"))
-    };
     let mut notes = Vec::new();
-    if let Some(queues) = queues(&|why| why == Estimate::Profiles) {
-        notes.push(format!(
-            "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
-            AccuracyBounds::of_fluid_model(network.is_calibrated()).queues_in_words()
-        ));
-    }
-    if let Some(queues) = queues(&is_of_packets) {
-        let whys = Estimate::ALL.into_iter().filter(|&why| is_of_packets(why));
-        let whys = whys.filter(|&why| all.iter().any(|it| it.1 == why));
-        let whys: Vec<&str> = whys.map(estimate_reason).collect();
-        notes.push(format!(
-            "{queues}: {}; `netflow run --set simulation.model=packets` follows them",
-            whys.join("; or ")
-        ));
+    for reason in Estimate::ALL {
+        let is_shown = reason == Estimate::Profiles || is_packet_estimate(reason);
+        let links = all.iter().filter(|it| it.1 == reason);
+        let links: Vec<LinkId> = links.map(|it| it.0).collect();
+        if let Some(names) = network.first_link_name(&links).filter(|_| is_shown) {
+            let text = estimate_reason(reason, network.is_calibrated());
+            notes.push(format!("{names}: {text}"));
+        }
     }
     let by_size = links().filter(|(_, link)| link.loses_by_size);
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
-    if let Some(links) = network.first_named(&by_size) {
-        notes.push(format!(
-            "losses at {links}: {SIZE_DEPENDENT_LOSS_NOTE}; `netflow run --set simulation.model=packets` follows them"
-        ));
+    if let Some(links) = network.first_link_name(&by_size) {
+        notes.push(format!("{links}: {SIZE_DEPENDENT_LOSS_NOTE}"));
     }
     notes
 }

@@ -16,13 +16,13 @@ pub fn outside_profile(connections: &[ConnectionSummary]) -> Vec<String> {
         let some = connections.iter().filter(|connection| of(connection) > 0.0);
         let most = some.clone().max_by(|a, b| of(a).total_cmp(&of(b)))?;
         Some(format!(
-            "{} spent time {what}; most of all {}, {} of its time",
+            "{} spent time {what}, {} most, {} of its time; use another profile or the packet model",
             count(some.count(), "connection"),
             most.connection,
             percent(of(most)),
         ))
     };
-    let not_usable = Provenance::NotUsable.name();
+    let not_usable = Provenance::Unreliable.name();
     let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
         Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
         _ => 0.0,
@@ -30,11 +30,11 @@ pub fn outside_profile(connections: &[ConnectionSummary]) -> Vec<String> {
     let warnings = [
         warning(
             &|connection| connection.outside_profile_fraction,
-            "outside the domain that the profile was measured in, where it is extended",
+            "outside the measured range of the profile",
         ),
         warning(
             &unusable,
-            "so far outside that domain that their rates are not usable",
+            "so far outside this range that rates are unreliable",
         ),
     ];
     warnings.into_iter().flatten().collect()
@@ -53,8 +53,8 @@ pub fn limited_by_default_window(run: &Simulation) -> Option<String> {
     let mut held = held.map(|id| network.connection_name(id));
     let first = held.next()?;
     Some(format!(
-        "{} had {DEFAULT_MAX_WINDOW_PKTS} packets under way, {first} the first of them: no more are by default; \
-         `max-window` says another limit",
+        "{} reached the default limit of {DEFAULT_MAX_WINDOW_PKTS} packets in flight, {first} first; \
+         set another limit with `max-window`",
         count(1 + held.count(), "connection"),
     ))
 }
@@ -94,7 +94,7 @@ pub fn lost_acks(
     };
     Some(format!(
         "{}{others}: {} of the acknowledgements are lost, which the fluid model ignores; it overestimates small windows. Use \
-         `window` or `stack` and `--set simulation.model=packets`",
+         `tcp` sources and `--set simulation.model=packet`",
         network.connection_name(*first),
         percent(most),
     ))
@@ -104,8 +104,8 @@ pub fn lost_acks(
 pub fn coarse_steps(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
     let (_, longest_s) = steps_s.filter(|&(_, longest_s)| longest_s > every_s * (1.0 + 1e-9))?;
     Some(format!(
-        "intervals are not shorter than steps: some are {} long instead of {}; `simulation.step` says how long a \
-         step may be",
+        "recording intervals cannot be shorter than time steps: some last {} instead of {}; set a shorter \
+         `simulation.step`",
         duration(longest_s),
         duration(every_s),
     ))
@@ -115,6 +115,6 @@ pub fn coarse_steps(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String>
 pub(super) fn imbalance(summary: &Summary) -> Option<String> {
     let gap = percent(summary.imbalance()?);
     Some(format!(
-        "packets do not balance: {gap} of those sent are unaccounted for; use `model = \"fluid\"`"
+        "packets do not balance: {gap} of the packets sent are unaccounted for; use `model = \"fluid\"`"
     ))
 }

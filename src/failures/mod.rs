@@ -31,13 +31,13 @@ use netflow_network::Network;
 use netflow_steady::Failures;
 use netflow_steady::rows::{self, FailureRow, LinkUnderFailureRow};
 
-pub use tables::lost;
+pub use tables::lost_goodput_text;
 
 /// Failure analysis of a network, and the rows that describe it.
 #[derive(Debug)]
 pub struct FailureReport<'a> {
     network: &'a Network,
-    found: &'a Failures,
+    failures: &'a Failures,
     at_s: f64,
     /// Failure cases by rank, worst first.
     pub cases: Vec<FailureRow<'a>>,
@@ -51,7 +51,7 @@ impl<'a> FailureReport<'a> {
     pub fn new(network: &'a Network, found: &'a Failures, at_s: f64) -> FailureReport<'a> {
         FailureReport {
             network,
-            found,
+            failures: found,
             at_s,
             cases: rows::failures(network, found),
             links: rows::under_failures(network, found),

@@ -3,29 +3,29 @@
 use netflow_steady::rows::{self, FailureRow};
 
 use super::FailureReport;
-use super::tables::{NOTHING, format_or, lost};
+use super::tables::{NO_VALUE, format_or, lost_goodput_text};
 use crate::number::{count, percent, plain, short};
 
 impl FailureReport<'_> {
     /// Returns the summary of all cases, as lines.
     pub fn summary(&self) -> Vec<String> {
-        let intact = rows::intact(self.network, self.found);
+        let intact = rows::intact(self.network, self.failures);
         let busy = match intact.max_load_link.zip(intact.max_load) {
             Some((link, load)) => format!("; highest load {} at {link}", percent(load)),
             None => String::new(),
         };
         let goodput = short(intact.goodput_bps / 1e6);
         let mut lines = vec![format!("intact: goodput {goodput} Mbit/s{busy}")];
-        for kind in rows::kinds_of_failures(&self.cases) {
+        for kind in rows::failure_kinds(&self.cases) {
             let mut of_kind = self.cases.iter().filter(|it| it.kind == kind);
             if let Some(worst) = of_kind.next() {
                 lines.push(format!("worst {kind}: {}", case_line(worst)));
             }
         }
-        let drawn = if self.cases.len() == self.found.possible {
+        let drawn = if self.cases.len() == self.failures.possible {
             String::new()
         } else {
-            format!(" of {}", self.found.possible)
+            format!(" of {}", self.failures.possible)
         };
         lines.push(format!(
             "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by load",
@@ -49,7 +49,7 @@ pub fn case_line(row: &FailureRow<'_>) -> String {
     }
     let mut line = format!(
         "{name} costs {} of the goodput",
-        format_or(row.lost_goodput, lost, NOTHING)
+        format_or(row.lost_goodput, lost_goodput_text, NO_VALUE)
     );
     if row.blocked_connections > 0 {
         let blocked = count(row.blocked_connections as usize, "connection");

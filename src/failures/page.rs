@@ -13,7 +13,7 @@ use super::narrative::case_line;
 use crate::number::percent;
 
 /// Maximum number of table rows, because longer pages are slow.
-const MOST_ROWS: usize = 2000;
+const MAX_ROWS: usize = 2000;
 
 impl FailureReport<'_> {
     /// Returns a page with maps of the effects of failures and of link loads. `scenario` is the
@@ -21,8 +21,8 @@ impl FailureReport<'_> {
     pub fn page(&self, scenario: &Path, notes: &[NodeAnnotation]) -> FailuresPage {
         let network = self.network;
         let effects = Effects {
-            seen: self,
-            ranked: self.found.ranked(),
+            report: self,
+            ranked: self.failures.ranked(),
         };
         let note = |id: NodeId| notes.iter().find(|it| it.node == id);
         let nodes = network.nodes().map(|id| FailingNode {
@@ -45,8 +45,8 @@ impl FailureReport<'_> {
             ends: ends(self, id),
             effect: Effect {
                 severity: Severity::Fraction(row.max_load),
-                text: busy(row),
-                case: row.case.filter(|&case| case < MOST_ROWS),
+                text: load_text(row),
+                case: row.case.filter(|&case| case < MAX_ROWS),
             },
         });
         let severities = nodes.iter().map(|it| it.effect.severity);
@@ -64,10 +64,10 @@ impl FailureReport<'_> {
             busy: busy.collect(),
             nodes,
             failing,
-            most_lost,
-            most_lost_text: format!("{} lost", percent(most_lost)),
-            cases: self.case_table(MOST_ROWS),
-            links: self.link_table(MOST_ROWS),
+            max_lost: most_lost,
+            max_lost_text: format!("{} lost", percent(most_lost)),
+            cases: self.case_table(MAX_ROWS),
+            links: self.link_table(MAX_ROWS),
         }
     }
 }
@@ -77,7 +77,7 @@ fn ends(seen: &FailureReport<'_>, id: LinkId) -> (usize, usize) {
     (spec.from.index(), spec.to.index())
 }
 
-fn busy(row: &LinkUnderFailureRow<'_>) -> String {
+fn load_text(row: &LinkUnderFailureRow<'_>) -> String {
     let (now, worst) = (percent(row.load), percent(row.max_load));
     match &row.failure {
         Some(failure) => format!("{}: load {now}, {worst} if {failure} fails", row.link),
@@ -87,15 +87,15 @@ fn busy(row: &LinkUnderFailureRow<'_>) -> String {
 
 /// Effects of failures, by failed component.
 struct Effects<'a> {
-    seen: &'a FailureReport<'a>,
+    report: &'a FailureReport<'a>,
     ranked: Vec<usize>,
 }
 
 impl Effects<'_> {
     /// Returns the effect of the worst case in which a component matching `fails` fails.
     fn of(&self, name: &str, fails: impl Fn(Failing) -> bool) -> Effect {
-        let cases = self.ranked.iter().map(|&i| &self.seen.found.cases[i]);
-        let mut cases = cases.zip(&self.seen.cases).enumerate();
+        let cases = self.ranked.iter().map(|&i| &self.report.failures.cases[i]);
+        let mut cases = cases.zip(&self.report.cases).enumerate();
         let found = cases.find(|(_, (case, _))| case.failing.iter().any(|&it| fails(it)));
         let Some((row, (_, case))) = found else {
             return Effect {
@@ -110,7 +110,7 @@ impl Effects<'_> {
                 None => Severity::NoSteadyState,
             },
             text: case_line(case),
-            case: Some(row).filter(|&row| row < MOST_ROWS),
+            case: Some(row).filter(|&row| row < MAX_ROWS),
         }
     }
 
@@ -120,7 +120,7 @@ impl Effects<'_> {
             Failing::Link(id) => id == link,
             Failing::Node(_) => false,
             Failing::Group(place) => {
-                let group = self.seen.network.risk_groups().nth(place);
+                let group = self.report.network.risk_groups().nth(place);
                 group.is_some_and(|(_, links)| links.contains(&link))
             }
         }

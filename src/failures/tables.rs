@@ -1,6 +1,6 @@
 //! Failures and links as text tables.
 
-use netflow_report::Rows;
+use netflow_report::PageTable;
 use netflow_steady::rows::{FailureRow, LinkUnderFailureRow};
 
 use super::FailureReport;
@@ -11,11 +11,11 @@ use crate::number::{percent, short};
 const REROUTED_UNSPLIT: &str = " *";
 
 /// Text of an absent value.
-pub const NOTHING: &str = "-";
+pub const NO_VALUE: &str = "-";
 
 impl FailureReport<'_> {
     /// Returns the first `most` cases by rank.
-    pub fn case_table(&self, most: usize) -> Rows {
+    pub fn case_table(&self, most: usize) -> PageTable {
         let columns: [Column<FailureRow<'_>>; 13] = [
             text("failure", |it| {
                 let mark = if it.moved_whole { REROUTED_UNSPLIT } else { "" };
@@ -23,23 +23,25 @@ impl FailureReport<'_> {
             }),
             text("kind", |it| it.kind.clone()),
             number("lost goodput", |it| {
-                format_or(it.lost_goodput, lost, "no rest")
+                format_or(it.lost_goodput, lost_goodput_text, "no rest")
             }),
             number("blocked", |it| match it.blocked_connections {
                 0 => "0".to_owned(),
                 n => format!("{n} ({})", percent(it.blocked_goodput)),
             }),
-            number("max load", |it| format_or(it.max_load, percent, NOTHING)),
-            text("at", |it| named(it.max_load_link)),
+            number("max load", |it| format_or(it.max_load, percent, NO_VALUE)),
+            text("at", |it| name_or_empty(it.max_load_link)),
             number("links above 90 %", |it| {
-                format_or(it.links_above_90_percent, |n| n.to_string(), NOTHING)
+                format_or(it.links_above_90_percent, |n| n.to_string(), NO_VALUE)
             }),
-            number("max delay ms", |it| format_or(it.max_delay_s, ms, NOTHING)),
-            text("of", |it| named(it.max_delay_connection)),
-            number("max loss", |it| format_or(it.max_loss, percent, NOTHING)),
-            text("at", |it| named(it.max_loss_link)),
+            number("max delay ms", |it| {
+                format_or(it.max_delay_s, milliseconds_text, NO_VALUE)
+            }),
+            text("of", |it| name_or_empty(it.max_delay_connection)),
+            number("max loss", |it| format_or(it.max_loss, percent, NO_VALUE)),
+            text("at", |it| name_or_empty(it.max_loss_link)),
             number("hurt", |it| {
-                format_or(it.hurt_connections, |n| n.to_string(), NOTHING)
+                format_or(it.hurt_connections, |n| n.to_string(), NO_VALUE)
             }),
             text("hit hardest, loses", |it| {
                 match (it.hardest_hit, it.hardest_hit_lost) {
@@ -53,7 +55,7 @@ impl FailureReport<'_> {
 
     /// Returns the first `most` links with traffic: highest load first (rounded to 0.01 %), then by
     /// demanded kbit/s, then by name.
-    pub fn link_table(&self, most: usize) -> Rows {
+    pub fn link_table(&self, most: usize) -> PageTable {
         let links = self.links.iter();
         let mut used: Vec<_> = links.filter(|it| it.max_load > 0.0).collect();
         let steps = |it: &LinkUnderFailureRow<'_>| (it.max_load * 1e4).round();
@@ -69,7 +71,7 @@ impl FailureReport<'_> {
             number("worst-case load", |it| percent(it.max_load)),
             number("Mbit/s", |it| short(it.load_bps / 1e6)),
             text("worst failure", |it| {
-                format_or(it.failure.clone(), |it| it, NOTHING)
+                format_or(it.failure.clone(), |it| it, NO_VALUE)
             }),
         ];
         table(&used, &columns, most)
@@ -77,7 +79,7 @@ impl FailureReport<'_> {
 }
 
 /// Formats a fraction of lost goodput; fractions below numerical accuracy are shown as 0.
-pub fn lost(part: f64) -> String {
+pub fn lost_goodput_text(part: f64) -> String {
     if part.abs() < 1e-7 {
         percent(0.0)
     } else {
@@ -96,23 +98,23 @@ fn number<T>(title: &'static str, cell: fn(&T) -> String) -> Column<T> {
     (title, true, cell)
 }
 
-fn table<T>(rows: &[T], columns: &[Column<T>], most: usize) -> Rows {
+fn table<T>(rows: &[T], columns: &[Column<T>], most: usize) -> PageTable {
     let shown = &rows[..most.min(rows.len())];
     let titles = columns.iter();
     let titles = titles.map(|&(title, is_number, _)| (title.to_owned(), is_number));
     let cells = |row: &T| columns.iter().map(|(_, _, cell)| cell(row)).collect();
-    Rows {
+    PageTable {
         columns: titles.collect(),
         rows: shown.iter().map(cells).collect(),
-        left_out: rows.len() - shown.len(),
+        omitted_rows: rows.len() - shown.len(),
     }
 }
 
-fn ms(delay_s: f64) -> String {
+fn milliseconds_text(delay_s: f64) -> String {
     short(delay_s * 1e3)
 }
 
-fn named(name: Option<&str>) -> String {
+fn name_or_empty(name: Option<&str>) -> String {
     name.unwrap_or_default().to_owned()
 }
 

@@ -7,10 +7,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{command, help_examples};
 
-/// Evaluates networks: every link a queue, every TCP source its measured profile.
+/// Predict queues, packet loss and TCP throughput of networks
 ///
-/// A network evaluator, not Cisco's NetFlow protocol. `netflow run scenario.toml` tells how long
-/// the queues get, what is lost and how fast every connection is.
+/// netflow is not related to the NetFlow protocol of Cisco. `netflow run scenario.toml` prints the
+/// queue of every link, and the loss, delay and throughput of every connection.
 #[derive(Parser)]
 #[command(name = "netflow", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -19,27 +19,27 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is wrong;
+Exit codes: 0 success; 1 the evaluation failed; 2 invalid input or command line;
 3 a file could not be read or written; 130 interrupted.";
 
 impl Arguments {
     /// Parses a command line, whose first argument is the name of the program.
-    pub fn of(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-        let matches = complete().try_get_matches_from(line)?;
+    pub fn parse_line(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+        let matches = complete_command().try_get_matches_from(line)?;
         Arguments::from_arg_matches(&matches)
     }
 }
 
 /// Returns the command with the complete help.
-pub fn complete() -> clap::Command {
-    help_examples::add_to(grouped(Arguments::command()))
+pub fn complete_command() -> clap::Command {
+    help_examples::add_to(with_command_groups(Arguments::command()))
 }
 
 /// Groups of subcommands by purpose, in the order of the help.
 pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Evaluate", &["demo", "run", "check", "explain", "compare"]),
     (
-        "Look",
+        "Output and tools",
         &["report", "export", "schema", "completions", "man"],
     ),
     ("Plan", &["new", "import", "solve", "failures", "sweep"]),
@@ -49,7 +49,7 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Returns the command with its subcommands grouped by purpose.
-fn grouped(command: clap::Command) -> clap::Command {
+fn with_command_groups(command: clap::Command) -> clap::Command {
     let mut groups = String::new();
     for (title, names) in GROUPS {
         // clap does not wrap custom text.

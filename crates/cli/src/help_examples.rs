@@ -9,7 +9,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "demo",
         &[(
             "netflow demo",
-            "a home gateway with a long queue: what it is, and what to look at",
+            "a home gateway with a long queue, and commands to try next",
         )],
     ),
     (
@@ -17,27 +17,30 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow run topology.toml -o results",
-                "tables, and the series for a report",
+                "print tables, and write series for a report",
             ),
             (
                 "netflow run topology.toml --set \"link.N5->N7.bandwidth=10 Mbit/s\"",
-                "the same with another link",
+                "change the bandwidth of a link",
             ),
             (
-                "netflow run topology.toml --set \"connection.*.source={ window = 'reno' }\" --seeds 5",
-                "packet by packet, five times",
+                "netflow run topology.toml --set \"connection.*.source={ ns2-tcp = 'reno' }\" --seeds 5",
+                "use the packet model with five seeds",
             ),
         ],
     ),
     (
         "check",
-        &[("netflow check topology.toml", "all that is wrong, at once")],
+        &[(
+            "netflow check topology.toml",
+            "report all errors and warnings",
+        )],
     ),
     (
         "explain",
         &[(
             "netflow explain topology.toml c4 --at 30s",
-            "what holds c4 back after half a minute",
+            "show the limit of connection c4 after 30 s",
         )],
     ),
     (
@@ -45,21 +48,21 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow compare topology.toml --with linux",
-                "beside real TCP of this machine's kernel",
+                "compare with TCP of this machine's kernel",
             ),
             (
                 "netflow compare topology.toml --with ns2 --seeds 3",
-                "beside ns-2",
+                "compare with ns-2",
             ),
         ],
     ),
     (
         "report",
         &[
-            ("netflow report results", "a page, report.html"),
+            ("netflow report results", "write a page, report.html"),
             (
                 "netflow report results --figure links --only \"N5->*\" -o links.pdf",
-                "a figure for a paper",
+                "draw a figure for a paper",
             ),
         ],
     ),
@@ -68,35 +71,38 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow export topology.toml --to ns2 -o topology.tcl",
-                "a script that `ns` runs",
+                "write a script for `ns`",
             ),
             (
                 "netflow export topology.toml --to ns3 -o topology.cc",
-                "a program of ns-3, whose head says how to compile it",
+                "write a program for ns-3, with build instructions at its top",
             ),
             (
                 "netflow export topology.toml --to graphml -o topology.graphml",
-                "the network for other programs",
+                "write the network for other programs",
             ),
         ],
     ),
     (
         "schema",
-        &[("netflow schema", "for editors that complete keys")],
+        &[("netflow schema", "for editors with completion of keys")],
     ),
     (
         "completions",
-        &[("netflow completions bash", "to be sourced by the shell")],
+        &[(
+            "netflow completions bash",
+            "print a script for the shell to source",
+        )],
     ),
     (
         "man",
-        &[("netflow man -o man1", "a page for every command")],
+        &[("netflow man -o man1", "write a page for every command")],
     ),
     (
         "new",
         &[(
             "netflow new random --nodes 30 --connections 50 --seed 7 -o random.toml",
-            "a network to play with",
+            "generate a network for experiments",
         )],
     ),
     (
@@ -104,11 +110,11 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow import Abilene.graphml -o abilene.toml",
-                "of the Topology Zoo; every assumption is listed",
+                "import from the Topology Zoo, and list every assumption",
             ),
             (
                 "netflow import geant.txt matrix.csv -o geant.toml",
-                "with demands of a table",
+                "import with demands from a table",
             ),
         ],
     ),
@@ -116,12 +122,12 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "solve",
         &[
             (
-                "netflow solve topology.toml --where",
-                "which link another Mbit/s helps most",
+                "netflow solve topology.toml --sensitivity",
+                "find the best link to upgrade",
             ),
             (
                 "netflow solve abilene.toml --headroom --max-utilization 90%",
-                "how much more fits",
+                "find the largest growth of demands",
             ),
         ],
     ),
@@ -130,11 +136,11 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow failures topology.toml --top 5",
-                "the five worst links, nodes and groups",
+                "show the five worst failures of links, nodes and groups",
             ),
             (
                 "netflow failures topology.toml --links --pairs -o failures.html",
-                "every two links, on a page",
+                "write a page on failures of every two links",
             ),
         ],
     ),
@@ -142,39 +148,39 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "sweep",
         &[(
             "netflow sweep topology.toml --vary \"link.N5->N7.buffer=20 pkt,50 pkt,100 pkt\" -o buffers",
-            "a table of three cases",
+            "write tables of three cases",
         )],
     ),
     (
         "profile list",
-        &[("netflow profile list", "what can stand behind `profile =`")],
+        &[("netflow profile list", "list the names for `profile =`")],
     ),
     (
         "profile show",
         &[(
             "netflow profile show ns-reno --loss 1%,5% --rtt 50ms,200ms",
-            "packets/s at four points",
+            "show throughput in packets/s at four points",
         )],
     ),
     (
         "profile fit",
         &[(
             "netflow profile fit sender.pcap --name mine -o mine.toml",
-            "your own TCP from a capture",
+            "fit a profile of your own TCP to a capture",
         )],
     ),
     (
         "profile measure",
         &[(
             "netflow profile measure --congestion cubic --rtt 50ms,100ms -o measured",
-            "this kernel's; takes minutes",
+            "measure CUBIC of this kernel; takes minutes",
         )],
     ),
     (
         "profile compare",
         &[(
             "netflow profile compare ns-reno linux-cubic",
-            "where which of them is faster",
+            "show where each profile is faster",
         )],
     ),
     (
@@ -182,11 +188,11 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow latency --size 10KB --delay 50ms --loss 5%",
-                "by a model",
+                "compute the latency of one transfer",
             ),
             (
                 "netflow latency --size 10KB --delay 50ms --grid loss=0%,1%,5%",
-                "today's Linux, a table",
+                "print a table for three loss probabilities",
             ),
         ],
     ),
@@ -194,70 +200,67 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "mark",
         &[(
             "netflow mark packets.csv --committed-rate \"2 Mbit/s\" --peak-rate \"4 Mbit/s\"",
-            "how many get which colour",
+            "count the packets of each colour",
         )],
     ),
     (
         "trace summary",
-        &[(
-            "netflow trace summary capture.pcap",
-            "which flows there are",
-        )],
+        &[("netflow trace summary capture.pcap", "list the flows")],
     ),
     (
         "trace links",
         &[(
             "netflow trace links out.tr --bandwidth \"N5->N7=8 Mbit/s\"",
-            "queues and losses of an ns-2 run",
+            "show queues and losses of an ns-2 run",
         )],
     ),
     (
         "trace connections",
         &[(
             "netflow trace connections capture.pcap",
-            "rates, losses, round-trip times",
+            "show rates, losses and round-trip times",
         )],
     ),
     (
         "trace samples",
         &[(
             "netflow trace samples sender.pcap",
-            "for `profile fit`, as a table",
+            "print a table for `profile fit`",
         )],
     ),
     (
         "trace burstiness",
         &[(
             "netflow trace burstiness out.tr --link \"N5->N7\" --interval 100ms",
-            "beside a Poisson stream",
+            "compare with Poisson arrivals",
         )],
     ),
     (
         "ipb serve",
         &[(
             "netflow ipb serve --address 0.0.0.0",
-            "answers users of other machines",
+            "answer users on other machines",
         )],
     ),
     (
         "ipb run",
         &[(
             "netflow ipb run 10.0.0.2 --http 2/s --duration 60s",
-            "what users of the web wait",
+            "measure response times of web users",
         )],
     ),
     (
         "ipb predict",
         &[(
             "netflow ipb predict --delay 25ms --loss 1% --http 2/s",
-            "the same without a network",
+            "predict response times without a network",
         )],
     ),
     (
         "link",
         &[(
             "netflow link --self-test",
-            "whether this machine keeps the times",
+            "test the timing of this machine",
         )],
     ),
     (
@@ -265,11 +268,11 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "netflow testbed --delay 25ms --rate \"10 Mbit/s\" -- ping -c 3 10.77.0.2",
-                "real packets over an emulated link",
+                "send real packets over an emulated link",
             ),
             (
                 "netflow testbed topology.toml --at N1 -- ping -c 3 N7",
-                "and over a scenario's network, beside its real transfers",
+                "send them over the network of a scenario, in competition with its transfers",
             ),
         ],
     ),
@@ -323,18 +326,18 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_understood() {
+    fn all_examples_parse() {
         for (path, lines) in EXAMPLES {
             for (line, _) in *lines {
                 assert!(line.starts_with(&format!("netflow {path}")), "{line}");
-                if let Err(error) = Arguments::of(words(line)) {
+                if let Err(error) = Arguments::parse_line(words(line)) {
                     panic!("{line}: {error}");
                 }
             }
         }
     }
 
-    fn without(command: &Command, path: &str, found: &mut Vec<String>) {
+    fn commands_without_examples(command: &Command, path: &str, found: &mut Vec<String>) {
         let subcommands = command
             .get_subcommands()
             .filter(|it| it.get_name() != "help");
@@ -342,7 +345,7 @@ mod tests {
         for it in subcommands {
             last = false;
             let path = format!("{path} {}", it.get_name());
-            without(it, path.trim_start(), found);
+            commands_without_examples(it, path.trim_start(), found);
         }
         if last && !EXAMPLES.iter().any(|(known, _)| *known == path) {
             found.push(path.to_owned());
@@ -350,9 +353,9 @@ mod tests {
     }
 
     #[test]
-    fn every_subcommand_has_one() {
+    fn all_subcommands_have_examples() {
         let mut found = Vec::new();
-        without(&Arguments::command(), "", &mut found);
+        commands_without_examples(&Arguments::command(), "", &mut found);
         assert!(found.is_empty(), "{found:?}");
     }
 }

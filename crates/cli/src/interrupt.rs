@@ -27,9 +27,9 @@ pub fn listen() {
     install_handler_with(|again| match again {
         InterruptCount::First => drop(thread::spawn(|| {
             thread::sleep(STOP_TIMEOUT);
-            end();
+            exit_now();
         })),
-        InterruptCount::Later => end(),
+        InterruptCount::Later => exit_now(),
     });
 }
 
@@ -63,7 +63,7 @@ pub fn requested() -> bool {
 }
 
 /// Ends the process.
-fn end() -> ! {
+fn exit_now() -> ! {
     netflow_files::remove_temp_files();
     process::exit(CODE.into());
 }

@@ -31,7 +31,7 @@ use output::escape_control_characters::EscapingWriter;
 ///
 /// It handles interrupts, and may end the process because of one.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::of(arguments) {
+    let arguments = match Arguments::parse_line(arguments) {
         Ok(arguments) => arguments,
         Err(said) => return print_clap_result(&said),
     };
@@ -62,7 +62,7 @@ fn makes_namespaces(command: &Command) -> bool {
     match command {
         #[cfg(target_os = "linux")]
         Command::Link(_) | Command::Testbed(_) => true,
-        Command::Profile(arguments) => arguments.measures(),
+        Command::Profile(arguments) => arguments.runs_measurement(),
         Command::Compare(arguments) => arguments.makes_namespaces(),
         _ => false,
     }
@@ -102,32 +102,32 @@ fn improved_message(said: &clap::Error) -> Option<Failure> {
             let names: Vec<&str> = names.collect();
             if netflow::profile::builtin(name).is_some() {
                 return Some(Failure::Usage {
-                    message: format!("there is no command `{name}`: it is a profile"),
-                    help: Some(format!("`netflow profile show {name}` shows it")),
+                    message: format!("unknown command `{name}`; it is a profile"),
+                    help: Some(format!("write `netflow profile show {name}`")),
                 });
             }
             let near = nearest_name(name, names.into_iter(), &[])?;
-            let message = format!("there is no command `{name}`");
+            let message = format!("unknown command `{name}`");
             (
                 message,
-                format!("did you mean `{near}`? `netflow --help` lists all"),
+                format!("did you mean `{near}`? `netflow --help` lists all commands"),
             )
         }
         ErrorKind::UnknownArgument => {
             let option = of(ContextKind::InvalidArg)?;
-            let message = format!("there is no option `{option}` here");
+            let message = format!("unknown option `{option}`");
             (
                 message,
-                seeds(option, said)
+                seed_option_help(option, said)
                     .or_else(|| similar_option(said))
                     .or_else(|| option_of_other_command(option, said))?,
             )
         }
-        ErrorKind::ValueValidation if is_no_integer(said) => {
+        ErrorKind::ValueValidation if is_integer_error(said) => {
             let (value, option) = (of(ContextKind::InvalidValue)?, of(ContextKind::InvalidArg)?);
             (
-                format!("`{value}` is no whole number"),
-                format!("`{option}` takes one"),
+                format!("`{value}` is not a whole number"),
+                format!("`{option}` requires a whole number"),
             )
         }
         _ => return None,
@@ -139,7 +139,7 @@ fn improved_message(said: &clap::Error) -> Option<Failure> {
 }
 
 /// Returns whether a value contains other characters than the digits of a number.
-fn is_no_integer(said: &clap::Error) -> bool {
+fn is_integer_error(said: &clap::Error) -> bool {
     use std::error::Error;
     use std::num::{IntErrorKind, ParseIntError};
     let source = said.source();
@@ -148,13 +148,13 @@ fn is_no_integer(said: &clap::Error) -> bool {
 }
 
 /// Returns help for `--seed` and `--seeds` if the command only has the other one.
-fn seeds(option: &str, said: &clap::Error) -> Option<String> {
+fn seed_option_help(option: &str, said: &clap::Error) -> Option<String> {
     let help = match option {
         "--seed" => {
-            "the seed itself is a setting, `--set simulation.seed=N`; `--seeds N` is how many runs there are"
+            "for a seed, write `--set simulation.seed=N`; `--seeds N` is the number of runs"
         }
         "--seeds" => {
-            "`--seed N` is the seed; several runs are `netflow run --seeds N`, or `netflow sweep --seeds N`"
+            "for several runs, write `netflow run --seeds N` or `netflow sweep --seeds N`; `--seed N` is the random seed"
         }
         _ => return None,
     };
@@ -173,7 +173,7 @@ fn similar_option(said: &clap::Error) -> Option<String> {
 }
 
 /// Maximum number of commands that are named for an option. If more have it, naming them does not help.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED_COMMANDS: usize = 3;
 
 /// Returns help for an option that is a setting of scenarios, or that other commands have.
 fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
@@ -191,7 +191,7 @@ fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
     let here = commands.find(|it| usage.contains(&format!(" {} ", it.get_name())))?;
     if Simulation::KEYS.iter().any(|key| key.name == name) && has(here, "set") {
         return Some(format!(
-            "it is a setting of scenarios: `--set simulation.{name}=VALUE`"
+            "it is a scenario setting: write `--set simulation.{name}=VALUE`"
         ));
     }
     let others = all.get_subcommands().filter(|command| has(command, name));
@@ -199,7 +199,7 @@ fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
         .map(|command| format!("`netflow {} {option}`", command.get_name()))
         .collect();
     match others.len() {
-        1..=MOST_NAMED => Some(format!("there is {}", others.join(" and "))),
+        1..=MAX_NAMED_COMMANDS => Some(format!("did you mean {}?", others.join(" or "))),
         _ => None,
     }
 }
@@ -230,7 +230,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Completions(arguments) => {
             command::completions::completions(arguments, Arguments::command(), out)
         }
-        Command::Man(arguments) => command::man::man(arguments, args::complete(), out),
+        Command::Man(arguments) => command::man::man(arguments, args::complete_command(), out),
         Command::Schema => command::schema::schema(out),
     }
 }

@@ -10,7 +10,7 @@ use netflow::document::Words;
 use netflow::results::Format;
 use netflow::scenario::export::Ns2Tcp;
 use netflow::units::{
-    BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError,
+    BitsPerSecond, BufferSize, Bytes, Packets, Probability, Rate, Seconds, Size, UnitError,
 };
 use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     let value = |&it: &T| PossibleValue::new(name(it)).help(description(it));
     PossibleValuesParser::new(all.iter().map(value)).try_map(move |given| {
         let found = all.iter().copied().find(|&it| name(it) == given);
-        found.ok_or("there is no such value")
+        found.ok_or("unknown value")
     })
 }
 
@@ -33,7 +33,7 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
 pub fn word<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let words = T::WORDS.iter();
     PossibleValuesParser::new(words.map(|it| PossibleValue::new(it.word).help(it.about)))
-        .try_map(|given| T::named(&given).ok_or("there is no such value"))
+        .try_map(|given| T::named(&given).ok_or("unknown value"))
 }
 
 /// Returns a parser of the formats of a sweep's tables.
@@ -62,7 +62,7 @@ pub fn quantity<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
 }
 
 /// Returns the value if it is allowed, otherwise the message.
-fn allow<T>(value: T, allowed: impl FnOnce(&T) -> bool, otherwise: &str) -> Result<T, String> {
+fn validated<T>(value: T, allowed: impl FnOnce(&T) -> bool, otherwise: &str) -> Result<T, String> {
     if allowed(&value) {
         Ok(value)
     } else {
@@ -70,12 +70,12 @@ fn allow<T>(value: T, allowed: impl FnOnce(&T) -> bool, otherwise: &str) -> Resu
     }
 }
 
-fn not_negative(value: f64) -> Result<f64, String> {
-    allow(value, |value| *value >= 0.0, "it must not be negative")
+fn non_negative(value: f64) -> Result<f64, String> {
+    validated(value, |value| *value >= 0.0, "it must not be negative")
 }
 
-fn above_zero(value: f64) -> Result<f64, String> {
-    allow(value, |value| *value > 0.0, "it must be above 0")
+fn positive(value: f64) -> Result<f64, String> {
+    validated(value, |value| *value > 0.0, "it must be above 0")
 }
 
 fn time(text: &str) -> Result<f64, String> {
@@ -84,25 +84,25 @@ fn time(text: &str) -> Result<f64, String> {
 
 /// Parses a time above 0, in seconds.
 pub fn positive_time(text: &str) -> Result<f64, String> {
-    allow(time(text)?, |time_s| *time_s > 0.0, "it must be above 0 s")
+    validated(time(text)?, |time_s| *time_s > 0.0, "it must be above 0 s")
 }
 
 /// Parses a time of at least 0, in seconds.
 pub fn time_from_zero(text: &str) -> Result<f64, String> {
-    not_negative(time(text)?)
+    non_negative(time(text)?)
 }
 
 /// Parses a round-trip time. It must exceed the transmission time of a few packets on the fastest link.
 #[cfg(target_os = "linux")]
 pub fn round_trip(text: &str) -> Result<f64, String> {
     let rtt_s = positive_time(text)?;
-    allow(rtt_s, |rtt_s| *rtt_s >= 1e-3, "it must be at least 1 ms")
+    validated(rtt_s, |rtt_s| *rtt_s >= 1e-3, "it must be at least 1 ms")
 }
 
 /// Parses a probability: `0.05` or `5%`.
 pub fn probability(text: &str) -> Result<f64, String> {
     let probability = quantity::<Probability>(text)?.get();
-    allow(
+    validated(
         probability,
         |it| (0.0..=1.0).contains(it),
         "it must be from 0 to 1",
@@ -111,16 +111,16 @@ pub fn probability(text: &str) -> Result<f64, String> {
 
 /// Parses a loss probability of a link, which must be below 1.
 pub fn loss(text: &str) -> Result<f64, String> {
-    allow(
+    validated(
         probability(text)?,
         |it| *it < 1.0,
-        "nothing would arrive; a percent is `1%`, or 0.01",
+        "it must be below 1; one per cent is `1%` or 0.01",
     )
 }
 
 /// Parses a size above 0.
 pub fn positive_size(text: &str) -> Result<Size, String> {
-    allow(
+    validated(
         quantity(text)?,
         |size: &Size| size.get() > 0.0,
         "it must be above 0",
@@ -129,26 +129,26 @@ pub fn positive_size(text: &str) -> Result<Size, String> {
 
 /// Parses a number of bytes of at least 0.
 pub fn bytes(text: &str) -> Result<f64, String> {
-    not_negative(quantity::<Bytes>(text)?.get())
+    non_negative(quantity::<Bytes>(text)?.get())
 }
 
 /// Parses a number of packets of at least 0.
 pub fn packets(text: &str) -> Result<f64, String> {
-    not_negative(quantity::<Packets>(text)?.get())
+    non_negative(quantity::<Packets>(text)?.get())
 }
 
 /// Parses a rate of at least 0, in bit/s.
 pub fn bits_per_s(text: &str) -> Result<f64, String> {
-    not_negative(quantity::<BitsPerSecond>(text)?.get())
+    non_negative(quantity::<BitsPerSecond>(text)?.get())
 }
 
 /// Parses a buffer size above 0.
-pub fn room(text: &str) -> Result<Room, String> {
-    let above_0 = |room: &Room| match room {
-        Room::Size(size) => size.get() > 0.0,
-        Room::Time(time) => time.get() > 0.0,
+pub fn room(text: &str) -> Result<BufferSize, String> {
+    let above_0 = |room: &BufferSize| match room {
+        BufferSize::Size(size) => size.get() > 0.0,
+        BufferSize::Time(time) => time.get() > 0.0,
     };
-    allow(quantity(text)?, above_0, "it must be above 0")
+    validated(quantity(text)?, above_0, "it must be above 0")
 }
 
 /// Parses a unit of rates in bit/s: `Mbit/s`, or `100 kbit/s`.
@@ -173,7 +173,7 @@ fn one(text: &str) -> String {
 /// Parses a factor from 1 to 100.
 pub fn factor_from_1(text: &str) -> Result<f64, String> {
     let factor: f64 = text.parse().map_err(|_| "write a number".to_owned())?;
-    allow(
+    validated(
         factor,
         |factor| (1.0..=100.0).contains(factor),
         "it must be from 1 to 100",
@@ -182,7 +182,7 @@ pub fn factor_from_1(text: &str) -> Result<f64, String> {
 
 /// Parses a rate above 0, in bit/s.
 pub fn bandwidth(text: &str) -> Result<f64, String> {
-    above_zero(quantity::<BitsPerSecond>(text)?.get())
+    positive(quantity::<BitsPerSecond>(text)?.get())
 }
 
 /// Parses an integer of at least 1.
@@ -208,16 +208,16 @@ pub fn link_bandwidth(text: &str) -> Result<(String, f64), String> {
 
 /// Parses a directory for several tables. The name of a single file is most likely a mistake.
 pub fn directory(text: &str) -> Result<PathBuf, String> {
-    const OF_FILES: [&str; 9] = [
+    const FILE_EXTENSIONS: [&str; 9] = [
         "csv", "tsv", "json", "parquet", "html", "svg", "pdf", "png", "toml",
     ];
     if text.is_empty() {
-        return Err("it is empty: name a directory, `.` for this one".to_owned());
+        return Err("it is empty; write a directory, such as `.`".to_owned());
     }
     let path = PathBuf::from(text);
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-    if OF_FILES.iter().any(|it| ending == *it) && !path.is_dir() {
-        Err("this is the name of a file, and several are written: name a directory".to_owned())
+    if FILE_EXTENSIONS.iter().any(|it| ending == *it) && !path.is_dir() {
+        Err("this is a file name, but several files are written; write a directory".to_owned())
     } else {
         Ok(path)
     }
@@ -240,7 +240,7 @@ pub fn mss(text: &str) -> Result<u32, String> {
 #[cfg(target_os = "linux")]
 pub fn buffer_bytes(text: &str) -> Result<u32, String> {
     let bytes = quantity::<Bytes>(text)?.get();
-    let bytes = allow(
+    let bytes = validated(
         bytes,
         |it| (1024.0..=1e9).contains(it),
         "it must be from 1 KiB to 1 GB",
@@ -272,14 +272,14 @@ pub fn gilbert(text: &str) -> Result<GilbertElliott, String> {
             "r" => r = Some(value),
             "good" => good = value,
             "bad" => bad = value,
-            other => return Err(format!("there is no `{other}`; allowed: p, r, bad, good")),
+            other => return Err(format!("unknown name `{other}`; allowed: p, r, bad, good")),
         }
     }
     match (p, r) {
         (Some(p), Some(r)) => {
             GilbertElliott::new(p, r, good, bad).map_err(|error| error.to_string())
         }
-        _ => Err("it needs p and r, as in p=1%,r=25%".to_owned()),
+        _ => Err("p and r are required, as in p=1%,r=25%".to_owned()),
     }
 }
 
@@ -323,7 +323,7 @@ pub fn users_per_s(text: &str) -> Result<f64, String> {
     };
     let number: f64 = number.trim().parse().map_err(|_| HELP)?;
     let rate = number / period_s;
-    allow(
+    validated(
         rate,
         |rate| *rate > 0.0 && *rate <= 1e6,
         "it must be above 0 and at most 1000000/s",

@@ -10,7 +10,7 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Problems, Severity};
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 
 use crate::output::escape_control_characters::{EscapingWriter, escape_controls, mask_controls};
 
@@ -25,25 +25,27 @@ pub struct Report {
 impl From<Problems> for Report {
     fn from(problems: Problems) -> Report {
         Report {
-            unreadable: problems.unreadable(),
+            unreadable: problems.is_unreadable(),
             problems: problems.into_vec(),
         }
     }
 }
 
-/// Prints the warnings of a scenario on the standard error.
+/// Prints the warnings of a scenario on the standard error. `netflow check` reports former names.
 pub fn warn(scenario: &CompiledScenario) {
-    warn_of_all(&scenario.warnings);
+    let warnings = scenario.warnings.iter();
+    let warnings = warnings.filter(|it| it.kind != ProblemKind::Renamed);
+    warn_all(&warnings.cloned().collect::<Vec<_>>());
 }
 
 /// Prints these warnings on the standard error.
-pub fn warn_of_all(warnings: &[Problem]) {
+pub fn warn_all(warnings: &[Problem]) {
     // An error of the standard error cannot be reported anywhere.
-    let _ = show(warnings, &mut io::stderr().lock());
+    let _ = print_all(warnings, &mut io::stderr().lock());
 }
 
 /// Prints a warning without a location.
-pub fn warn_of(message: &str) {
+pub fn warn_message(message: &str) {
     let _ = writeln!(
         EscapingWriter::new(io::stderr().lock()),
         "warning: {message}"
@@ -52,7 +54,7 @@ pub fn warn_of(message: &str) {
 
 /// Prints every problem and their number.
 pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
-    show(&report.problems, to)?;
+    print_all(&report.problems, to)?;
     let errors = report
         .problems
         .iter()
@@ -66,7 +68,7 @@ pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns the problem with control characters escaped.
-fn without_controls(problem: &Problem) -> Problem {
+fn with_escaped_controls(problem: &Problem) -> Problem {
     let shown = |text: &String| escape_controls(text).into_owned();
     let file = problem.file.as_ref().map(|file| file.display().to_string());
     Problem {
@@ -78,7 +80,7 @@ fn without_controls(problem: &Problem) -> Problem {
 }
 
 /// Prints problems with graphics on a terminal, otherwise as text that editors and grep can parse.
-fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
+fn print_all(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     let terminal = io::stderr().is_terminal();
     let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let theme = if colour {
@@ -87,19 +89,19 @@ fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
         GraphicalTheme::unicode_nocolor()
     };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
-    let mut texts = Texts::default();
+    let mut texts = FileTexts::default();
     for problem in problems {
         let text = texts.of(problem);
-        let problem = &without_controls(problem);
+        let problem = &with_escaped_controls(problem);
         let mut picture = String::new();
         if terminal
             && handler
-                .render_report(&mut picture, &Picture::new(problem, text))
+                .render_report(&mut picture, &MietteReport::new(problem, text))
                 .is_ok()
         {
             writeln!(to, "{picture}")?;
         } else {
-            show_plain(problem, text, to)?;
+            print_plain(problem, text, to)?;
         }
     }
     Ok(())
@@ -113,11 +115,11 @@ fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
 ///   |             ^^^^^^^
 ///   help: write "8 Mbit/s"
 /// ```
-fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
+fn print_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
     writeln!(
         to,
         "{}{}: {}",
-        problem.at(),
+        problem.location(),
         problem.severity.name(),
         problem.message
     )?;
@@ -134,7 +136,7 @@ fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::
 }
 
 /// Maximum length of a quoted line in characters.
-const LONGEST_LINE: usize = 200;
+const MAX_QUOTED_LINE_CHARS: usize = 200;
 
 /// Returns the line in which a span begins, and a line that marks the part of the span within it.
 fn excerpt(text: &str, span: &Range<usize>) -> Option<(String, String)> {
@@ -145,7 +147,7 @@ fn excerpt(text: &str, span: &Range<usize>) -> Option<(String, String)> {
         .find('\n')
         .map_or(text.len(), |end| start + end);
     let line = text[from..to].trim_end_matches('\r');
-    if line.trim().is_empty() || line.len() > LONGEST_LINE {
+    if line.trim().is_empty() || line.len() > MAX_QUOTED_LINE_CHARS {
         return None;
     }
     let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
@@ -159,16 +161,16 @@ fn excerpt(text: &str, span: &Range<usize>) -> Option<(String, String)> {
 
 /// Cache of the texts of files with problems.
 #[derive(Default)]
-struct Texts(HashMap<PathBuf, Option<String>>);
+struct FileTexts(HashMap<PathBuf, Option<String>>);
 
-impl Texts {
+impl FileTexts {
     fn of(&mut self, problem: &Problem) -> Option<&str> {
         if problem.kind == ProblemKind::TooLarge {
             return None; // it may not fit into memory
         }
         let file = problem.file.as_ref()?;
         let read = || {
-            let text = read_text(file, Kind::Table).ok()?;
+            let text = read_text(file, FileKind::Table).ok()?;
             Some(mask_controls(&text).into_owned())
         };
         self.0.entry(file.clone()).or_insert_with(read).as_deref()
@@ -177,13 +179,13 @@ impl Texts {
 
 /// Adapter of a problem to miette.
 #[derive(Debug)]
-struct Picture<'a> {
+struct MietteReport<'a> {
     problem: &'a Problem,
     source: Option<NamedSource<String>>,
 }
 
-impl<'a> Picture<'a> {
-    fn new(problem: &'a Problem, text: Option<&str>) -> Picture<'a> {
+impl<'a> MietteReport<'a> {
+    fn new(problem: &'a Problem, text: Option<&str>) -> MietteReport<'a> {
         let name = problem
             .file
             .as_deref()
@@ -197,22 +199,22 @@ impl<'a> Picture<'a> {
                     .is_some_and(|span| span.start <= span.end && span.end <= text.len())
             })
             .map(|text| NamedSource::new(name, text.to_owned()).with_language("TOML"));
-        Picture { problem, source }
+        MietteReport { problem, source }
     }
 }
 
-impl fmt::Display for Picture<'_> {
+impl fmt::Display for MietteReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(_) => f.write_str(&self.problem.message),
-            None => write!(f, "{}{}", self.problem.at(), self.problem.message),
+            None => write!(f, "{}{}", self.problem.location(), self.problem.message),
         }
     }
 }
 
-impl std::error::Error for Picture<'_> {}
+impl std::error::Error for MietteReport<'_> {}
 
-impl Diagnostic for Picture<'_> {
+impl Diagnostic for MietteReport<'_> {
     fn severity(&self) -> Option<miette::Severity> {
         Some(match self.problem.severity {
             Severity::Error => miette::Severity::Error,
@@ -243,7 +245,7 @@ mod tests {
     use super::excerpt;
 
     #[test]
-    fn the_marks_stand_under_what_is_wrong() {
+    fn marks_are_below_the_span() {
         let text = "a = 1\n\tdelay = \"ü\" # x\nb";
         let start = text.find('"').unwrap();
         let (line, marks) = excerpt(text, &(start..start + 4)).unwrap();
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_spans_are_no_trouble() {
+    fn invalid_spans_cause_no_panic() {
         for span in [0..0, 5..5, 3..1000, 900..1000, 1..2] {
             let _ = excerpt("ä\n\nb = 1", &span);
         }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use clap::{Arg, Command};
 
-use crate::args::{GROUPS, complete};
+use crate::args::{GROUPS, complete_command};
 use crate::help_examples::EXAMPLES;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
@@ -23,7 +23,7 @@ Exit codes are [the same for all](getting-started.md#results). Of `-h`, `--help`
 ";
 
 fn page() -> String {
-    let mut command = complete().disable_help_subcommand(true);
+    let mut command = complete_command().disable_help_subcommand(true);
     command.build();
     let mut page = HEAD.to_owned();
     let mut said = BTreeSet::new();
@@ -73,12 +73,12 @@ fn section(
 }
 
 /// Writes an argument. The long help is written only once for arguments of equal name and help.
-fn argument(arg: &Arg, said: &mut BTreeSet<String>, page: &mut String) {
+fn argument(arg: &Arg, written_help: &mut BTreeSet<String>, page: &mut String) {
     let short = arg.get_short().map(|it| format!("-{it}, "));
     let _ = write!(page, "- `{}{arg}`", short.unwrap_or_default());
     let help = arg.get_long_help().or(arg.get_help());
     let help = help.expect("every argument has help").to_string();
-    let is_new = said.insert(help.clone());
+    let is_new = written_help.insert(help.clone());
     // The default is at the end of the help.
     let (help, default) = match help.rsplit_once("[default: ") {
         Some((help, default)) => (help.trim_end(), Some(default.trim_end_matches(']'))),
@@ -144,7 +144,7 @@ fn plain(text: &str) -> String {
 /// The page needs Linux because some commands exist only there.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_page_is_up_to_date() {
+fn command_reference_is_current() {
     let made = page();
     if std::env::var_os("NETFLOW_BLESS").is_some() {
         std::fs::write(FILE, &made).unwrap();
@@ -157,7 +157,7 @@ fn the_page_is_up_to_date() {
 }
 
 #[test]
-fn markdown_takes_nothing_for_its_own() {
+fn markdown_characters_are_escaped() {
     assert_eq!(
         plain("a *b* `c*`\n d_e <F>"),
         "a \\*b\\* `c*` d\\_e \\<F\\>"

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use common::{Workplace, text};
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn closed_pipe_is_not_an_error() {
     let place = Workplace::new();
     for arguments in [
         "run dumbbell.toml",

@@ -8,7 +8,7 @@ use std::process::Output;
 use common::{Workplace, files, text};
 
 #[test]
-fn a_run_that_ends_well_is_0_and_its_tables_are_on_stdout() {
+fn successful_run_exits_with_0() {
     let output = Workplace::new().expect("run dumbbell.toml", 0);
     assert!(text(&output.stdout).contains("R->S"));
     assert!(
@@ -19,14 +19,14 @@ fn a_run_that_ends_well_is_0_and_its_tables_are_on_stdout() {
 }
 
 #[test]
-fn a_wrong_command_line_is_2() {
+fn invalid_command_line_exits_with_2() {
     let place = Workplace::new();
     for wrong in [
         "",
         "rnu dumbbell.toml",
         "run",
-        "run dumbbell.toml --every 5",
-        "run dumbbell.toml --every 0s",
+        "run dumbbell.toml --interval 5",
+        "run dumbbell.toml --interval 0s",
         "run dumbbell.toml --threads 0",
         "run dumbbell.toml --seeds 0",
         "run dumbbell.toml --format xml -o out",
@@ -44,7 +44,7 @@ fn a_wrong_command_line_is_2() {
 }
 
 #[test]
-fn wrong_names_get_the_nearest_right_one() {
+fn unknown_names_get_a_suggestion() {
     let place = Workplace::new();
     for (arguments, nearest) in [
         ("chekc dumbbell.toml", "check"),
@@ -62,7 +62,7 @@ fn wrong_names_get_the_nearest_right_one() {
 }
 
 #[test]
-fn a_wrong_scenario_is_2_with_every_place() {
+fn invalid_scenario_exits_with_2_and_locations() {
     let place = Workplace::new();
     let broken = common::DUMBBELL
         .replace("\"1 Mbit/s\"", "\"1 Mbq\"")
@@ -88,7 +88,7 @@ fn a_wrong_scenario_is_2_with_every_place() {
 }
 
 #[test]
-fn what_cannot_be_read_is_3() {
+fn unreadable_file_exits_with_3() {
     let place = Workplace::new();
     for missing in [
         "run missing.toml",
@@ -108,7 +108,7 @@ fn what_cannot_be_read_is_3() {
 }
 
 #[test]
-fn what_cannot_be_written_is_3() {
+fn unwritable_file_exits_with_3() {
     let place = Workplace::new();
     fs::write(place.path("file"), "mine").unwrap();
     for output in ["file", "file/below"] {
@@ -129,14 +129,14 @@ fn what_cannot_be_written_is_3() {
 }
 
 #[test]
-fn an_interval_that_is_refused_leaves_earlier_results_alone() {
+fn rejected_interval_keeps_earlier_results() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o out", 0);
     let before = files(&place.path("out"));
     // More than 10⁸ intervals.
-    for seeds in ["", "--seeds 3 --set connection.*.source={window='reno'}"] {
+    for seeds in ["", "--seeds 3 --set connection.*.source={ns2-tcp='reno'}"] {
         for directory in ["out", "new"] {
-            let run = format!("run dumbbell.toml -o {directory} --every 0.001us {seeds}");
+            let run = format!("run dumbbell.toml -o {directory} --interval 0.001us {seeds}");
             let output = place.expect(&run, 2);
             assert_eq!(text(&output.stdout), "");
             let said = text(&output.stderr);
@@ -149,7 +149,7 @@ fn an_interval_that_is_refused_leaves_earlier_results_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_standard_output_that_is_full_is_3() {
+fn full_standard_output_exits_with_3() {
     let place = Workplace::new();
     let full = fs::OpenOptions::new()
         .write(true)
@@ -164,7 +164,7 @@ fn a_standard_output_that_is_full_is_3() {
 }
 
 #[test]
-fn a_format_that_is_not_in_the_build_says_how_to_get_it() {
+fn missing_format_support_has_help() {
     let place = Workplace::new();
     let output = place.run("run dumbbell.toml -o out --format parquet");
     let refused = |output: Output, feature: &str| {

@@ -6,7 +6,7 @@ use common::{Workplace, text};
 
 /// The product of the factors equals the total, except for the shift by a step and the return path.
 #[test]
-fn the_factors_give_the_whole() {
+fn hop_values_add_up_to_totals() {
     let place = Workplace::new();
     let output = place.expect("explain dumbbell.toml first --at 15s --format json", 0);
     let it: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -32,7 +32,7 @@ fn the_factors_give_the_whole() {
 }
 
 #[test]
-fn a_connection_that_has_not_started_is_told() {
+fn unstarted_connection_is_reported() {
     let output = Workplace::new().expect("explain dumbbell.toml second --at 1s", 0);
     assert!(
         text(&output.stdout).contains("not sending"),

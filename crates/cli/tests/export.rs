@@ -9,10 +9,13 @@ use std::os::unix::fs::symlink;
 use common::{Workplace, text};
 
 #[test]
-fn the_file_is_what_the_standard_output_would_be() {
+fn file_equals_standard_output() {
     let place = Workplace::new();
     let printed = place.expect("export dumbbell.toml --to ns2", 0).stdout;
-    place.expect("export dumbbell.toml --to ns2 --every 1s -o script.tcl", 0);
+    place.expect(
+        "export dumbbell.toml --to ns2 --interval 1s -o script.tcl",
+        0,
+    );
     assert_ne!(fs::read(place.path("script.tcl")).unwrap(), printed);
     let nothing = place.expect("export dumbbell.toml --to ns2 -o script.tcl", 0);
     assert!(nothing.stdout.is_empty() && nothing.stderr.is_empty());
@@ -22,7 +25,7 @@ fn the_file_is_what_the_standard_output_would_be() {
 
 /// Files are replaced atomically, but `/dev/null` must not be replaced.
 #[test]
-fn what_is_no_file_is_not_replaced() {
+fn special_files_are_not_replaced() {
     let place = Workplace::new();
     symlink("/dev/null", place.path("nowhere")).unwrap();
     place.expect("export dumbbell.toml --to ns2 -o nowhere", 0);

@@ -40,7 +40,7 @@ const WRITERS: &[(&str, &[&str])] = &[
     ("netflow man -o man", &["man/netflow-run.1"]),
 ];
 
-fn done(command: &str, place: &Path) -> Output {
+fn run_to_success(command: &str, place: &Path) -> Output {
     common::shell(command, place).output().unwrap()
 }
 
@@ -53,7 +53,7 @@ fn place() -> tempfile::TempDir {
     )
     .unwrap();
     let trace = root.join("tests/reference/ns2/traces/reno_p02_rtt100.tr.gz");
-    let made = done(
+    let made = run_to_success(
         &format!(
             "netflow run s.toml -o r -q && netflow trace samples {} > samples.csv",
             trace.display()
@@ -66,11 +66,11 @@ fn place() -> tempfile::TempDir {
 
 /// Regression: a table of measurements was overwritten by the data of a figure of the same name.
 #[test]
-fn own_files_are_replaced_and_those_of_others_are_kept() {
+fn only_own_files_are_replaced() {
     let place = place();
     for (command, files) in WRITERS {
         for _ in 0..2 {
-            let output = done(command, place.path());
+            let output = run_to_success(command, place.path());
             assert!(output.status.success(), "{command}: {output:?}");
         }
         for file in *files {
@@ -78,11 +78,11 @@ fn own_files_are_replaced_and_those_of_others_are_kept() {
             let own = fs::read(&path).unwrap();
             assert!(!own.is_empty(), "{command} wrote nothing");
             fs::write(&path, "somebody's\n").unwrap();
-            let refused = done(command, place.path());
+            let refused = run_to_success(command, place.path());
             let said = String::from_utf8_lossy(&refused.stderr).into_owned();
             assert_eq!(refused.status.code(), Some(3), "{command}: {said}");
             assert!(
-                said.contains(&format!("cannot write {file}: it is there already")),
+                said.contains(&format!("cannot write {file}: it already exists")),
                 "{command}: {said}"
             );
             assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's\n");
@@ -93,50 +93,58 @@ fn own_files_are_replaced_and_those_of_others_are_kept() {
 
 /// Regression: `netflow run -o .` next to a scenario replaced the table of links that it includes.
 #[test]
-fn results_replace_results_alone() {
+fn results_replace_only_results() {
     let place = place();
     let run = "netflow run s.toml -q -o";
     let refused = |command: &str, words: &str| {
-        let refused = done(command, place.path());
+        let refused = run_to_success(command, place.path());
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(
             matches!(refused.status.code(), Some(2 | 3)) && said.contains(words),
             "{command}: {said}"
         );
     };
-    assert!(done(&format!("{run} r"), place.path()).status.success());
+    assert!(
+        run_to_success(&format!("{run} r"), place.path())
+            .status
+            .success()
+    );
     fs::create_dir_all(place.path().join("mine/scenario")).unwrap();
     fs::write(place.path().join("mine/links.csv"), "from,to\n").unwrap();
     refused(
         &format!("{run} mine"),
-        "cannot write mine/links.csv: it is there already",
+        "cannot write mine/links.csv: it already exists",
     );
     fs::remove_file(place.path().join("mine/links.csv")).unwrap();
     fs::write(place.path().join("mine/scenario/s.toml"), "# another\n").unwrap();
     refused(
         &format!("{run} mine"),
-        "cannot write mine/scenario/s.toml: it is there already",
+        "cannot write mine/scenario/s.toml: it already exists",
     );
     assert!(!place.path().join("mine/manifest.json").exists());
 
     let sweep = "netflow sweep s.toml --vary 'link.N5->N7.delay=1ms,2ms' --format csv -q -o";
-    assert!(done(&format!("{sweep} sw"), place.path()).status.success());
-    refused(&format!("{run} sw"), "sw holds a sweep (sweep.json)");
+    assert!(
+        run_to_success(&format!("{sweep} sw"), place.path())
+            .status
+            .success()
+    );
+    refused(&format!("{run} sw"), "sw contains a sweep (sweep.json)");
     refused(
         &format!("{sweep} r"),
-        "r holds results of a run (manifest.json)",
+        "r contains results of a run (manifest.json)",
     );
     assert!(!place.path().join("r/sweep.json").exists() && !place.path().join("r/chunks").exists());
 }
 
 #[test]
-fn a_profile_is_no_table() {
+fn profile_does_not_replace_table() {
     let place = place();
-    let refused = done("netflow profile fit samples.csv -o x.csv", place.path());
+    let refused = run_to_success("netflow profile fit samples.csv -o x.csv", place.path());
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(
         said,
-        "error: a profile is not written as `.csv`\n  help: end the name with .toml\n"
+        "error: a profile cannot be written as `.csv`\n  help: end the name with .toml\n"
     );
 }

@@ -17,7 +17,7 @@ fn netflow(arguments: &[&str]) -> String {
 
 /// The capture has 2941 data packets (counted by another program), so 29 samples of 100.
 #[test]
-fn samples_of_a_trace_fit_as_the_trace_does() {
+fn fit_of_samples_equals_fit_of_trace() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let capture = root.join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
     let capture = capture.to_str().unwrap();
@@ -46,7 +46,7 @@ fn samples_of_a_trace_fit_as_the_trace_does() {
 
 /// A figure needs only three of the columns.
 #[test]
-fn samples_that_are_drawn_are_a_loss_a_time_and_a_throughput() {
+fn plotted_samples_have_loss_rtt_and_throughput() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let capture = root.join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
     let place = tempfile::tempdir().unwrap();

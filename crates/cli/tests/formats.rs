@@ -30,12 +30,12 @@ const REPORTING: [&str; 15] = [
 ];
 
 /// Commands with an answer that need a network.
-const OF_NETWORKS: [&str; 4] = ["ipb serve", "ipb run", "link", "testbed"];
+const NAMESPACE_COMMANDS: [&str; 4] = ["ipb serve", "ipb run", "link", "testbed"];
 
 #[test]
-fn every_reporting_command_has_the_same_formats() {
+fn reporting_commands_have_equal_formats() {
     let place = Workplace::new();
-    let networks = OF_NETWORKS
+    let networks = NAMESPACE_COMMANDS
         .iter()
         .filter(|command| cfg!(target_os = "linux") || command.starts_with("ipb"));
     for command in REPORTING.iter().chain(networks) {
@@ -44,7 +44,7 @@ fn every_reporting_command_has_the_same_formats() {
         let help = help.join(" ");
         assert!(
             help.contains(
-                "--format <FORMAT> How to answer: tables to read, JSON, or comma-separated values \
+                "--format <FORMAT> Output format: text tables, JSON or CSV \
                  [default: text] [possible values: text, json, csv]"
             ),
             "{command}: {help}"
@@ -90,7 +90,7 @@ fn flatten(name: &str, value: &Value, all: &mut BTreeMap<String, String>) {
 }
 
 #[test]
-fn comma_separated_values_have_what_the_json_has() {
+fn csv_has_the_values_of_json() {
     let place = Workplace::new();
     let out = |arguments: &str| place.expect(arguments, 0).stdout;
     let summary: Value = serde_json::from_slice(&out("run dumbbell.toml --format json")).unwrap();
@@ -140,7 +140,7 @@ fn comma_separated_values_have_what_the_json_has() {
 }
 
 #[test]
-fn tables_without_rows_have_columns() {
+fn empty_tables_have_columns() {
     let place = Workplace::new();
     let out = |arguments: &str| text(&place.expect(arguments, 0).stdout);
     assert_eq!(
@@ -174,7 +174,7 @@ fn json_is_an_alias() {
 
 /// For compatibility, `--format` is the format of series if it cannot be that of an answer.
 #[test]
-fn series_have_formats_of_their_own() {
+fn series_have_separate_formats() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o new --series jsonl", 0);
     let old = place.expect("run dumbbell.toml -o old --format jsonl", 0);

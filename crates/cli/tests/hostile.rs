@@ -29,13 +29,13 @@ fn limited(place: &Workplace, limit: &str, arguments: &str) -> std::process::Out
 
 /// Regression: the signal for a too large file ended the process and left partial files.
 #[test]
-fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
+fn full_disk_keeps_old_files() {
     let place = Workplace::new();
     let fresh = |kilobytes: usize| {
         let output = limited(
             &place,
             &format!("ulimit -f {kilobytes}"),
-            "run dumbbell.toml -q -o out --every 20ms",
+            "run dumbbell.toml -q -o out --interval 20ms",
         );
         (output.status.code(), text(&output.stderr))
     };
@@ -57,7 +57,7 @@ fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
 
 /// Regression: a symbolic link `.links.csv.partial` to another file was followed.
 #[test]
-fn no_link_in_a_results_directory_is_followed() {
+fn symlinks_in_results_are_not_followed() {
     let place = Workplace::new();
     fs::write(place.path("victim"), "precious").unwrap();
     place.expect("run dumbbell.toml -q -o out", 0);
@@ -92,11 +92,19 @@ fn no_link_in_a_results_directory_is_followed() {
 
 /// Regression: two runs into one directory reported success although the files were a mixture of both.
 #[test]
-fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
+fn concurrent_runs_into_one_directory_are_rejected() {
     let place = Workplace::new();
     for _ in 0..rounds(3) {
         let start = |every: &str| {
-            let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--every", every];
+            let arguments = [
+                "run",
+                "dumbbell.toml",
+                "-q",
+                "-o",
+                "out",
+                "--interval",
+                every,
+            ];
             let mut command = place.netflow(arguments);
             command.stdout(Stdio::null()).stderr(Stdio::piped());
             command.spawn().unwrap()
@@ -121,7 +129,7 @@ fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
 
 /// Regression: reading special files, or reporting errors about them, took all memory or never ended.
 #[test]
-fn what_is_no_file_is_refused_at_once() {
+fn special_files_are_rejected_immediately() {
     let place = Workplace::new();
     let made = Command::new("mkfifo").arg(place.path("pipe.toml")).status();
     assert!(made.unwrap().success());
@@ -164,7 +172,7 @@ fn what_is_no_file_is_refused_at_once() {
 
 /// Regression: the first line of `/etc/shadow` was shown as the invalid header of a table.
 #[test]
-fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
+fn scenario_cannot_read_outside_its_directory() {
     let place = Workplace::new();
     fs::create_dir(place.path("inner")).unwrap();
     fs::write(place.path("secret.csv"), "classified\n").unwrap();
@@ -177,7 +185,7 @@ fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
         fs::write(place.path("inner/topology.toml"), scenario).unwrap();
         let said = text(&place.expect("check inner/topology.toml", 3).stderr);
         assert!(
-            said.contains("is not below the scenario's folder"),
+            said.contains("is not below the scenario's directory"),
             "{said}"
         );
         assert!(said.contains("--allow-outside"), "{said}");
@@ -192,7 +200,7 @@ fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
     .unwrap();
     let said = text(&place.run("check inner/topology.toml").stderr);
     assert!(
-        said.contains("is not below the scenario's folder"),
+        said.contains("is not below the scenario's directory"),
         "{said}"
     );
     let said = text(
@@ -205,7 +213,7 @@ fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
 
 /// A scenario can be read from a pipe as the standard input.
 #[test]
-fn a_scenario_is_read_from_the_standard_input() {
+fn scenario_is_read_from_stdin() {
     let place = Workplace::new();
     let file = fs::File::open(place.path("dumbbell.toml")).unwrap();
     let output = place.netflow(["check", "-"]).stdin(file).output().unwrap();
@@ -215,7 +223,7 @@ fn a_scenario_is_read_from_the_standard_input() {
 
 /// Regression: control characters of keys, headers, names and quoted lines reached the terminal.
 #[test]
-fn nothing_that_a_terminal_obeys_comes_out() {
+fn output_has_no_terminal_controls() {
     let place = Workplace::new();
     let escape = "\u{1b}]0;mine\u{7}\u{202e}";
     let dumbbell = common::DUMBBELL;
@@ -266,7 +274,7 @@ fn nothing_that_a_terminal_obeys_comes_out() {
 
 /// Regression: the exit code was 0 if the help could not be written.
 #[test]
-fn help_that_cannot_be_written_is_3() {
+fn unwritable_help_exits_with_3() {
     let place = Workplace::new();
     for arguments in [["--help"].as_slice(), &["run", "--help"], &["--version"]] {
         let full = fs::OpenOptions::new()
@@ -292,9 +300,17 @@ fn moment(round: u64) -> Duration {
 /// A killed run leaves complete files, no files, or partial files with partial names. The next run
 /// succeeds.
 #[test]
-fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
+fn killed_run_leaves_no_incomplete_results() {
     let place = Workplace::new();
-    let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--every", "3ms"];
+    let arguments = [
+        "run",
+        "dumbbell.toml",
+        "-q",
+        "-o",
+        "out",
+        "--interval",
+        "3ms",
+    ];
     let mut killed = 0;
     for round in 0..rounds(5) {
         let mut netflow = place.netflow(arguments);
@@ -321,7 +337,7 @@ fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
 /// After a signal at any time, every run ends soon. It leaves files that are complete up to then, or none
 /// if it had not started.
 #[test]
-fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
+fn interrupted_run_leaves_complete_files() {
     let place = Workplace::new();
     let rounds = rounds(8);
     let (next, stopped) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -333,7 +349,7 @@ fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
                     if round >= rounds {
                         break;
                     }
-                    let left_files = tell_to_end(&place, round);
+                    let left_files = interrupt_run(&place, round);
                     stopped.fetch_add(u64::from(left_files), Ordering::Relaxed);
                 }
             });
@@ -346,7 +362,7 @@ fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
 
 /// Runs the random scenario of this number with 100 times its duration, and signals it to end. Returns
 /// whether it stopped with files.
-fn tell_to_end(place: &Workplace, round: u64) -> bool {
+fn interrupt_run(place: &Workplace, round: u64) -> bool {
     let (name, out) = (format!("random{round}.toml"), format!("out{round}"));
     let scenario = random_scenario(round);
     // Packets of the published equations do not balance, which ends a complete run with 1.
@@ -400,7 +416,7 @@ fn tell_to_end(place: &Workplace, round: u64) -> bool {
 
 /// Regression: allocating more memory than the process may have aborted it.
 #[test]
-fn what_does_not_fit_into_memory_is_refused() {
+fn scenario_exceeding_memory_is_rejected() {
     let place = Workplace::new();
     let rows: String = (0..300_000)
         .map(|i| format!("N{i},N{},1 Mbit/s,1 ms\n", i + 1))
@@ -431,7 +447,7 @@ fn what_does_not_fit_into_memory_is_refused() {
 /// Regression: the number of intervals was derived from the duration in the summary, not from the series.
 /// It took 1 GB per million seconds.
 #[test]
-fn a_summary_that_tells_of_another_duration_is_refused() {
+fn summary_with_wrong_duration_is_rejected() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o out", 0);
     let path = place.path("out/summary.json");
@@ -447,12 +463,12 @@ fn a_summary_that_tells_of_another_duration_is_refused() {
     let output = limited(&place, "ulimit -v 4000000", "compare out out.tr");
     let said = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(1..=3)), "{said}");
-    assert!(said.contains("tells of 1000000000 s"), "{said}");
+    assert!(said.contains("covers 1000000000 s"), "{said}");
 }
 
 /// The help states the number in the code.
 #[test]
-fn help_says_how_many_flows_a_trace_may_have() {
+fn help_states_max_flows_of_a_trace() {
     let place = Workplace::new();
     let help = text(&place.expect("trace --help", 0).stdout);
     let most = netflow::trace::sender::MAX_FLOWS.to_string();

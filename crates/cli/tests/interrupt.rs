@@ -20,7 +20,7 @@ fn send(signal: &str, process: u32) {
     );
 }
 
-fn until(mut is_so: impl FnMut() -> bool) {
+fn wait_until(mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < deadline, "it does not come to that");
@@ -48,7 +48,7 @@ impl Drop for Running {
 }
 
 /// Returns the exit code of a process after these signals, and the time until it ends.
-fn ended(running: &mut Running, signals: &[&str]) -> (Option<i32>, Duration) {
+fn signal_and_wait(running: &mut Running, signals: &[&str]) -> (Option<i32>, Duration) {
     let child = running.child();
     let _open = child.stdin.take(); // waiting would close it
     let told = Instant::now();
@@ -61,12 +61,12 @@ fn ended(running: &mut Running, signals: &[&str]) -> (Option<i32>, Duration) {
 }
 
 /// Time limit, which allows for other load on the machine.
-const SOON: Duration = Duration::from_millis(2500);
+const MAX_STOP_TIME: Duration = Duration::from_millis(2500);
 
 /// Regression: some commands took 10 s to end, or never ended. The scenarios take long to read, to route
 /// or to run, with packets, users or seeds; one input never ends.
 #[test]
-fn every_command_ends_soon_after_a_signal() {
+fn all_commands_stop_after_a_signal() {
     let place = Workplace::new();
     place.expect(
         "new random --nodes 3000 --links 9000 --connections 20000 -o large.toml",
@@ -75,12 +75,12 @@ fn every_command_ends_soon_after_a_signal() {
     let long = "--set simulation.duration=700h";
     let commands = [
         format!("run dumbbell.toml -q {long}"),
-        format!("run dumbbell.toml -q -o out {long} --every 1min --set simulation.model=window"),
+        format!("run dumbbell.toml -q -o out {long} --interval 1min --set simulation.model=packet"),
         format!(
-            "run dumbbell.toml -q -o seeds {long} --every 1min --set simulation.model=window --seeds 4"
+            "run dumbbell.toml -q -o seeds {long} --interval 1min --set simulation.model=packet --seeds 4"
         ),
-        format!("run dumbbell.toml -q {long} --every 600h"),
-        format!("run dumbbell.toml -q {long} --every 600h --set simulation.model=window"),
+        format!("run dumbbell.toml -q {long} --interval 600h"),
+        format!("run dumbbell.toml -q {long} --interval 600h --set simulation.model=packet"),
         format!("explain dumbbell.toml first --at 690h {long}"),
         "trace summary -".to_owned(),
         "mark --committed-rate 1Mbit/s --peak-rate 2Mbit/s -".to_owned(),
@@ -89,7 +89,7 @@ fn every_command_ends_soon_after_a_signal() {
         "ipb serve --port 0".to_owned(),
         "failures large.toml --pairs --sample 100000".to_owned(),
         "run large.toml -q -o large".to_owned(),
-        "run large.toml -q --set simulation.model=window".to_owned(),
+        "run large.toml -q --set simulation.model=packet".to_owned(),
     ];
     let signals = [["-INT"].as_slice(), &["-TERM"], &["-TERM", "-TERM"]];
     for (command, signals) in commands.iter().zip(signals.iter().cycle()) {
@@ -101,8 +101,11 @@ fn every_command_ends_soon_after_a_signal() {
         if let Some(status) = running.child().try_wait().unwrap() {
             panic!("{command} ended by itself: {status}");
         }
-        let (code, took) = ended(&mut running, signals);
-        assert!(took < SOON, "{command} took {took:?} after {signals:?}");
+        let (code, took) = signal_and_wait(&mut running, signals);
+        assert!(
+            took < MAX_STOP_TIME,
+            "{command} took {took:?} after {signals:?}"
+        );
         let serves = command.starts_with("ipb");
         assert!(code == Some(130) || serves, "{command}: {code:?}");
     }
@@ -116,7 +119,7 @@ fn every_command_ends_soon_after_a_signal() {
 }
 
 #[test]
-fn an_interrupted_run_leaves_complete_files_up_to_then() {
+fn interrupted_run_has_complete_files() {
     let place = Workplace::new();
     let endless = [
         "run",
@@ -125,14 +128,14 @@ fn an_interrupted_run_leaves_complete_files_up_to_then() {
         "simulation.duration=700 h",
         "-o",
         "out",
-        "--every",
+        "--interval",
         "10s",
     ];
     for signal in ["-INT", "-TERM"] {
         let mut netflow = place.netflow(endless);
         netflow.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Running(Some(netflow.spawn().unwrap()));
-        until(|| {
+        wait_until(|| {
             let entries = fs::read_dir(place.path("out")).into_iter().flatten();
             let hidden = |entry: &DirEntry| entry.file_name().as_encoded_bytes()[0] == b'.';
             let mut partial = entries.flatten().filter(hidden);

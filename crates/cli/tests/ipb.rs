@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use common::{Workplace, text};
 
 /// A server that is killed at the end of its test.
-struct Serving {
+struct RunningServer {
     child: Child,
     stdout: BufReader<ChildStdout>,
     address: String,
 }
 
-impl Serving {
-    fn new(place: &Workplace, arguments: &[&str]) -> Serving {
+impl RunningServer {
+    fn new(place: &Workplace, arguments: &[&str]) -> RunningServer {
         let all = [&["ipb", "serve", "--port", "0"], arguments].concat();
-        Serving::start(place.netflow(all))
+        RunningServer::start(place.netflow(all))
     }
 
-    fn start(mut command: Command) -> Serving {
+    fn start(mut command: Command) -> RunningServer {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -38,7 +38,7 @@ impl Serving {
             .unwrap()
             .trim()
             .to_owned();
-        Serving {
+        RunningServer {
             child,
             stdout,
             address,
@@ -61,7 +61,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -75,15 +75,15 @@ fn send(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-fn run(place: &Workplace, server: &Serving, arguments: &str) -> Output {
+fn run(place: &Workplace, server: &RunningServer, arguments: &str) -> Output {
     place.expect(&format!("ipb run {} {arguments}", server.address), 0)
 }
 
 #[test]
-fn a_server_ends_well_and_says_what_it_did() {
+fn server_exits_cleanly_and_reports() {
     let place = Workplace::new();
     for signal in ["-INT", "-TERM"] {
-        let server = Serving::new(&place, &[]);
+        let server = RunningServer::new(&place, &[]);
         run(&place, &server, "--users 3 --http 100/s --think-scale 0");
         let mut garbage = server.connect();
         garbage.write_all(b"hello\r\n").unwrap();
@@ -103,9 +103,9 @@ fn a_server_ends_well_and_says_what_it_did() {
 }
 
 #[test]
-fn an_interrupted_run_shows_what_it_measured() {
+fn interrupted_run_reports_measurements() {
     let place = Workplace::new();
-    let server = Serving::new(&place, &[]);
+    let server = RunningServer::new(&place, &[]);
     let arguments = [
         "ipb",
         "run",
@@ -138,9 +138,9 @@ fn an_interrupted_run_shows_what_it_measured() {
 
 /// Both sides report the same counts in JSON.
 #[test]
-fn both_sides_count_the_same() {
+fn client_and_server_counts_agree() {
     let place = Workplace::new();
-    let server = Serving::new(&place, &[]);
+    let server = RunningServer::new(&place, &[]);
     let arguments = "--users 20 --http 100/s --telnet 50/s --think-scale 0 --format json";
     let output = run(&place, &server, arguments);
     let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -175,25 +175,25 @@ fn peak_bytes(child: &Child) -> u64 {
 /// The number of silent connections is limited by the file descriptors of the process, below the
 /// configured limit.
 #[test]
-fn running_out_of_descriptors_shuts_nobody_out() {
+fn descriptor_limit_closes_silent_connections() {
     let place = Workplace::new();
     let netflow = env!("CARGO_BIN_EXE_netflow");
     let mut command = Command::new("sh");
     let serve = r#"ulimit -n 40; exec "$0" ipb serve --port 0"#;
     command.args(["-c", serve, netflow]);
-    let server = Serving::start(command);
+    let server = RunningServer::start(command);
     let _silent: Vec<TcpStream> = (0..60).map(|_| server.connect()).collect();
     run(&place, &server, "--users 5 --http 100/s --think-scale 0");
     let (said, code) = server.end("-TERM");
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("silent while others had no place"), "{said}");
+    assert!(said.contains("evicted for a new connection"), "{said}");
 }
 
 /// Hundreds of peers that send without end, or request gigabytes that they do not read.
 #[test]
-fn attacks_take_little_memory() {
+fn attacks_use_bounded_memory() {
     let place = Workplace::new();
-    let server = Serving::new(&place, &["--connections", "400"]);
+    let server = RunningServer::new(&place, &["--connections", "400"]);
     let mut peers = Vec::new();
     let longest_script = {
         // 4096 runs, the last of which is incomplete.

@@ -30,7 +30,7 @@ fn row<'a>(answer: &'a Value, table: &str, key: &str, name: &str) -> &'a Value {
 }
 
 #[track_caller]
-fn near(value: &Value, should: f64, part: f64) {
+fn assert_near(value: &Value, should: f64, part: f64) {
     let is = value.as_f64().expect("a number");
     assert!(
         (is / should - 1.0).abs() <= part,
@@ -40,7 +40,7 @@ fn near(value: &Value, should: f64, part: f64) {
 
 /// Loads: 12 Gbit/s over A->B->C, 1 Gbit/s over B->C, 5 Gbit/s over D->E with a bandwidth of 1 Gbit/s.
 #[test]
-fn loads_are_as_demanded_whatever_is_lost_upstream() {
+fn load_includes_traffic_lost_upstream() {
     let scenario = r#"
         simulation = { duration = "10 s" }
         link = [
@@ -56,7 +56,7 @@ fn loads_are_as_demanded_whatever_is_lost_upstream() {
     "#;
     let solved = answer(scenario, "solve", "");
     for (link, load) in [("A->B", 1.2), ("B->C", 1.3), ("D->E", 5.0)] {
-        near(&row(&solved, "links", "link", link)["load"], load, 1e-9);
+        assert_near(&row(&solved, "links", "link", link)["load"], load, 1e-9);
     }
     for command in ["solve", "failures"] {
         let said = warnings(scenario, command);
@@ -69,7 +69,7 @@ fn loads_are_as_demanded_whatever_is_lost_upstream() {
 
 /// A load of 9 of 10 Gbit/s. A small buffer, which causes loss, does not increase the headroom.
 #[test]
-fn headroom_is_up_to_a_load() {
+fn small_buffer_does_not_increase_headroom() {
     let scenario = r#"
         simulation = { duration = "10 s" }
         link = [{ from = "A", to = "B", bandwidth = "10 Gbit/s", delay = "1 us" }]
@@ -81,14 +81,14 @@ fn headroom_is_up_to_a_load() {
             "solve",
             &format!("--headroom --max-utilization {most}"),
         );
-        near(&found["factor"], factor, 1e-6);
+        assert_near(&found["factor"], factor, 1e-6);
         assert!(found["loss_probability"].as_f64() > Some(0.01));
     }
 }
 
 /// Of two equal circuits, one is unused, so the failure of either changes nothing.
 #[test]
-fn a_backup_link_is_like_the_link_that_it_replaces() {
+fn backup_link_equals_replaced_link() {
     let scenario = r#"
         simulation = { duration = "10 s" }
         link = [
@@ -104,13 +104,13 @@ fn a_backup_link_is_like_the_link_that_it_replaces() {
                 && case["lost_goodput"].as_f64() < Some(1e-9)
         );
         assert_eq!(case["links_above_90_percent"], 1);
-        near(&case["max_delay_s"], 2.009e-5, 1e-3);
+        assert_near(&case["max_delay_s"], 2.009e-5, 1e-3);
     }
 }
 
 /// Of eight links in a row with increasing bandwidths, only the first loses packets.
 #[test]
-fn a_link_does_not_lose_again_what_one_before_has_limited() {
+fn downstream_link_has_no_second_loss() {
     let links: Vec<String> = (0..8)
         .map(|i| {
             format!(
@@ -139,7 +139,7 @@ fn a_link_does_not_lose_again_what_one_before_has_limited() {
         } else {
             "queue_pkts"
         };
-        near(
+        assert_near(
             &second[queue],
             second["utilization"].as_f64().expect("a number"),
             0.01,
@@ -149,7 +149,7 @@ fn a_link_does_not_lose_again_what_one_before_has_limited() {
 
 /// Acknowledgements that do not count as traffic are not queued on the return path, in either model.
 #[test]
-fn acknowledgements_that_are_no_traffic_do_not_wait() {
+fn acknowledgements_outside_traffic_have_no_queueing() {
     let scenario = r#"
         simulation = { duration = "60 s", warmup = "10 s", acks = false, model = "fluid" }
         link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "5 ms", buffer = "100 pkt" }]
@@ -158,7 +158,7 @@ fn acknowledgements_that_are_no_traffic_do_not_wait() {
             { name = "back", from = "B", to = "A", source = { poisson = "20 Mbit/s" } },
         ]
     "#;
-    let packets = "--set simulation.model=packets --set connection.up.source={window='reno'}";
+    let packets = "--set simulation.model=packet --set connection.up.source={ns2-tcp='reno'}";
     for (command, options) in [("run", ""), ("solve", ""), ("run", packets)] {
         let found = answer(scenario, command, options);
         let up = row(&found, "connections", "connection", "up");
@@ -168,12 +168,12 @@ fn acknowledgements_that_are_no_traffic_do_not_wait() {
             &up["rtt_s"]
         };
         // 10 ms of propagation, plus the queueing of 20 packets.
-        near(rtt, 0.025, 0.08);
+        assert_near(rtt, 0.025, 0.08);
     }
 }
 
 #[test]
-fn many_lost_acknowledgements_are_warned_of() {
+fn high_acknowledgement_loss_gives_a_warning() {
     let scenario = r#"
         simulation = { duration = "20 s", model = "fluid" }
         link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "20 ms" }]
@@ -198,13 +198,13 @@ fn red_marks_above_its_thresholds_without_hard_drop() {
     let scenario = |queue: &str| {
         format!(
             r#"
-            simulation = {{ duration = "0.6 s", warmup = "0.3 s", packet-size = "1500 B", model = "packets" }}
+            simulation = {{ duration = "0.6 s", warmup = "0.3 s", packet-size = "1500 B", model = "packet" }}
             link = [
                 {{ from = "A", to = "R", bandwidth = "100 Gbit/s", delay = "0 us", buffer = "10000 pkt" }},
                 {{ from = "R", to = "B", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false, queue = {queue} }},
                 {{ from = "B", to = "R", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false }},
             ]
-            connection = [{{ from = "A", to = "B", count = 2, source = {{ stack = "linux-6", congestion = "dctcp" }} }}]
+            connection = [{{ from = "A", to = "B", count = 2, source = {{ tcp = "linux-6", congestion = "dctcp" }} }}]
             "#
         )
     };
@@ -213,7 +213,7 @@ fn red_marks_above_its_thresholds_without_hard_drop() {
     for queue in [step, threshold] {
         let found = answer(&scenario(queue), "run", "");
         let link = row(&found, "links", "link", "R->B");
-        near(&link["mean_queue_pkts"], 62.0, 0.02);
+        assert_near(&link["mean_queue_pkts"], 62.0, 0.02);
         assert!(
             link["lost_pkts"] == 0.0 && link["marked_pkts"].as_f64() > Some(1e3),
             "{link}"
@@ -229,7 +229,7 @@ fn red_marks_above_its_thresholds_without_hard_drop() {
 
 /// Bit errors, and a queue with 90 % loss. Requests are smaller than full packets.
 #[test]
-fn users_behind_bit_errors_and_a_full_queue_are_played() {
+fn users_with_bit_errors_are_simulated() {
     let scenario = r#"
         simulation = { duration = "5 s", model = "fluid" }
         link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "5 ms", loss = { ber = 1e-6 } }]
@@ -244,7 +244,7 @@ fn users_behind_bit_errors_and_a_full_queue_are_played() {
 #[test]
 fn requests_take_the_path_of_their_replies_reversed() {
     let scenario = r#"
-        simulation = { duration = "5 s", model = "packets" }
+        simulation = { duration = "5 s", model = "packet" }
         link = [
             { from = "A", to = "C", duplex = false, bandwidth = "10 Mbit/s", delay = "1 ms" },
             { from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "50 ms" },
@@ -259,7 +259,7 @@ fn requests_take_the_path_of_their_replies_reversed() {
 
 /// The order of rows and the recording interval do not change a single bit.
 #[test]
-fn nothing_depends_on_the_order_of_rows_and_on_recording() {
+fn results_are_independent_of_row_order_and_recording() {
     let rows = [
         r#"{ name = "c4", from = "N2", to = "N0", source = { profile = "pftk-approximate" } }"#,
         r#"{ name = "c5", from = "N1", to = "N2", source = { profile = "ns-vegas-w64" } }"#,
@@ -277,7 +277,7 @@ fn nothing_depends_on_the_order_of_rows_and_on_recording() {
             connection = [{connections}]
             "#
         );
-        let found = answer(&scenario, "run", &format!("--every {every}"));
+        let found = answer(&scenario, "run", &format!("--interval {every}"));
         ["c4", "c5", "c6"].map(|name| {
             let mut row = row(&found, "connections", "connection", name).clone();
             row.as_object_mut()
@@ -300,7 +300,7 @@ fn nothing_depends_on_the_order_of_rows_and_on_recording() {
 
 /// A full buffer of 100 ms takes 100 ms to transmit, at any bandwidth after an event.
 #[test]
-fn a_buffer_given_as_a_time_follows_the_bandwidth() {
+fn time_buffer_scales_with_bandwidth() {
     for model in ["packets", "fluid"] {
         for queue in ["drop-tail", "priority"] {
             let (class, demand) = match queue {
@@ -331,7 +331,7 @@ fn a_buffer_given_as_a_time_follows_the_bandwidth() {
                 _ => "A->B",
             };
             let delay_s = &row(&found, "links", "link", link)["queueing_delay_s"];
-            near(delay_s, 0.1, 0.03);
+            assert_near(delay_s, 0.1, 0.03);
         }
     }
     let scenario = r#"
@@ -341,25 +341,25 @@ fn a_buffer_given_as_a_time_follows_the_bandwidth() {
         demand = [{ from = "A", to = "B", rate = "120 Mbit/s", kind = "poisson", packet-size = "1500 B" }]
     "#;
     let solved = answer(scenario, "solve", "");
-    near(&row(&solved, "links", "link", "A->B")["delay_s"], 0.1, 0.03);
+    assert_near(&row(&solved, "links", "link", "A->B")["delay_s"], 0.1, 0.03);
 }
 
 /// 128 KiB of payload in segments of 1448 B are 90 packets.
 #[test]
-fn a_window_in_bytes_counts_payload() {
+fn byte_window_counts_payload() {
     let goodput = |window: &str| {
         let scenario = format!(
             r#"
-            simulation = {{ duration = "20 s", warmup = "10 s", model = "packets" }}
+            simulation = {{ duration = "20 s", warmup = "10 s", model = "packet" }}
             link = [{{ from = "A", to = "B", bandwidth = "1 Gbit/s", delay = "50 ms" }}]
-            connection = [{{ name = "c", from = "A", to = "B", source = {{ stack = "linux-6" }}, max-window = "{window}" }}]
+            connection = [{{ name = "c", from = "A", to = "B", source = {{ tcp = "linux-6" }}, max-window = "{window}" }}]
             "#
         );
         let found = answer(&scenario, "run", "");
         row(&found, "connections", "connection", "c")["mean_goodput_pps"].clone()
     };
     assert_eq!(goodput("128 KiB"), goodput("90 pkt"));
-    near(&goodput("128 KiB"), 900.0, 0.01);
+    assert_near(&goodput("128 KiB"), 900.0, 0.01);
 }
 
 /// Regression: PIE alone selected the packet model without a message.
@@ -379,8 +379,7 @@ fn check_names_the_setting_that_chooses_the_packet_model() {
         fs::write(place.path("case.toml"), scenario(model)).expect("a scenario");
         text(&place.expect("check case.toml", 0).stdout)
     };
-    let because =
-        "packet model, because of the queue discipline \"pie\"; `model = \"fluid\"` is possible";
+    let because = "packet model, because of the queue discipline \"pie\"; the fluid model is also possible: `model = \"fluid\"`";
     assert!(says("").contains(because));
     for model in ["packets", "fluid"] {
         assert!(!says(&format!(", model = \"{model}\"")).contains("because"));
@@ -389,7 +388,7 @@ fn check_names_the_setting_that_chooses_the_packet_model() {
 
 /// The published equations do not conserve packets at large steps. Regression: this was a success.
 #[test]
-fn packets_that_do_not_balance_are_exit_code_1() {
+fn packet_imbalance_exits_with_1() {
     let place = Workplace::new();
     let scenario = r#"
         simulation = { duration = "20 s", model = "fluid-literal" }
@@ -422,8 +421,8 @@ fn voice_over_ethernet_has_overhead_in_each_packet() {
         found["factor"].clone()
     };
     // 12 375 calls, and 0.99 Gbit/s / 95.2 kbit/s = 10 399.16.
-    near(&factor(""), 12_375.0 / 10_000.0, 1e-9);
-    near(
+    assert_near(&factor(""), 12_375.0 / 10_000.0, 1e-9);
+    assert_near(
         &factor(", overhead = \"38 B\""),
         0.99e9 / 95.2e3 / 10_000.0,
         1e-9,
@@ -454,25 +453,25 @@ fn models_agree_on_what_a_link_with_overhead_carries() {
     });
     for (link, load) in loads {
         let at_rest = row(&solved, "links", "link", link);
-        near(&at_rest["load"], load, 1e-9);
-        near(&at_rest["utilization"], load, 1e-3);
+        assert_near(&at_rest["load"], load, 1e-9);
+        assert_near(&at_rest["utilization"], load, 1e-3);
         for (run, is_random) in &runs {
             let in_run = row(run, "links", "link", link);
             let tolerance = if *is_random { 0.03 } else { 2e-3 };
-            near(&in_run["utilization"], load, tolerance);
-            near(&in_run["offered_load"], load, 1e-9);
-            near(&in_run["throughput_bps"], 50.0 * 8.0 * 1500.0, tolerance);
+            assert_near(&in_run["utilization"], load, tolerance);
+            assert_near(&in_run["offered_load"], load, 1e-9);
+            assert_near(&in_run["throughput_bps"], 50.0 * 8.0 * 1500.0, tolerance);
         }
     }
 }
 
 /// Exports that do not support overhead name the key.
 #[test]
-fn exports_refuse_overhead_by_name() {
+fn exports_reject_overhead_by_name() {
     let scenario = r#"
-        simulation = { duration = "10 s", model = "packets" }
+        simulation = { duration = "10 s", model = "packet" }
         link = [{ from = "A", to = "B", bandwidth = "1 Mbit/s", overhead = "38 B" }]
-        connection = [{ name = "c", from = "A", to = "B", source = { window = "reno" } }]
+        connection = [{ name = "c", from = "A", to = "B", source = { ns2-tcp = "reno" } }]
     "#;
     let place = Workplace::new();
     fs::write(place.path("case.toml"), scenario).expect("a scenario");

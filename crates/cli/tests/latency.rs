@@ -19,7 +19,7 @@ fn number(answer: &Value, field: &str) -> f64 {
 
 /// 20 packets at 5 % loss over 50 ms, computed by an independent program.
 #[test]
-fn the_model_says_what_was_worked_out() {
+fn model_matches_worked_example() {
     let answer = json("--size 10KB --delay 50ms --loss 5% --model short");
     for (field, value) in [
         ("mean_s", 2.544386),
@@ -40,7 +40,7 @@ fn the_model_says_what_was_worked_out() {
 }
 
 #[test]
-fn every_model_has_the_promised_fields_and_they_fit() {
+fn all_models_have_documented_consistent_fields() {
     for (model, has_quantiles) in [
         ("short", true),
         ("short --samples 1000", true),
@@ -72,7 +72,7 @@ fn every_model_has_the_promised_fields_and_they_fit() {
 }
 
 #[test]
-fn a_grid_has_every_combination_in_order() {
+fn grid_has_all_combinations_in_order() {
     let grid = "--delay 50ms --grid size=3KB,10KB --grid loss=0%,5%";
     let answers = json(grid);
     let questions: Vec<(u64, f64)> = answers
@@ -111,7 +111,7 @@ fn a_grid_has_every_combination_in_order() {
 }
 
 #[test]
-fn the_answer_does_not_depend_on_the_number_of_threads() {
+fn latency_is_independent_of_threads() {
     let place = Workplace::new();
     for model in ["short", "rounds"] {
         let arguments = format!(
@@ -130,7 +130,7 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn a_stack_file_that_is_not_there_is_3() {
+fn missing_stack_file_exits_with_3() {
     let output = Workplace::new().expect("latency --size 1KB --delay 1ms --stack no.toml", 3);
     assert!(text(&output.stderr).starts_with("no.toml: error: cannot be read: "));
 }

@@ -12,13 +12,13 @@ use netflow::results::{Format, Manifest};
 use netflow::scenario::FileAccess;
 
 #[test]
-fn a_directory_of_the_library_is_that_of_the_command() {
+fn library_and_command_write_equal_results() {
     let place = Workplace::new();
-    let setting = "connection.*.source={window='reno'}".to_owned();
+    let setting = "connection.*.source={ns2-tcp='reno'}".to_owned();
     for (seeds, format) in [(1, Format::Csv), (3, Format::Jsonl)] {
         let (of_command, of_library) = (place.path("command"), place.path("library"));
         let run = format!(
-            "run dumbbell.toml -q -o command --every 0.3s --from 2s --to 15s --threads 2 --seeds {seeds} \
+            "run dumbbell.toml -q -o command --interval 0.3s --from 2s --to 15s --threads 2 --seeds {seeds} \
              --series {format} --set {setting}"
         );
         place.expect(&run, 0);

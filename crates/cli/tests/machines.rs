@@ -19,7 +19,7 @@ const OLDER: (&str, &str) = (
 /// Number of random scenarios.
 const SCENARIOS: u64 = 100;
 
-/// Prints results of the system's math library, for [`an_older_machine_says_the_same`].
+/// Prints results of the system's math library, for [`older_processor_gives_equal_output`].
 #[test]
 fn canary() {
     let sums = (1..10_000).fold([0_u64; 3], |sums, i| {
@@ -30,7 +30,7 @@ fn canary() {
     println!("sums {sums:?}");
 }
 
-fn canary_says(older: bool) -> String {
+fn canary_output(older: bool) -> String {
     let me = std::env::current_exe().expect("the path of this program");
     let mut command = std::process::Command::new(me);
     command.args(["canary", "--exact", "--nocapture"]);
@@ -43,8 +43,8 @@ fn canary_says(older: bool) -> String {
 }
 
 #[test]
-fn an_older_machine_says_the_same() {
-    if canary_says(false) == canary_says(true) {
+fn older_processor_gives_equal_output() {
+    if canary_output(false) == canary_output(true) {
         let why =
             "the system's library of mathematics cannot be told to be that of another machine";
         return skip(Need::System, why);
@@ -92,7 +92,7 @@ fn an_older_machine_says_the_same() {
     let range = "link.R->S.bandwidth=1..4 Mbit/s/4x";
     for arguments in [
         &["run", "w.toml", "--seeds", "7", "--quiet", "-o", "results"][..],
-        &["solve", "dumbbell.toml", "--where", "--format", "csv"],
+        &["solve", "dumbbell.toml", "--sensitivity", "--format", "csv"],
         &["sweep", "dumbbell.toml", "--vary", range, "-o", "results"],
         &["failures", "dumbbell.toml", "--format", "csv"],
         &["profile", "show", "linux-cubic", "--format", "csv"],

@@ -9,7 +9,7 @@ use common::{Workplace, text};
 
 /// Every command that a page refers to has a page, and every page is that of a command.
 #[test]
-fn every_command_has_a_page_with_its_examples() {
+fn all_commands_have_man_pages_with_examples() {
     let place = Workplace::new();
     let output = place.netflow(["man", "-o", "man1"]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -37,7 +37,7 @@ fn every_command_has_a_page_with_its_examples() {
 }
 
 #[test]
-fn a_place_that_is_no_directory_is_refused() {
+fn output_that_is_not_a_directory_is_rejected() {
     let place = Workplace::new();
     fs::write(place.path("file"), "").unwrap();
     let output = place.netflow(["man", "-o", "file"]).output().unwrap();

@@ -69,7 +69,7 @@ fn commands_run_at_nodes_of_the_network() {
 }
 
 #[test]
-fn a_scenario_runs_to_its_end_and_reports() {
+fn scenario_completes_and_reports() {
     let mut command = netflow();
     command.args(["testbed", HOME, "--set", "simulation.duration=2 s"]);
     command.args(["--set", "connection.upload.start=1 s", "--top", "2"]);
@@ -94,7 +94,7 @@ fn a_scenario_runs_to_its_end_and_reports() {
 }
 
 #[test]
-fn linux_stands_beside_netflow() {
+fn linux_results_are_compared_with_netflow() {
     let place = tempfile::tempdir().unwrap();
     let mut command = netflow();
     command.args([
@@ -205,18 +205,18 @@ fn killed_at_random(times: u64) {
 }
 
 #[test]
-fn nothing_is_left_whenever_it_is_killed() {
+fn killed_testbed_leaves_no_processes() {
     killed_at_random(10);
 }
 
 #[test]
 #[ignore = "a minute"]
-fn nothing_is_left_whenever_it_is_killed_a_hundred_times() {
+fn hundred_kills_leave_no_processes() {
     killed_at_random(100);
 }
 
 #[test]
-fn an_interrupt_ends_it_within_a_second() {
+fn interrupt_ends_testbed_within_a_second() {
     for arguments in [
         &["testbed", HOME, "-q"][..],
         &["testbed", HOME, "-q", "--at", "home", "--", "sleep", "900"],

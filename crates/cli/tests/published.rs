@@ -33,7 +33,7 @@ impl Case<'_> {
             connection,
         } = self;
         let scenario = format!(
-            "simulation = {{ duration = '{seconds} s', warmup = '{warmup} s', packet-size = '1500 B', model = 'packets' }}
+            "simulation = {{ duration = '{seconds} s', warmup = '{warmup} s', packet-size = '1500 B', model = 'packet' }}
             link = [
                 {{ from = 'A', to = 'B', bandwidth = '{rate}', delay = '{oneway_ms} ms', duplex = false, {link} }},
                 {{ from = 'B', to = 'A', bandwidth = '{back}', delay = '{oneway_ms} ms', duplex = false, buffer = '20 pkt' }}]
@@ -60,7 +60,7 @@ fn number(value: &Value) -> f64 {
 /// RFC 9438, tables 1 and 2: mean windows of CUBIC at a loss of 1e-4, for periodic losses. Here, losses
 /// are random.
 #[test]
-fn cubic_has_the_windows_of_rfc_9438() {
+fn cubic_windows_match_rfc_9438() {
     for (rtt_ms, published) in [(100.0, 187.0), (10.0, 120.0)] {
         let case = Case {
             seconds: 400,
@@ -69,7 +69,7 @@ fn cubic_has_the_windows_of_rfc_9438() {
             back: "10 Gbit/s",
             oneway_ms: rtt_ms / 2.0,
             link: "buffer = '20000 pkt', loss = 1e-4",
-            connection: "source = { stack = 'linux-6' }",
+            connection: "source = { tcp = 'linux-6' }",
         };
         let window = case.pps() * 1e-3 * rtt_ms;
         assert!(
@@ -81,7 +81,7 @@ fn cubic_has_the_windows_of_rfc_9438() {
 
 /// Mean windows of the profile `linux-cubic`, within 10 % of the packet model's.
 #[test]
-fn the_profile_has_the_windows_of_packets() {
+fn profile_windows_match_packet_model() {
     for (loss, rtt, packets) in [
         ("0.01%", "10ms", 123.0),
         ("0.001%", "10ms", 416.0),
@@ -104,7 +104,7 @@ fn the_profile_has_the_windows_of_packets() {
 /// loss is faster, because losses at random cost less than periodic ones; along the laws of the RFC (loss ∝ W^(−2) of Reno,
 /// W^(−4/3) of CUBIC) the loss that is required follows from it.
 #[test]
-fn throughputs_need_the_losses_of_rfc_9438() {
+fn losses_for_throughput_match_rfc_9438() {
     for (congestion, mbps, published, exponent, seconds) in [
         ("reno", 1.0, 2.0e-2, 2.0, 1000),
         ("cubic", 1.0, 2.0e-2, 2.0, 1000),
@@ -120,7 +120,7 @@ fn throughputs_need_the_losses_of_rfc_9438() {
             oneway_ms: 50.0,
             link: &format!("buffer = '20000 pkt', loss = {published}"),
             connection: &format!(
-                "source = {{ stack = 'linux-6', congestion = '{congestion}', send-buffer = '64 MiB' }}"
+                "source = {{ tcp = 'linux-6', congestion = '{congestion}', send-buffer = '64 MiB' }}"
             ),
         };
         let reached = case.pps() * 8e-6 * BYTES;
@@ -136,7 +136,7 @@ fn throughputs_need_the_losses_of_rfc_9438() {
 /// github.com/multipath-tcp/mptcp, issue 278: one subflow over 30 Mbit/s, 20 ms and 1 % loss reaches 5.7
 /// Mbit/s.
 #[test]
-fn cubic_over_one_percent_of_loss() {
+fn cubic_at_one_percent_loss_matches_published() {
     let case = Case {
         seconds: 200,
         warmup: 10,
@@ -144,7 +144,7 @@ fn cubic_over_one_percent_of_loss() {
         back: "30 Mbit/s",
         oneway_ms: 10.0,
         link: "buffer = '1000 pkt', loss = 0.01",
-        connection: "source = { stack = 'linux-6' }",
+        connection: "source = { tcp = 'linux-6' }",
     };
     let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
     assert!((mbps / 5.7 - 1.0).abs() < 0.05, "{mbps}");
@@ -153,7 +153,7 @@ fn cubic_over_one_percent_of_loss() {
 /// The commit that added BBR to Linux (0f8782ea1497): 9.1 of 10 Gbit/s over 100 ms and 1 % loss. The link
 /// here has 10 % of that bandwidth.
 #[test]
-fn bbr_fills_a_fast_link_that_loses_packets() {
+fn bbr_fills_lossy_fast_link() {
     let case = Case {
         seconds: 40,
         warmup: 20,
@@ -161,7 +161,7 @@ fn bbr_fills_a_fast_link_that_loses_packets() {
         back: "1 Gbit/s",
         oneway_ms: 50.0,
         link: "buffer = '8333 pkt', loss = 0.01",
-        connection: "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '1 GiB' }",
+        connection: "source = { tcp = 'linux-6', congestion = 'bbr', send-buffer = '1 GiB' }",
     };
     let share = case.pps() * 8.0 * BYTES / 1e9;
     assert!((share - 0.91).abs() < 0.05, "{share}");
@@ -170,7 +170,7 @@ fn bbr_fills_a_fast_link_that_loses_packets() {
 /// Linux 6.18 over the same emulated link (50 s): a mean queue of 366 packets, 11 299 lost. Its send
 /// buffer of 4 MiB keeps BBR in startup.
 #[test]
-fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
+fn send_buffer_limits_bbr_on_long_path() {
     let mut case = Case {
         seconds: 50,
         warmup: 0,
@@ -178,7 +178,7 @@ fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
         back: "20 Mbit/s",
         oneway_ms: 300.0,
         link: "buffer = '1000 pkt'",
-        connection: "source = { stack = 'linux-6', congestion = 'bbr' }",
+        connection: "source = { tcp = 'linux-6', congestion = 'bbr' }",
     };
     let run = case.run();
     let link = &run["links"][0];
@@ -187,7 +187,7 @@ fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
     assert!((queue / 366.0 - 1.0).abs() < 0.15, "{queue}");
     assert!((lost / 11_299.0 - 1.0).abs() < 0.25, "{lost}");
     // With a larger send buffer, BBR leaves startup.
-    case.connection = "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '64 MiB' }";
+    case.connection = "source = { tcp = 'linux-6', congestion = 'bbr', send-buffer = '64 MiB' }";
     let lost = number(&case.run()["links"][0]["lost_pkts"]);
     assert!(lost < 3_000.0, "{lost}");
 }
@@ -195,7 +195,7 @@ fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
 /// Linux 6.18 over the same emulated link (30 s): a return path of 0.5 Mbit/s drops 27 063
 /// acknowledgements, and is 98.8 % utilized.
 #[test]
-fn acknowledgements_have_the_size_of_linux() {
+fn acknowledgement_size_matches_linux() {
     let case = Case {
         seconds: 30,
         warmup: 0,
@@ -203,7 +203,7 @@ fn acknowledgements_have_the_size_of_linux() {
         back: "0.5 Mbit/s",
         oneway_ms: 10.0,
         link: "buffer = '200 pkt'",
-        connection: "source = { stack = 'linux-6' }",
+        connection: "source = { tcp = 'linux-6' }",
     };
     let run = case.run();
     let links = run["links"].as_array().expect("links");
@@ -222,7 +222,7 @@ fn dctcp_fills_the_link_as_in_ns_3() {
         back: "50 Mbit/s",
         oneway_ms: 5.0,
         link: "buffer = '1000 pkt', queue = { discipline = 'codel', ecn = true, ce-threshold = '1 ms' }",
-        connection: "source = { stack = 'linux-6', congestion = 'dctcp' }",
+        connection: "source = { tcp = 'linux-6', congestion = 'dctcp' }",
     };
     let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
     assert!((48.0..49.0).contains(&mbps), "{mbps}");

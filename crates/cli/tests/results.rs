@@ -9,7 +9,7 @@ use netflow::results::Results;
 use serde_json::Value;
 
 #[test]
-fn a_directory_has_what_is_promised() {
+fn directory_has_documented_files() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -o out --classes", 0);
     let files: Vec<_> = ["classes.csv"].into_iter().chain(RESULTS).collect();
@@ -62,7 +62,7 @@ fn a_directory_has_what_is_promised() {
 
 /// Other tools rely on these names.
 #[test]
-fn the_summary_has_the_promised_names() {
+fn summary_has_documented_names() {
     let place = Workplace::new();
     let output = place.expect("run dumbbell.toml --json", 0);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -132,7 +132,7 @@ fn the_summary_has_the_promised_names() {
 }
 
 #[test]
-fn the_bytes_do_not_depend_on_the_threads() {
+fn results_are_independent_of_threads() {
     let place = Workplace::new();
     for threads in [1, 2, 8] {
         place.expect(
@@ -153,17 +153,17 @@ fn the_bytes_do_not_depend_on_the_threads() {
 
 /// The packet model also gives equal results. It uses several threads at this traffic volume.
 #[test]
-fn packets_are_the_same_for_any_number_of_threads() {
+fn packet_model_is_independent_of_threads() {
     let place = Workplace::new();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/hundred-nodes");
     for threads in [1, 2, 3] {
         let out = place.path(&format!("out{threads}"));
-        let mut command = place.netflow(["run", "-q", "--set", "simulation.model=packets"]);
+        let mut command = place.netflow(["run", "-q", "--set", "simulation.model=packet"]);
         command.arg(format!("{shipped}/topology.toml"));
         command.args([
             "--set",
             "include.connections=windows.csv",
-            "--every",
+            "--interval",
             "0.1s",
         ]);
         command.args(["--set", "simulation.duration=20 s", "--threads"]);
@@ -183,14 +183,14 @@ fn packets_are_the_same_for_any_number_of_threads() {
 
 /// Intervals of a fluid model end with its steps. A warning reports if the requested interval is shorter.
 #[test]
-fn intervals_that_are_longer_than_asked_for_are_told() {
+fn lengthened_intervals_are_reported() {
     let place = Workplace::new();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/topology.toml");
     let said = |out: &str, more: &[&str]| {
-        let mut command = place.netflow(["run", shipped, "--every", "0.01s", "-o", out]);
+        let mut command = place.netflow(["run", shipped, "--interval", "0.01s", "-o", out]);
         text(&command.args(more).output().unwrap().stderr)
     };
-    let told = "intervals are not shorter than steps: some are 25.00 ms long instead of 10.00 ms";
+    let told = "recording intervals cannot be shorter than time steps: some last 25.00 ms instead of 10.00 ms";
     assert!(said("coarse", &[]).contains(told));
     assert!(!said("fine", &["--set", "simulation.step=10 ms"]).contains("intervals"));
     let summary = fs::read_to_string(place.path("coarse/summary.json")).unwrap();
@@ -198,7 +198,7 @@ fn intervals_that_are_longer_than_asked_for_are_told() {
 }
 
 #[test]
-fn quiet_is_quiet() {
+fn quiet_run_prints_nothing() {
     let output = Workplace::new().expect("run dumbbell.toml --quiet -o out", 0);
     assert_eq!(
         (text(&output.stdout), text(&output.stderr)),
@@ -207,7 +207,7 @@ fn quiet_is_quiet() {
 }
 
 #[test]
-fn a_setting_can_be_changed_on_the_command_line() {
+fn set_option_changes_a_setting() {
     let place = Workplace::new();
     let arguments = [
         "run",
@@ -224,7 +224,7 @@ fn a_setting_can_be_changed_on_the_command_line() {
 }
 
 #[test]
-fn json_lines_hold_the_same_as_csv() {
+fn json_lines_equal_csv() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o csv", 0);
     place.expect("run dumbbell.toml -q -o jsonl --format jsonl", 0);
@@ -260,7 +260,7 @@ source = { profile = "linux-cubic" }
 /// Regression: `linux-cubic` was measured from 1 % loss and 61 ms on. Clamped to that domain, it sent
 /// 2.15 Mbit/s.
 #[test]
-fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
+fn lossless_path_is_extrapolated_from_profile() {
     let place = Workplace::new();
     fs::write(place.path("idle.toml"), IDLE).unwrap();
     let summary = |options: &str| {
@@ -288,7 +288,7 @@ fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
 
 /// A measurement of 1998 from 60 ms on does not apply to 4 ms.
 #[test]
-fn rates_far_outside_a_profile_are_marked() {
+fn extrapolated_rates_are_marked() {
     let place = Workplace::new();
     fs::write(
         place.path("idle.toml"),
@@ -298,7 +298,7 @@ fn rates_far_outside_a_profile_are_marked() {
     let output = place.expect("run idle.toml -o out", 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(out.contains("100.0 %; rate not usable"), "{out}");
-    assert!(err.contains("their rates are not usable"), "{err}");
+    assert!(err.contains("that rates are unreliable"), "{err}");
     let written = fs::read_to_string(place.path("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(summary["connections"][0]["profile_use"], "not usable");
@@ -314,7 +314,7 @@ fn rates_far_outside_a_profile_are_marked() {
 /// The directory is sufficient: it contains the scenario, the tables that it includes from elsewhere, and
 /// the settings of the command line.
 #[test]
-fn a_run_can_be_repeated_from_its_results() {
+fn run_is_reproducible_from_its_results() {
     let place = Workplace::new();
     fs::create_dir_all(place.path("mine")).unwrap();
     fs::create_dir_all(place.path("tables")).unwrap();
@@ -326,7 +326,7 @@ fn a_run_can_be_repeated_from_its_results() {
     let profile = "format = 1\nkind = \"mathis\"\nname = \"own\"\nwindow = \"20 pkt\"\n";
     fs::write(place.path("mine/own.toml"), profile).unwrap();
     place.expect(
-        "run mine/scenario.toml -q -o first --every 0.7s --set connection.c1.count=3 --set simulation.seed=5 \
+        "run mine/scenario.toml -q -o first --interval 0.7s --set connection.c1.count=3 --set simulation.seed=5 \
          --allow-outside",
         0,
     );
@@ -346,7 +346,7 @@ fn a_run_can_be_repeated_from_its_results() {
         "-q".to_owned(),
         "-o".to_owned(),
         "second".to_owned(),
-        format!("--every={}s", first["every_s"]),
+        format!("--interval={}s", first["every_s"]),
     ];
     assert_eq!(first["allow_outside"], true);
     arguments.push("--allow-outside".to_owned());
@@ -373,7 +373,7 @@ fn a_run_can_be_repeated_from_its_results() {
 /// A scenario copied by an older version is read with the defaults of that version, for any path to the
 /// copy.
 #[test]
-fn what_an_older_version_kept_is_read_as_written_for_it() {
+fn results_of_older_versions_are_read() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o out", 0);
     let said = |directory: &str, path: &str| {
@@ -416,7 +416,7 @@ fn what_an_older_version_kept_is_read_as_written_for_it() {
 
 /// Regression: a report of a truncated series showed its beginning without a warning.
 #[test]
-fn a_truncated_series_is_refused() {
+fn truncated_series_is_rejected() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o out", 0);
     let whole = fs::read_to_string(place.path("out/links.csv")).unwrap();
@@ -427,27 +427,30 @@ fn a_truncated_series_is_refused() {
     let half = whole[..whole.len() / 2].rfind('\n').unwrap();
     let said = cut(half + 1);
     assert!(
-        said.contains("links.csv") && said.contains("it is cut off"),
+        said.contains("links.csv") && said.contains("the file is truncated"),
         "{said}"
     );
-    assert!(said.contains("the run at 20 s"), "{said}");
+    assert!(said.contains("the run ends at 20 s"), "{said}");
     let said = cut(half - 2);
-    assert!(said.contains("its last line is cut off"), "{said}");
+    assert!(
+        said.contains("the last line of the file is truncated"),
+        "{said}"
+    );
     // The last interval lacks a link.
     let said = cut(whole.trim_end().rfind('\n').unwrap() + 1);
-    assert!(said.contains("it is cut off"), "{said}");
+    assert!(said.contains("the file is truncated"), "{said}");
     assert!(!place.path("page.html").exists());
 }
 
 /// Regression: SVG was written under the file extension of another format.
 #[test]
-fn a_picture_is_not_written_under_another_kinds_name() {
+fn figure_with_wrong_extension_is_rejected() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -q -o out", 0);
     for (arguments, said) in [
         (
             "report out --figure links -o fig.gif",
-            "a figure is not written as `.gif`",
+            "a figure cannot be written as `.gif`",
         ),
         (
             "report out --figure links -o fig.html",
@@ -455,7 +458,7 @@ fn a_picture_is_not_written_under_another_kinds_name() {
         ),
         (
             "report out --figure links --figure-format pdf -o fig.png",
-            "`--figure-format pdf` does not go with a file that ends with .png",
+            "`--figure-format pdf` contradicts the file ending .png",
         ),
         ("report out -o page.svg", "end the name with .html or .htm"),
     ] {

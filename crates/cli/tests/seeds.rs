@@ -16,7 +16,7 @@ fn place() -> Workplace {
 }
 
 #[test]
-fn threads_do_not_change_a_bit() {
+fn results_are_independent_of_threads() {
     let place = place();
     place.expect("run w.toml --seeds 7 --threads 1 -o one --quiet", 0);
     place.expect("run w.toml --seeds 7 --threads 8 -o many --quiet", 0);
@@ -27,7 +27,7 @@ fn threads_do_not_change_a_bit() {
 
 /// Statistics of single runs, computed by the test.
 #[test]
-fn means_and_spreads_are_those_of_single_runs() {
+fn means_and_std_match_single_runs() {
     let place = place();
     place.expect("run w.toml --seeds 4 -o all --quiet", 0);
     let single: Vec<Results> = (1..=4)
@@ -52,15 +52,15 @@ fn means_and_spreads_are_those_of_single_runs() {
     let (mean, std) = mean_and_std(&|run| run.summary.links[0].mean_queue_pkts);
     assert!(std > 0.0);
     near(link.mean_queue_pkts, mean);
-    near(link.spread["mean_queue_pkts_std"].one().unwrap(), std);
+    near(link.spread["mean_queue_pkts_std"].scalar().unwrap(), std);
     let (mean, std) = mean_and_std(&|run| run.summary.links[0].arrival_cov.unwrap());
     near(link.arrival_cov.unwrap(), mean);
-    near(link.spread["arrival_cov_std"].one().unwrap(), std);
+    near(link.spread["arrival_cov_std"].scalar().unwrap(), std);
     let (mean, std) = mean_and_std(&|run| run.summary.connections[0].timeouts.unwrap());
     near(all.summary.connections[0].timeouts.unwrap(), mean);
     near(
         all.summary.connections[0].spread["timeouts_std"]
-            .one()
+            .scalar()
             .unwrap(),
         std,
     );
@@ -86,7 +86,7 @@ fn means_and_spreads_are_those_of_single_runs() {
         let then = rows.filter(|row| row.time_s == end_s);
         then.map(|row| row.values.queue_pkts).sum()
     });
-    let whole = all.whole_network().unwrap().unwrap();
+    let whole = all.network_totals().unwrap().unwrap();
     let queue = whole
         .iter()
         .find(|row| row.time_s == end_s && &*row.quantity == "queue_pkts")
@@ -98,7 +98,7 @@ fn means_and_spreads_are_those_of_single_runs() {
 
 /// A single run removes the spread files of earlier runs with several seeds from its directory.
 #[test]
-fn a_single_run_takes_old_spreads_away() {
+fn single_run_removes_old_std_files() {
     let place = place();
     place.expect("run w.toml --seeds 2 -o out --quiet", 0);
     place.expect("run w.toml -o out --quiet", 0);
@@ -106,7 +106,7 @@ fn a_single_run_takes_old_spreads_away() {
 }
 
 #[test]
-fn classes_are_of_single_runs() {
+fn classes_are_written_for_single_runs_only() {
     let place = place();
     place.expect("run w.toml --seeds 2 --classes -o out --quiet", 2);
     place.expect("run w.toml --classes -o out --quiet", 0);

@@ -1,4 +1,4 @@
-//! Tests of `netflow solve --where`.
+//! Tests of `netflow solve --sensitivity`.
 #![cfg(unix)]
 
 mod common;
@@ -17,9 +17,9 @@ fn solved(options: &str) -> Value {
 
 /// The predicted gain of a larger bandwidth equals that of a scenario with this bandwidth.
 #[test]
-fn so_much_more_is_that_setting() {
+fn more_equals_setting_the_bandwidth() {
     let number = |value: &Value| value.as_f64().unwrap();
-    let (before, more) = (solved(""), solved("--where --more '1 Mbit/s'"));
+    let (before, more) = (solved(""), solved("--sensitivity --upgrade '1 Mbit/s'"));
     // The first setting applies to both directions.
     let after =
         solved("--set 'link.N5->N7.bandwidth=9 Mbit/s' --set 'link.N7->N5.bandwidth=8 Mbit/s'");
@@ -36,7 +36,7 @@ fn so_much_more_is_that_setting() {
 /// A connection that does not send has no derivatives, which is an error instead of zeros. Names are kept
 /// complete.
 #[test]
-fn derivatives_of_what_sends_nothing_are_refused() {
+fn sensitivity_of_idle_connection_is_rejected() {
     let scenario = r#"
         link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "1 ms" }]
         event = [{ at = "3 s", link = "B->A", down = true }]
@@ -57,35 +57,35 @@ fn derivatives_of_what_sends_nothing_are_refused() {
     let workplace = common::Workplace::new();
     std::fs::write(workplace.path("silent.toml"), scenario).unwrap();
     let told = |options: &str| {
-        let line = format!("netflow solve silent.toml --where {options}");
+        let line = format!("netflow solve silent.toml --sensitivity {options}");
         common::shell(&line, &workplace.path("")).output().unwrap()
     };
     for (of, because) in [
-        ("first of two", "what there is has not begun, or has ended"),
-        ("back", "there is no route"),
+        ("first of two", "all sources are inactive at that time"),
+        ("back", "no route exists"),
     ] {
-        let refused = told(&format!("--of '{of}'"));
+        let refused = told(&format!("--target '{of}'"));
         assert_eq!(refused.status.code(), Some(2));
         let error = String::from_utf8(refused.stderr).unwrap();
         let should =
-            format!("error: nothing is sent at the time looked at by `{of}`: {because}; `--at`");
+            format!("error: no traffic from `{of}` at the selected time: {because}; `--at`");
         assert!(error.contains(&should), "{error}");
     }
     let silent = told("");
     assert_eq!(silent.status.code(), Some(2));
     let error = String::from_utf8(silent.stderr).unwrap();
     assert!(
-        error.contains("error: nothing is sent at the time looked at by the network"),
+        error.contains("error: no traffic from the network at the selected time"),
         "{error}"
     );
-    let sends = told("--of 'first of two' --at '2 s'");
+    let sends = told("--target 'first of two' --at '2 s'");
     let text = String::from_utf8(sends.stdout).unwrap();
     assert!(
         text.starts_with("first of two: goodput 4.997 Mbit/s"),
         "{text}"
     );
     assert!(
-        text.contains("changes for first of two, at the margin"),
+        text.contains("sensitivities for first of two: goodput"),
         "{text}"
     );
 }

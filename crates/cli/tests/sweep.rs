@@ -36,18 +36,18 @@ fn sweep(place: &Workplace, more: &[&str]) -> Command {
 }
 
 /// Returns the number of complete files while others are being written.
-fn finished(directory: &Path) -> usize {
+fn finished_chunks(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).fold(0, |all, path| {
         if path.is_dir() {
-            all + finished(&path)
+            all + finished_chunks(&path)
         } else {
             all + usize::from(path.extension().is_none_or(|it| it != "partial"))
         }
     })
 }
 
-fn done(mut command: Command) {
+fn run_to_success(mut command: Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
@@ -76,10 +76,10 @@ fn parse(text: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 #[test]
-fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
+fn killed_sweep_resumes_to_equal_tables() {
     let place = place();
     let began = Instant::now();
-    done(sweep(&place, &["-o", "whole", "--threads", "1"]));
+    run_to_success(sweep(&place, &["-o", "whole", "--threads", "1"]));
     let took = began.elapsed();
     let whole = files(&place.path("whole"));
     let parts = place.path("parts");
@@ -90,10 +90,10 @@ fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
         let part = f64::from(random >> 8) / f64::from(1 << 24);
         // The kill occurs in the next sixteenth of the files, in the middle of a file. Some files remain
         // for the next iteration at any speed of the machine.
-        let enough = finished(&parts) + (part * whole.len() as f64 / 16.0) as usize;
+        let enough = finished_chunks(&parts) + (part * whole.len() as f64 / 16.0) as usize;
         let mut child = sweep(&place, &["-o", "parts", "--threads", "2"]);
         let mut child = child.stdout(Stdio::null()).spawn().unwrap();
-        while finished(&parts) < enough && child.try_wait().unwrap().is_none() {
+        while finished_chunks(&parts) < enough && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(took.mul_f64(part / whole.len() as f64));
@@ -113,14 +113,14 @@ fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
         }
     }
     assert!(killed > 5, "{killed}");
-    done(sweep(&place, &["-o", "parts"]));
+    run_to_success(sweep(&place, &["-o", "parts"]));
     assert!(files(&place.path("parts")) == whole);
 }
 
 #[test]
-fn shards_at_once_are_the_whole() {
+fn parallel_shards_give_complete_tables() {
     let place = place();
-    done(sweep(&place, &["-o", "whole"]));
+    run_to_success(sweep(&place, &["-o", "whole"]));
     let shard = |shard: &'static str| {
         sweep(&place, &["-o", "parts", "--shard", shard])
             .spawn()
@@ -133,7 +133,7 @@ fn shards_at_once_are_the_whole() {
 }
 
 #[test]
-fn a_signal_ends_it_soon_and_leaves_what_is_finished() {
+fn signal_stops_sweep_and_keeps_finished_chunks() {
     let place = Workplace::new();
     place.expect("new random --nodes 100 -o random.toml", 0);
     for signal in ["-INT", "-TERM"] {
@@ -184,7 +184,7 @@ fn a_signal_ends_it_soon_and_leaves_what_is_finished() {
 }
 
 #[test]
-fn a_case_is_what_solve_says() {
+fn cases_match_solve() {
     let place = Workplace::new();
     place.expect(
         "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --vary link.*.buffer=20..60pkt/3 -o out --format csv",
@@ -236,11 +236,11 @@ fn compare(place: &Workplace, case: usize, printed: [&str; 2]) -> usize {
 }
 
 #[test]
-fn a_case_is_what_run_says() {
+fn cases_match_run() {
     let place = Workplace::new();
     place.expect(
         "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --model packets --seeds 2 \
-         --set connection.*.source={window=\"reno\"} -o out --format csv",
+         --set connection.*.source={ns2-tcp=\"reno\"} -o out --format csv",
         0,
     );
     let mut compared = 0;
@@ -254,8 +254,8 @@ fn a_case_is_what_run_says() {
     .enumerate()
     {
         let command = format!(
-            "run dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set simulation.model=packets \
-             --set connection.*.source={{window=\"reno\"}} --set simulation.seed={seed} --format csv"
+            "run dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set simulation.model=packet \
+             --set connection.*.source={{ns2-tcp=\"reno\"}} --set simulation.seed={seed} --format csv"
         );
         let said = text(&place.expect(&command, 0).stdout);
         let said = said.strip_prefix("# links\n").unwrap();
@@ -268,7 +268,7 @@ fn a_case_is_what_run_says() {
 /// A figure shows the means of the tables and Student's confidence interval around them, equal in any
 /// format.
 #[test]
-fn a_figure_is_what_the_tables_say() {
+fn figure_matches_tables() {
     /// The 97.5 % quantile of Student's t with two degrees of freedom.
     const T: f64 = 4.302_652_729_911_275;
     let place = place();
@@ -277,7 +277,7 @@ fn a_figure_is_what_the_tables_say() {
     } else {
         &["csv"]
     };
-    let only = "connection.*.source={ window = 'reno' }";
+    let only = "connection.*.source={ ns2-tcp = 'reno' }";
     let mut figures = Vec::new();
     for format in formats {
         let sweep = [
@@ -297,7 +297,7 @@ fn a_figure_is_what_the_tables_say() {
         let run = [
             "--model", "packets", "--seeds", "3", "--quiet", "--format", format, "-o", format,
         ];
-        done(place.netflow(sweep.iter().chain(&vary).chain(&run)));
+        run_to_success(place.netflow(sweep.iter().chain(&vary).chain(&run)));
         let refused = place.expect(&format!("report {format} --figure sweep --only R*->R*"), 2);
         let refused = text(&refused.stderr);
         assert!(refused.contains("curves, and has at most 24"), "{refused}");
@@ -307,7 +307,7 @@ fn a_figure_is_what_the_tables_say() {
         ];
         let panels = ["--panels", "utilization,mean_queue_pkts"];
         let svg = format!("{format}.svg");
-        done(place.netflow(report.iter().chain(&panels).chain(&["-o", &svg])));
+        run_to_success(place.netflow(report.iter().chain(&panels).chain(&["-o", &svg])));
         figures.push(fs::read_to_string(place.path(&format!("{format}.csv"))).unwrap());
     }
     assert!(figures.windows(2).all(|pair| pair[0] == pair[1]));
@@ -353,11 +353,11 @@ fn a_figure_is_what_the_tables_say() {
     let receipt = fs::read_dir(receipts).unwrap().next().unwrap().unwrap();
     fs::remove_file(receipt.path()).unwrap();
     let refused = text(&place.expect("report csv --figure sweep", 3).stderr);
-    assert!(refused.contains("is not complete: 1 of its"), "{refused}");
+    assert!(refused.contains("is incomplete: 1 of its"), "{refused}");
 }
 
 #[test]
-fn command_lines_that_are_refused() {
+fn invalid_command_lines_are_rejected() {
     let place = Workplace::new();
     fs::write(place.path("file"), "").unwrap();
     let vary = "--vary link.R->S.buffer=10pkt,20pkt";
@@ -366,12 +366,12 @@ fn command_lines_that_are_refused() {
         (
             format!("{vary} -o out --shard 4/3"),
             2,
-            "of 3 shards there is no 4.: they are 1/3 to 3/3",
+            "shard 4 of 3 does not exist; write 1/3 to 3/3",
         ),
         (
             format!("{vary} -o out --shard 0/3"),
             2,
-            "of 3 shards there is no 0.",
+            "shard 0 of 3 does not exist",
         ),
         (
             format!("{vary} -o out --shard three"),
@@ -413,12 +413,12 @@ fn command_lines_that_are_refused() {
         (
             "--vary link.R->S.buffer=10pkt..5pkt/3 -o out".to_owned(),
             2,
-            "not upwards",
+            "does not increase",
         ),
         (
             "--vary link.R->X.buffer=10pkt,5pkt -o out".to_owned(),
             2,
-            "there is no link `R->X`",
+            "unknown link `R->X`",
         ),
         (
             "--vary link.R->S.buffer=10pkt,5elephants -o out".to_owned(),
@@ -429,7 +429,7 @@ fn command_lines_that_are_refused() {
             "--vary link.R->S.delay=1..2ms/100000 --vary link.A->R.delay=1..2ms/100000 -o out"
                 .to_owned(),
             2,
-            "these are 10000000000 cases",
+            "the sweep has 10000000000 cases",
         ),
     ] {
         let output = place.expect(&format!("sweep dumbbell.toml {arguments}"), code);

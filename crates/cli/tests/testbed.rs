@@ -31,7 +31,7 @@ fn stdout(output: &Output) -> String {
 }
 
 #[test]
-fn commands_run_at_both_ends_and_the_exit_code_is_theirs() {
+fn exit_code_is_that_of_the_command() {
     let mut command = netflow();
     command.args(["testbed", "--delay", "5ms", "--seed", "3", "--", "sh", "-c"]);
     command.arg("echo $NETFLOW_END $NETFLOW_ADDRESS $NETFLOW_PEER; exit 7");
@@ -65,7 +65,7 @@ fn commands_run_at_both_ends_and_the_exit_code_is_theirs() {
 
 /// Without root privileges, in a user namespace.
 #[test]
-fn root_is_not_needed_where_users_may_have_namespaces() {
+fn user_namespaces_need_no_root() {
     let nobody = Command::new("true").uid(65534).gid(65534).status();
     if nobody.is_err() {
         skip(Need::System, "only root can be somebody else");
@@ -99,7 +99,7 @@ fn root_is_not_needed_where_users_may_have_namespaces() {
 
 /// Starts a testbed that lives until it is killed, with a grandchild at each end. Returns the process,
 /// and the namespaces as in /proc.
-fn living() -> Option<(Child, Vec<String>)> {
+fn start_testbed() -> Option<(Child, Vec<String>)> {
     let mut command = netflow();
     command
         .args([
@@ -135,7 +135,7 @@ fn living() -> Option<(Child, Vec<String>)> {
 }
 
 /// Returns the processes that are in these namespaces or keep one open.
-fn holders(namespaces: &[String]) -> Vec<String> {
+fn processes_in_namespaces(namespaces: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for process in fs::read_dir("/proc").unwrap().flatten() {
         let place = process.path();
@@ -160,7 +160,7 @@ fn holders(namespaces: &[String]) -> Vec<String> {
 
 /// Returns the number of `sleep` processes in these namespaces. Each end starts three, which stay, unlike
 /// starting shells and descriptors that are being closed.
-fn asleep(namespaces: &[String]) -> usize {
+fn sleeping_processes(namespaces: &[String]) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let is_one = |place: std::path::PathBuf| {
         let name = fs::read_to_string(place.join("comm")).unwrap_or_default();
@@ -182,12 +182,14 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-fn gone(namespaces: &[String]) {
-    wait_until("something is left", || holders(namespaces).is_empty());
+fn assert_namespaces_removed(namespaces: &[String]) {
+    wait_until("something is left", || {
+        processes_in_namespaces(namespaces).is_empty()
+    });
 }
 
 /// Returns the PID of the process that the testbed process started: the first of its PID namespace.
-fn inside(child: &Child) -> u32 {
+fn inner_pid(child: &Child) -> u32 {
     let path = format!("/proc/{0}/task/{0}/children", child.id());
     fs::read_to_string(path).unwrap().trim().parse().unwrap()
 }
@@ -200,23 +202,25 @@ fn kill(signal: &str, process: u32) {
 }
 
 #[test]
-fn nothing_is_left_when_netflow_is_killed() {
-    let Some((mut child, namespaces)) = living() else {
+fn killed_netflow_leaves_no_namespaces() {
+    let Some((mut child, namespaces)) = start_testbed() else {
         return;
     };
     assert_ne!(namespaces[0], namespaces[1]);
-    wait_until("three sleep at each end", || asleep(&namespaces) == 6);
+    wait_until("three sleep at each end", || {
+        sleeping_processes(&namespaces) == 6
+    });
     child.kill().unwrap();
     child.wait().unwrap();
-    gone(&namespaces);
+    assert_namespaces_removed(&namespaces);
 }
 
 #[test]
-fn nothing_is_left_when_the_link_is_killed() {
-    let Some((mut child, namespaces)) = living() else {
+fn killed_link_leaves_no_namespaces() {
+    let Some((mut child, namespaces)) = start_testbed() else {
         return;
     };
-    kill("-KILL", inside(&child));
+    kill("-KILL", inner_pid(&child));
     let status = child.wait().unwrap();
     let mut said = String::new();
     child
@@ -226,13 +230,13 @@ fn nothing_is_left_when_the_link_is_killed() {
         .read_to_string(&mut said)
         .unwrap();
     assert_eq!(status.code(), Some(1));
-    assert!(said.contains("killed by signal 9"), "{said}");
-    gone(&namespaces);
+    assert!(said.contains("signal 9 killed the testbed"), "{said}");
+    assert_namespaces_removed(&namespaces);
 }
 
 #[test]
-fn an_interrupted_testbed_reports() {
-    let Some((mut child, namespaces)) = living() else {
+fn interrupted_testbed_prints_report() {
+    let Some((mut child, namespaces)) = start_testbed() else {
         return;
     };
     kill("-INT", child.id());
@@ -246,12 +250,12 @@ fn an_interrupted_testbed_reports() {
         .read_to_string(&mut said)
         .unwrap();
     assert!(said.contains("a->b"), "{said}");
-    gone(&namespaces);
+    assert_namespaces_removed(&namespaces);
 }
 
 /// Without TUN devices: an empty read-only directory replaces them.
 #[test]
-fn without_tun_devices_it_says_so() {
+fn missing_tun_device_is_reported() {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c"]);
     command.arg("mount -t tmpfs -o ro none /dev/net || exit 9; exec \"$0\" testbed -- true");
@@ -298,7 +302,7 @@ fn without_namespaces(arguments: &str) -> Option<Output> {
 /// Without root privileges and user namespaces, with the error number of the system: 28 for a limit, 1
 /// elsewhere.
 #[test]
-fn without_namespaces_it_says_so() {
+fn missing_namespaces_are_reported() {
     let place = tempfile::tempdir().unwrap();
     let measure = format!("profile measure -o {}", place.path().display());
     for arguments in ["testbed -- true", "link", &measure] {
@@ -315,9 +319,9 @@ fn without_namespaces_it_says_so() {
     }
 }
 
-/// A skipped test is not passed, and with `--need` it is failed.
+/// A skipped test is not passed, and with `--fail-on-skip` it is failed.
 #[test]
-fn a_self_test_that_cannot_run_is_skipped() {
+fn unavailable_self_test_is_skipped() {
     let Some(output) = without_namespaces("link --self-test") else {
         return;
     };
@@ -328,7 +332,7 @@ fn a_self_test_that_cannot_run_is_skipped() {
         .filter(|line| line.contains(": skipped: "))
         .count();
     assert_eq!((skipped, said.lines().count()), (11, 11), "{said}");
-    let output = without_namespaces("link --self-test --need --format json").unwrap();
+    let output = without_namespaces("link --self-test --fail-on-skip --format json").unwrap();
     assert_eq!(output.status.code(), Some(1));
     let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = rows.as_array().unwrap();
@@ -340,7 +344,7 @@ fn a_self_test_that_cannot_run_is_skipped() {
 
 /// A link between existing namespaces transports packets of one to the other.
 #[test]
-fn a_link_joins_namespaces_that_are_there() {
+fn link_joins_existing_namespaces() {
     const QUIET: &str =
         "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6; echo up; exec sleep 987";
     let sleeper = |name: &str| {
@@ -421,7 +425,7 @@ fn a_link_joins_namespaces_that_are_there() {
 
 /// Regression: the exit code was 1, as if the link had failed.
 #[test]
-fn a_capture_that_cannot_be_written_is_exit_code_3() {
+fn unwritable_capture_exits_with_3() {
     let mut command = netflow();
     command.args(["testbed", "--pcap", "/nowhere/x.pcap", "--", "true"]);
     let Some(output) = run(&mut command) else {
@@ -434,7 +438,7 @@ fn a_capture_that_cannot_be_written_is_exit_code_3() {
 
 /// Regression: the exit code was 0, with a count of missing packets.
 #[test]
-fn a_disk_that_is_full_during_a_capture_is_exit_code_3() {
+fn full_disk_during_capture_exits_with_3() {
     let mut command = netflow();
     command.args(["testbed", "--pcap", "/dev/full", "--", "true"]);
     let Some(output) = run(&mut command) else {

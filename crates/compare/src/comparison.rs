@@ -8,7 +8,7 @@ use crate::ensemble::LinkTotals;
 use crate::{Delay, Ensemble, NetflowRun, RunStatistics};
 
 /// Number of longest queues with their own error metric.
-pub const BUSIEST: usize = 12;
+pub const MAX_BUSIEST_LINKS: usize = 12;
 
 /// A quantity from netflow and from the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ impl ComparedValue {
 
     /// Returns the estimate multiplied by `factor`, for a change of unit.
     #[must_use]
-    pub fn times(&self, factor: f64) -> ComparedValue {
+    pub fn scaled(&self, factor: f64) -> ComparedValue {
         ComparedValue {
             referee: RunStatistics {
                 mean: factor * self.referee.mean,
@@ -259,7 +259,7 @@ fn totals(
     let queues = |links: &mut dyn Iterator<Item = &LinkComparison>| {
         relative_l1_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.referee.mean)))
     };
-    let longest = busiest(links, BUSIEST);
+    let longest = busiest(links, MAX_BUSIEST_LINKS);
     let goodputs = || {
         connections
             .iter()
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_sums_over_sums() {
+    fn relative_error_divides_sums() {
         // |3−2| + |1−4| over 2 + 4
         assert_eq!(
             relative_l1_error([(3.0, 2.0), (1.0, 4.0)].into_iter()),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_of_relative_errors() {
+    fn quantiles_use_relative_errors() {
         let errors = relative_errors([(1.1, 1.0), (2.0, 1.0), (0.7, 1.0), (5.0, 0.0)].into_iter());
         assert_eq!(errors.len(), 3);
         assert!((quantile(&errors, 0.5) - 0.3).abs() < 1e-12);

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_is_that_of_a_sample() {
+    fn std_is_sample_standard_deviation() {
         // Σ(x − 3)² = 4 + 1 + 1 + 4, divided by 3.
         let spread = RunStatistics::of(&[1.0, 2.0, 4.0, 5.0]);
         assert_eq!(spread.mean, 3.0);

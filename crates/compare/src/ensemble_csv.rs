@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use netflow_files::write_own;
+use netflow_files::write_unless_foreign;
 
 use crate::error::file;
 use crate::{Ensemble, Error, Run, RunStatistics};
@@ -75,10 +75,13 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
 }
 
 /// Series by name.
-type Named<T> = [(String, Vec<T>)];
+type NamedSeries<T> = [(String, Vec<T>)];
 
 /// Returns the series that all runs have, by name and run.
-fn common_series<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str, Vec<&[T]>)> {
+fn common_series<T>(
+    ensemble: &Ensemble,
+    of: fn(&Run) -> &NamedSeries<T>,
+) -> Vec<(&str, Vec<&[T]>)> {
     let of_name = |run, name: &str| {
         let found = of(run).iter().find(|it| it.0 == name);
         found.map(|it| it.1.as_slice())
@@ -124,6 +127,6 @@ fn write(
     file(
         "write",
         path,
-        write_own(path, text.as_bytes(), Some(header)),
+        write_unless_foreign(path, text.as_bytes(), Some(header)),
     )
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// ns-2 is not installed.
-    #[error("ns-2 is not installed: there is no command `ns`")]
+    #[error("ns-2 is not installed: the command `ns` does not exist")]
     NotInstalled,
     /// A compiler or ns-3 is not installed.
     #[error("ns-3 is not installed: {0}")]
@@ -69,7 +69,7 @@ pub enum Error {
     #[error(transparent)]
     Results(#[from] netflow_results::Error),
     /// The run was stopped on request.
-    #[error("stopped before all runs had come to their end")]
+    #[error("stopped before all runs were complete")]
     Stopped,
 }
 

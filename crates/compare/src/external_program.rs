@@ -71,7 +71,7 @@ pub(crate) fn run_program(
     file("read", &times, opened.take(4096).read_to_string(&mut text))?;
     cpu_seconds(&text).ok_or_else(|| Error::Output {
         path: times,
-        reason: format!("the shell's times cannot be read: {text}"),
+        reason: format!("cannot read the CPU times of the shell: {text}"),
     })
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn for_each_csv_row(
                 .and_then(|text| text.parse().ok());
             let number: f64 = number.ok_or_else(|| {
                 let text = String::from_utf8_lossy(field);
-                wrong(format!("line {line}: `{text}` is no number"))
+                wrong(format!("line {line}: `{text}` is not a number"))
             })?;
             numbers.push(number);
         }

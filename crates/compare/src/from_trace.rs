@@ -27,7 +27,8 @@ pub fn from_traces(
     let all = netflow_run.run.times_s.len();
     let covered = runs.iter().map(|run| run.times_s.len()).min();
     let covered = covered.unwrap_or(all);
-    runs.iter_mut().for_each(|run| run.keep_first(covered));
+    runs.iter_mut()
+        .for_each(|run| run.truncate_intervals(covered));
     let netflow_run = if covered < all {
         netflow_run.truncated(covered)
     } else {
@@ -54,21 +55,21 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     let mut reader = open(trace)?;
     let mut last_ns = 0;
     while let Some(event) = reader.next()? {
-        links.on(event);
-        connections.on(event);
+        links.on_event(event);
+        connections.on_event(event);
         last_ns = last_ns.max(event.time_ns);
     }
     let mismatch = |what: String, help: &str| Error::Mismatch {
         what: format!("{} {what}", trace.display()),
         help: help.to_owned(),
     };
-    if links.left_out() > 0 || connections.left_out() > 0 {
-        let what = "lasts far longer than the results".to_owned();
-        return Err(mismatch(what, "a time in it may be wrong"));
+    if links.omitted_events() > 0 || connections.omitted_events() > 0 {
+        let what = "is much longer than the results".to_owned();
+        return Err(mismatch(what, "check its times"));
     }
-    if connections.flows_left_out() > 0 {
+    if connections.events_of_omitted_flows() > 0 {
         let what = format!("has more than {MAX_FLOWS} flows");
-        return Err(mismatch(what, "they are not those of the results"));
+        return Err(mismatch(what, "use a trace of the network of the results"));
     }
     let names = reader.names();
     set_bandwidths(&mut links, names, netflow_run);
@@ -96,14 +97,14 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     if coverage.links == 0 {
         let known: Vec<String> = found.iter().take(5).map(|s| names.link(s.link)).collect();
         let help = format!(
-            "its links are {} …; traces of scripts that `netflow export --trace` writes name the nodes",
+            "its links are {} …; use a trace of a script from `netflow export --trace`, which names the nodes",
             known.join(", ")
         );
-        let what = "has none of the links of the results".to_owned();
+        let what = "does not contain any link of the results".to_owned();
         return Err(mismatch(what, &help));
     }
     check_endpoints(&flows, names, netflow_run)
-        .map_err(|what| mismatch(what, "a flow id is the place of a connection, from 1"))?;
+        .map_err(|what| mismatch(what, "a flow id is the index of a connection, from 1"))?;
     for (i, (name, mine)) in netflow_run.run.connections.iter().enumerate() {
         let series = flows.iter().filter(|it| it.flow_id as usize == i + 1);
         let idle = || mine.iter().all(|it| it.sent_pkts == 0.0);
@@ -124,12 +125,12 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
         let what = format!("ends at {last_s} s, in the first interval of the results");
         return Err(mismatch(
             what,
-            "give the whole trace, or run with a shorter --every",
+            "use the whole trace, or run again with a shorter --interval",
         ));
     }
-    run.keep_first(covered);
+    run.truncate_intervals(covered);
     if covered < netflow_run.run.times_s.len() {
-        coverage.ends = Some((last_s, end_s, run.times_s[covered - 1]));
+        coverage.end_times_s = Some((last_s, end_s, run.times_s[covered - 1]));
     }
     run.untold = coverage.messages(trace);
     Ok(run)
@@ -145,7 +146,7 @@ fn interval_s(netflow_run: &NetflowRun) -> Result<f64, Error> {
         .is_some_and(|&last_s| end_s > last_s + every_s)
     {
         return Err(Error::Mismatch {
-            what: format!("the summary of the results tells of {end_s} s, their series do not"),
+            what: format!("the summary of the results covers {end_s} s, but their series do not"),
             help: "run the scenario again".to_owned(),
         });
     }
@@ -159,9 +160,10 @@ fn interval_s(netflow_run: &NetflowRun) -> Result<f64, Error> {
         None => Ok(every_s),
         Some(other_s) => Err(Error::Mismatch {
             what: format!(
-                "the intervals of the results are not of one length: {every_s} s, and {other_s} s"
+                "the intervals of the results differ in length: {every_s} s and {other_s} s"
             ),
-            help: "run the scenario again with --every a multiple of its steps".to_owned(),
+            help: "run the scenario again with an --interval that is a multiple of its time step"
+                .to_owned(),
         }),
     }
 }
@@ -177,7 +179,7 @@ fn set_bandwidths(links: &mut Links, names: &NodeNames, netflow_run: &NetflowRun
         let Some(of) = all.into_iter().find(|it| it.link == name) else {
             continue;
         };
-        links.bandwidth(link, of.bandwidth_bps);
+        links.set_bandwidth(link, of.bandwidth_bps);
         for event in netflow_run
             .summary
             .events
@@ -185,7 +187,7 @@ fn set_bandwidths(links: &mut Links, names: &NodeNames, netflow_run: &NetflowRun
             .filter(|it| it.link == name)
         {
             if let Some(bps) = event.bandwidth_bps {
-                links.bandwidth_from(link, event.at_s, bps);
+                links.set_bandwidth_from(link, event.at_s, bps);
             }
         }
     }
@@ -218,7 +220,7 @@ fn check_endpoints(
     Ok(())
 }
 
-fn of_link(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
+fn link_intervals(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
     let known = series.totals.bandwidth_bps.is_some();
     let interval = |i: usize| match series.bins.get(i) {
         Some(bin) => {
@@ -242,7 +244,7 @@ fn of_link(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
     (0..intervals).map(interval).collect()
 }
 
-fn of_connection(series: &[&ConnectionSeries], intervals: usize) -> Vec<ConnectionInterval> {
+fn connection_intervals(series: &[&ConnectionSeries], intervals: usize) -> Vec<ConnectionInterval> {
     let interval = |i: usize| {
         let mut sum = ConnectionInterval::default();
         for bin in series.iter().filter_map(|it| it.bins.get(i)) {
@@ -280,7 +282,7 @@ struct TraceCoverage<'a> {
     missing_connections: Vec<&'a str>,
     other_flow: Option<u32>,
     /// End of the trace, end of the results and end of the comparison, in seconds.
-    ends: Option<(f64, f64, f64)>,
+    end_times_s: Option<(f64, f64, f64)>,
 }
 
 impl<'a> TraceCoverage<'a> {
@@ -304,7 +306,7 @@ impl<'a> TraceCoverage<'a> {
         if series.totals.bandwidth_bps.is_none() {
             self.no_bandwidth.push(name);
         }
-        Some(of_link(series, intervals))
+        Some(link_intervals(series, intervals))
     }
 
     /// Returns the intervals of one connection, or `None` if the trace lacks its send or delivery events. A
@@ -319,7 +321,7 @@ impl<'a> TraceCoverage<'a> {
         let sent = series.iter().any(|it| it.totals.sent_pkts > 0);
         let arrived = |it: &&ConnectionSeries| it.whole_network || it.totals.delivered_pkts > 0;
         if (sent && series.iter().any(arrived)) || idle() {
-            return Some(of_connection(series, intervals));
+            return Some(connection_intervals(series, intervals));
         }
         self.missing_connections.push(name);
         None
@@ -328,9 +330,9 @@ impl<'a> TraceCoverage<'a> {
     fn messages(&self, trace: &Path) -> Vec<String> {
         let trace = trace.display();
         let mut words = Vec::new();
-        if let Some((last_s, end_s, until_s)) = self.ends {
+        if let Some((last_s, end_s, until_s)) = self.end_times_s {
             words.push(format!(
-                "{trace} ends at {last_s} s, the results at {end_s} s: compared until {until_s} s"
+                "{trace} ends at {last_s} s and the results end at {end_s} s: compared until {until_s} s"
             ));
         }
         for (names, what) in [
@@ -338,19 +340,19 @@ impl<'a> TraceCoverage<'a> {
             (&self.missing_connections, "connection"),
         ] {
             if !names.is_empty() {
-                let named = named(names, what);
-                words.push(format!("{trace} does not tell of {named}: not compared"));
+                let named = format_names(names, what);
+                words.push(format!("{trace} does not contain {named}: not compared"));
             }
         }
         if !self.no_bandwidth.is_empty() {
-            let named = named(&self.no_bandwidth, "link");
+            let named = format_names(&self.no_bandwidth, "link");
             words.push(format!(
-                "neither {trace} nor the results tell the bandwidth of {named}: queue and utilization are not compared"
+                "the bandwidth of {named} is missing in {trace} and in the results: queue and utilization are not compared"
             ));
         }
         if let Some(id) = self.other_flow {
             words.push(format!(
-                "{trace} has flow {id}, which is no connection: a flow id is the place of a connection, from 1"
+                "flow {id} of {trace} does not belong to a connection: a flow id is the index of a connection, from 1"
             ));
         }
         words
@@ -358,10 +360,10 @@ impl<'a> TraceCoverage<'a> {
 }
 
 /// Returns the number of names with the first few of them.
-fn named(names: &[&str], what: &str) -> String {
-    const SHOWN: usize = 3;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
+fn format_names(names: &[&str], what: &str) -> String {
+    const MAX_NAMES: usize = 3;
+    let shown = names[..names.len().min(MAX_NAMES)].join(", ");
     let plural = if names.len() == 1 { "" } else { "s" };
-    let rest = if names.len() > SHOWN { " …" } else { "" };
+    let rest = if names.len() > MAX_NAMES { " …" } else { "" };
     format!("{} {what}{plural} ({shown}{rest})", names.len())
 }

@@ -35,7 +35,7 @@ mod ns3;
 mod runner;
 
 pub use comparison::{
-    BUSIEST, ComparedValue, Comparison, ConnectionComparison, LinkComparison, Totals,
+    ComparedValue, Comparison, ConnectionComparison, LinkComparison, MAX_BUSIEST_LINKS, Totals,
 };
 pub use ensemble::{Ensemble, RunStatistics};
 pub use ensemble_csv::write_ensemble;

@@ -14,7 +14,7 @@ use crate::{
 pub struct Linux;
 
 impl Runner for Linux {
-    fn referee(&self) -> ReferenceSystem {
+    fn reference_system(&self) -> ReferenceSystem {
         ReferenceSystem::Linux
     }
 
@@ -39,7 +39,7 @@ impl Runner for Linux {
         };
         let emulated = Emulation::new(scenario, &settings).and_then(|it| it.run(&stop));
         match emulated {
-            Ok(report) => Ok(of_report(scenario, &report)),
+            Ok(report) => Ok(run_from_report(scenario, &report)),
             Err(netflow_emulation::Error::Stopped) => Err(Error::Stopped),
             Err(error) => Err(Error::Emulation(error)),
         }
@@ -47,7 +47,7 @@ impl Runner for Linux {
 }
 
 /// Converts the report of an emulated network into intervals.
-fn of_report(scenario: &CompiledScenario, report: &NetworkReport) -> Run {
+fn run_from_report(scenario: &CompiledScenario, report: &NetworkReport) -> Run {
     let network = &scenario.network;
     let duration_s = scenario.options.duration_s;
     let mut run = Run {
@@ -60,7 +60,7 @@ fn of_report(scenario: &CompiledScenario, report: &NetworkReport) -> Run {
             .map(|id| (network.connection_name(id).to_owned(), Vec::new()))
             .collect(),
         cost_s: Some(report.seconds),
-        doubt: report.doubt(),
+        doubt: report.unreliable_reason(),
         ..Run::default()
     };
     for (id, delay) in network.connections().zip(&report.delays) {

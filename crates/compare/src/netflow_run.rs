@@ -71,9 +71,10 @@ impl NetflowRun {
             let (run, summary, took) = run?;
             took_s += took * weight;
             ensemble.add(Series::default(), summary);
-            kept.get_or_insert_with(|| run.zero()).add(&run, weight);
+            kept.get_or_insert_with(|| run.zeroed_copy())
+                .add(&run, weight);
         }
-        let nothing = || Error::Evaluation("it has no result".to_owned());
+        let nothing = || Error::Evaluation("the run has no results".to_owned());
         Ok(NetflowRun {
             run: kept.ok_or_else(nothing)?,
             summary: ensemble.summary().ok_or_else(nothing)?,
@@ -86,14 +87,14 @@ impl NetflowRun {
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn of_results(directory: &Path) -> Result<NetflowRun, Error> {
+    pub fn from_results(directory: &Path) -> Result<NetflowRun, Error> {
         let results = Results::open(directory)?;
         let summary = results.summary.clone();
         let is_part = results.manifest.from_s > 0.0 || results.manifest.to_s.is_some();
         if is_part {
             return Err(Error::Mismatch {
                 what: format!(
-                    "{} has the summary of a part of its run",
+                    "the summary in {} covers only a part of the run",
                     directory.display()
                 ),
                 help: "run it again with `--from 0s` and without `--to`".to_owned(),
@@ -150,7 +151,7 @@ impl NetflowRun {
     /// [`Comparison`](crate::Comparison) uses.
     #[must_use]
     pub fn truncated(mut self, intervals: usize) -> NetflowRun {
-        self.run.keep_first(intervals);
+        self.run.truncate_intervals(intervals);
         let duration_s = self.run.times_s.last().copied().unwrap_or(0.0);
         self.summary.duration_s = duration_s;
         let lengths: Vec<f64> = self.run.lengths_s().collect();
@@ -194,7 +195,7 @@ fn delay_starts(network: &Network, mut by_s: impl FnMut() -> f64) -> Result<Netw
 
 impl Run {
     /// Returns a run of the same shape with zeros.
-    fn zero(&self) -> Run {
+    fn zeroed_copy(&self) -> Run {
         let mut zero = self.clone();
         for (_, intervals) in &mut zero.links {
             intervals.fill(LinkInterval::default());
@@ -206,7 +207,7 @@ impl Run {
     }
 
     /// Removes later intervals.
-    pub(crate) fn keep_first(&mut self, intervals: usize) {
+    pub(crate) fn truncate_intervals(&mut self, intervals: usize) {
         self.times_s.truncate(intervals);
         (self.links.iter_mut()).for_each(|(_, series)| series.truncate(intervals));
         (self.connections.iter_mut()).for_each(|(_, series)| series.truncate(intervals));

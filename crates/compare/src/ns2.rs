@@ -79,7 +79,7 @@ impl Ns2 {
 }
 
 impl Runner for Ns2 {
-    fn referee(&self) -> ReferenceSystem {
+    fn reference_system(&self) -> ReferenceSystem {
         ReferenceSystem::Ns2
     }
 
@@ -154,13 +154,13 @@ fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result
     let mut place_in_interval = 0;
     for_each_csv_row(&path, 7, |row, numbers| {
         let [time_s, arrived, dropped, _, bytes, waiting] = numbers else {
-            return Err(format!("a row of {} numbers", numbers.len()));
+            return Err(format!("unexpected row with {} numbers", numbers.len()));
         };
         let Some((name, intervals)) = run.links.get_mut(place_in_interval) else {
-            return Err("more links than the scenario has".to_owned());
+            return Err("more links than in the scenario".to_owned());
         };
         if *name != row {
-            return Err(format!("link {row} where {name} was expected"));
+            return Err(format!("link {row} instead of {name}"));
         }
         if place_in_interval == 0 {
             run.times_s.push(*time_s);
@@ -193,10 +193,10 @@ fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result
         let (Some((name, intervals)), [_, sent, acked, ..]) =
             (run.connections.get_mut(row_number % count.max(1)), numbers)
         else {
-            return Err("more connections than the scenario has".to_owned());
+            return Err("more connections than in the scenario".to_owned());
         };
         if *name != row {
-            return Err(format!("connection {row} where {name} was expected"));
+            return Err(format!("connection {row} instead of {name}"));
         }
         row_number += 1;
         intervals.push(ConnectionInterval {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{
     NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Options, ns3,
-    ns3_together,
+    ns3_batch,
 };
 use tempfile::TempDir;
 
@@ -44,12 +44,12 @@ impl Ns3 {
     /// [`Error::NoNs3`]
     pub fn find() -> Result<Ns3, Error> {
         if Command::new("g++").arg("--version").output().is_err() {
-            return Err(Error::NoNs3("there is no command `g++`".to_owned()));
+            return Err(Error::NoNs3("the command `g++` does not exist".to_owned()));
         }
         if Path::new(HEADER).is_file() {
             Ok(Ns3::default())
         } else {
-            Err(Error::NoNs3(format!("there is no {HEADER}")))
+            Err(Error::NoNs3(format!("{HEADER} does not exist")))
         }
     }
 
@@ -75,7 +75,7 @@ impl Ns3 {
     ) -> Result<(), Error> {
         let texts = scenarios.iter().map(|it| program(it, settings));
         let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
-        let together = ns3_together(scenarios, &options(settings))?;
+        let together = ns3_batch(scenarios, &options(settings))?;
         *lock(&self.compiled) = Some(compile(&change(together), texts, stop)?);
         Ok(())
     }
@@ -138,7 +138,7 @@ fn program(scenario: &CompiledScenario, settings: &Settings) -> Result<String, E
 }
 
 impl Runner for Ns3 {
-    fn referee(&self) -> ReferenceSystem {
+    fn reference_system(&self) -> ReferenceSystem {
         ReferenceSystem::Ns3
     }
 
@@ -197,7 +197,7 @@ fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result
             ],
         ) = (run.links.get_mut(row % count), numbers)
         else {
-            return Err("a row of another length".to_owned());
+            return Err("a row of unexpected length".to_owned());
         };
         if row.is_multiple_of(count) {
             run.times_s.push(time_s);
@@ -218,7 +218,7 @@ fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result
         let (Some((_, intervals)), &[_, sent_pkts, delivered_pkts]) =
             (run.connections.get_mut(row % count), numbers)
         else {
-            return Err("a row of another length".to_owned());
+            return Err("a row of unexpected length".to_owned());
         };
         row += 1;
         intervals.push(ConnectionInterval {

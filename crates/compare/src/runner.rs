@@ -57,7 +57,7 @@ pub struct Costs {
 /// trait.
 pub trait Runner: Sync {
     /// Returns the reference that it implements.
-    fn referee(&self) -> ReferenceSystem;
+    fn reference_system(&self) -> ReferenceSystem;
 
     /// Checks that it can run the scenario, before any work.
     ///

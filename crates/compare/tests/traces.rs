@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// Returns results for A and B with 8 Mbit/s in each direction. `a` sends 500 packets of 1000 bytes per
 /// second from A to B. In ten intervals of a second, A->B has a queue of `queue_pkts` packets.
-fn side(queue_pkts: [f64; 10]) -> NetflowRun {
+fn netflow_run(queue_pkts: [f64; 10]) -> NetflowRun {
     let there = queue_pkts.map(|queue_pkts| LinkInterval {
         arrived_pkts: 500.0,
         queue_pkts,
@@ -100,21 +100,21 @@ fn cbr(until_ms: u32, flow: u32) -> String {
         .fold(NAMES.to_owned(), |text, it| text + &it.1)
 }
 
-fn written(text: &str) -> (TempDir, PathBuf) {
+fn write_trace(text: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.tr");
     fs::write(&path, text).unwrap();
     (folder, path)
 }
 
-fn compared(text: &str, side: NetflowRun) -> Comparison {
-    let (_folder, path) = written(text);
+fn compare_trace(text: &str, side: NetflowRun) -> Comparison {
+    let (_folder, path) = write_trace(text);
     let (side, runs) = from_traces(&[path], side).unwrap();
     Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs))
 }
 
-fn refused(text: &str, side: &NetflowRun) -> String {
-    let (_folder, path) = written(text);
+fn trace_error(text: &str, side: &NetflowRun) -> String {
+    let (_folder, path) = write_trace(text);
     match from_trace(&path, side) {
         Err(Error::Mismatch { what, help }) => format!("{what}; {help}"),
         other => panic!("{other:?}"),
@@ -124,7 +124,7 @@ fn refused(text: &str, side: &NetflowRun) -> String {
 /// There is a pause between any two packets, so the trace does not determine the service time.
 #[test]
 fn results_provide_the_bandwidth() {
-    let comparison = compared(&cbr(10_000, 1), side([0.5; 10]));
+    let comparison = compare_trace(&cbr(10_000, 1), netflow_run([0.5; 10]));
     let link = &comparison.links[0];
     assert!((link.utilization.referee.mean - 0.5).abs() < 1e-3);
     assert!((link.queue_pkts.referee.mean - 0.5).abs() < 1e-3);
@@ -132,10 +132,10 @@ fn results_provide_the_bandwidth() {
     assert!(comparison.untold.is_empty(), "{:?}", comparison.untold);
 
     // From 5 s on, the bandwidth is half of that.
-    let mut slower = side([0.5; 10]);
+    let mut slower = netflow_run([0.5; 10]);
     let event = serde_json::json!({"at_s": 5.0, "link": "A->B", "change": "bandwidth", "bandwidth_bps": 4e6});
     slower.summary.events = vec![serde_json::from_value(event).unwrap()];
-    let link = &compared(&cbr(10_000, 1), slower).links[0];
+    let link = &compare_trace(&cbr(10_000, 1), slower).links[0];
     assert!(
         (link.utilization.referee.mean - 0.75).abs() < 1e-3,
         "{link:?}"
@@ -146,9 +146,9 @@ fn results_provide_the_bandwidth() {
 fn unavailable_quantities_are_not_zero() {
     let unknown = || NetflowRun {
         network: None,
-        ..side([0.5; 10])
+        ..netflow_run([0.5; 10])
     };
-    let comparison = compared(&cbr(10_000, 1), unknown());
+    let comparison = compare_trace(&cbr(10_000, 1), unknown());
     let link = &comparison.links[0];
     assert!(link.utilization.referee.mean.is_nan() && link.queue_pkts.referee.mean.is_nan());
     assert_eq!(
@@ -167,7 +167,7 @@ fn unavailable_quantities_are_not_zero() {
     let json = serde_json::to_value(&comparison).unwrap();
     assert!(json["links"][0]["utilization"]["referee"]["mean"].is_null());
 
-    let (folder, path) = written(&cbr(10_000, 1));
+    let (folder, path) = write_trace(&cbr(10_000, 1));
     let (_, runs) = from_traces(&[path], unknown()).unwrap();
     write_ensemble(&Ensemble::of(ReferenceSystem::Ns2, &runs), folder.path()).unwrap();
     let links = fs::read_to_string(folder.path().join("ns2-links.csv")).unwrap();
@@ -181,12 +181,12 @@ fn quantities_missing_from_a_trace_are_not_compared() {
     for what in ['+', '-', 'r'] {
         writeln!(text, "{what} 9.5 1 0 ack 40 ------- 1 1.0 0.0 0 0").unwrap();
     }
-    let mut back = side([0.5; 10]);
+    let mut back = netflow_run([0.5; 10]);
     back.run.links[1].1.fill(LinkInterval {
         arrived_pkts: 500.0,
         ..LinkInterval::default()
     });
-    let comparison = compared(&text, back);
+    let comparison = compare_trace(&text, back);
     let links: Vec<&str> = comparison.links.iter().map(|it| it.link.as_str()).collect();
     assert_eq!((links, comparison.connections.len()), (vec!["B->A"], 0));
     let totals = &comparison.totals;
@@ -196,11 +196,11 @@ fn quantities_missing_from_a_trace_are_not_compared() {
         panic!("{:?}", comparison.untold)
     };
     assert!(
-        links.ends_with("does not tell of 1 link (A->B): not compared"),
+        links.ends_with("does not contain 1 link (A->B): not compared"),
         "{links}"
     );
     assert!(
-        connections.ends_with("does not tell of 1 connection (a): not compared"),
+        connections.ends_with("does not contain 1 connection (a): not compared"),
         "{connections}"
     );
 }
@@ -208,10 +208,10 @@ fn quantities_missing_from_a_trace_are_not_compared() {
 /// The comparison ends at 3 s, where the shorter trace ends; its waiting packets do not wait until 10 s.
 #[test]
 fn truncated_trace_is_compared_up_to_its_end() {
-    let results = || side([1.0, 1.0, 4.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
+    let results = || netflow_run([1.0, 1.0, 4.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
     let mut early = cbr(3500, 1);
     writeln!(early, "+ 3.5 0 1 cbr 1000 ------- 1 0.0 1.0 9999 9999").unwrap();
-    let (folder, path) = written(&early);
+    let (folder, path) = write_trace(&early);
     let later = folder.path().join("later.tr");
     fs::write(&later, cbr(10_000, 1)).unwrap();
     let (side, runs) = from_traces(&[later, path], results()).unwrap();
@@ -233,16 +233,16 @@ fn truncated_trace_is_compared_up_to_its_end() {
     assert!((goodput.referee.mean - 500.0).abs() < 3.0, "{goodput:?}");
     assert!(
         comparison.untold[0]
-            .ends_with("t.tr ends at 3.5 s, the results at 10 s: compared until 3 s"),
+            .ends_with("t.tr ends at 3.5 s and the results end at 10 s: compared until 3 s"),
         "{:?}",
         comparison.untold
     );
-    assert!(refused(&cbr(900, 1), &results()).contains("in the first interval of the results"));
+    assert!(trace_error(&cbr(900, 1), &results()).contains("in the first interval of the results"));
 
     // A trace may end early if no packet arrives later in the results either.
     let mut ends = results();
     ends.run.links[0].1[4..].fill(LinkInterval::default());
-    let comparison = compared(&cbr(3500, 1), ends);
+    let comparison = compare_trace(&cbr(3500, 1), ends);
     assert_eq!((comparison.duration_s, comparison.untold.len()), (10.0, 0));
 }
 
@@ -250,17 +250,17 @@ fn truncated_trace_is_compared_up_to_its_end() {
 #[test]
 fn flow_ids_are_connection_numbers() {
     let back = cbr(10_000, 1).replace(" 0 1 cbr", " 1 0 cbr");
-    let error = refused(&back.replace("0.0 1.0", "1.0 0.0"), &side([0.5; 10]));
+    let error = trace_error(&back.replace("0.0 1.0", "1.0 0.0"), &netflow_run([0.5; 10]));
     assert!(
         error.contains(
-            "has flow 1 from B to A; connection `a` goes from A to B; a flow id is the place"
+            "has flow 1 from B to A; connection `a` goes from A to B; a flow id is the index"
         ),
         "{error}"
     );
-    let comparison = compared(&cbr(10_000, 0), side([0.5; 10]));
+    let comparison = compare_trace(&cbr(10_000, 0), netflow_run([0.5; 10]));
     assert!(comparison.connections.is_empty());
     assert!(
-        comparison.untold[1].contains("has flow 0, which is no connection"),
+        comparison.untold[1].contains("does not belong to a connection"),
         "{:?}",
         comparison.untold
     );
@@ -268,11 +268,11 @@ fn flow_ids_are_connection_numbers() {
 
 #[test]
 fn unequal_intervals_are_rejected() {
-    let mut uneven = side([0.5; 10]);
+    let mut uneven = netflow_run([0.5; 10]);
     uneven.run.times_s[4] = 5.25;
-    let error = refused(&cbr(10_000, 1), &uneven);
+    let error = trace_error(&cbr(10_000, 1), &uneven);
     assert!(
-        error.contains("are not of one length: 1 s, and 1.25 s"),
+        error.contains("differ in length: 1 s and 1.25 s"),
         "{error}"
     );
 }

@@ -24,7 +24,7 @@ fn scenario() -> CompiledScenario {
     load(&path, &shorter).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn installed() -> Option<Ns2> {
+fn find_ns2() -> Option<Ns2> {
     let found = Ns2::find().ok();
     if found.is_none() {
         skip(Need::Ns2, "ns is not installed");
@@ -41,7 +41,7 @@ fn settings() -> Settings {
 }
 
 /// Runs a scenario `seeds` times with ns-2 and with netflow, with a start jitter of one second.
-fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, NetflowRun) {
+fn run_both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, NetflowRun) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("scenario.toml");
     std::fs::write(&path, text).unwrap();
@@ -60,7 +60,7 @@ fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, NetflowRun) {
 
 #[test]
 fn runs_are_counted_and_differ_by_seed() {
-    let Some(ns) = installed() else { return };
+    let Some(ns) = find_ns2() else { return };
     let scenario = scenario();
     let done = AtomicU32::new(0);
     let told = |count| done.store(count, Ordering::Relaxed);
@@ -86,7 +86,7 @@ fn runs_are_counted_and_differ_by_seed() {
 /// The same script run directly, with its files summed by awk.
 #[test]
 fn totals_match_the_output_files() {
-    let Some(ns) = installed() else { return };
+    let Some(ns) = find_ns2() else { return };
     let scenario = scenario();
     let runs = ns
         .run_seeds(
@@ -143,7 +143,7 @@ fn totals_match_the_output_files() {
 /// A trace of a run agrees with the monitors of the script.
 #[test]
 fn trace_matches_queue_monitors() {
-    let Some(ns) = installed() else { return };
+    let Some(ns) = find_ns2() else { return };
     let scenario = scenario();
     let runs = ns
         .run_seeds(
@@ -208,15 +208,15 @@ fn trace_matches_queue_monitors() {
 }
 
 #[test]
-fn a_run_can_be_stopped() {
-    let Some(ns) = installed() else { return };
+fn running_ns2_can_be_interrupted() {
+    let Some(ns) = find_ns2() else { return };
     let result = ns.run_seeds(&scenario(), &settings(), &|_| {}, &|| true);
     assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
 }
 
 #[test]
 fn ensemble_is_written_as_csv() {
-    let Some(ns) = installed() else { return };
+    let Some(ns) = find_ns2() else { return };
     let runs = ns
         .run_seeds(&scenario(), &settings(), &|_| {}, &|| false)
         .unwrap();
@@ -305,7 +305,7 @@ fn error_metrics_match_their_definitions() {
 /// its own bytes, as in ns-2. Three times as many packets are lost if each uses the size of a TCP packet.
 #[test]
 fn byte_buffers_match_ns2() {
-    let Some(ns) = installed() else { return };
+    let Some(ns) = find_ns2() else { return };
     let mut random = SplitMix64::new(1);
     let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
     let (mut wrong, mut queues, mut lost) = (0.0, 0.0, [0.0; 2]);
@@ -321,7 +321,7 @@ fn byte_buffers_match_ns2() {
             r#"
             [simulation]
             duration = "60 s"
-            model = "packets"
+            model = "packet"
             packet-size = "{tcp_bytes:.0} B"
             [[link]]
             from = "a"
@@ -341,13 +341,13 @@ fn byte_buffers_match_ns2() {
             name = "down"
             from = "a"
             to = "b"
-            source = {{ window = "newreno" }}
+            source = {{ ns2-tcp = "newreno" }}
             count = 2
             [[connection]]
             name = "up"
             from = "b"
             to = "a"
-            source = {{ window = "newreno" }}
+            source = {{ ns2-tcp = "newreno" }}
             [[connection]]
             name = "call"
             from = "a"
@@ -356,7 +356,7 @@ fn byte_buffers_match_ns2() {
             source = {{ poisson = "{call:.3} Mbit/s" }}
             "#
         );
-        let (runs, side) = both(&ns, &text, 4);
+        let (runs, side) = run_both(&ns, &text, 4);
         let comparison = Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs));
         for link in &comparison.links {
             let (queue, loss) = (&link.queue_pkts, &link.lost_pkts);
@@ -379,13 +379,13 @@ fn byte_buffers_match_ns2() {
 /// 40 s, without the first 5 s after a change.
 #[test]
 fn windows_track_delay_changes_as_in_ns2() {
-    let Some(ns) = installed() else { return };
+    let Some(ns) = find_ns2() else { return };
     for variant in ["tahoe", "reno", "newreno"] {
         let text = format!(
             r#"
             [simulation]
             duration = "120 s"
-            model = "packets"
+            model = "packet"
             packet-size = "1000 B"
             [[link]]
             from = "a"
@@ -398,7 +398,7 @@ fn windows_track_delay_changes_as_in_ns2() {
             from = "a"
             to = "b"
             count = 2
-            source = {{ window = "{variant}" }}
+            source = {{ ns2-tcp = "{variant}" }}
             [[event]]
             at = "40 s"
             link = "a<->b"
@@ -409,7 +409,7 @@ fn windows_track_delay_changes_as_in_ns2() {
             set = {{ delay = "20 ms" }}
             "#
         );
-        let (runs, side) = both(&ns, &text, 5);
+        let (runs, side) = run_both(&ns, &text, 5);
         for from_s in [0.0, 40.0, 80.0] {
             // Delivered packets per interval, and the mean queue.
             let told = |run: &Run| {

@@ -68,7 +68,7 @@ fn queues_and_windows_match_theory() {
         to = "d"
         packet-size = "1500 B"
         max-window = "20 pkt"
-        source = { stack = "linux-6", congestion = "reno" }
+        source = { tcp = "linux-6", congestion = "reno" }
         [[link]]
         from = "e"
         to = "f"
@@ -160,7 +160,7 @@ fn all_queues_run() {
             "[[link]]\nfrom = \"a{name}\"\nto = \"b{name}\"\nbandwidth = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
              buffer = \"60 pkt\"\nqueue = {queue}\n{losses}\n\
              [[connection]]\nname = \"c{name}\"\nfrom = \"a{name}\"\nto = \"b{name}\"\ncount = 3\n\
-             source = {{ stack = \"linux-6\" }}\n"
+             source = {{ tcp = \"linux-6\" }}\n"
         );
     }
     let scenario = scenario(&text);
@@ -208,7 +208,7 @@ fn marks_are_counted_and_scheduler_rounds_are_short() {
                 "[[link]]\nfrom = \"a-{queue}-{ecn}\"\nto = \"b-{queue}-{ecn}\"\nbandwidth = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                  buffer = \"200 pkt\"\nqueue = {{ discipline = \"{queue}\", ecn = true{more} }}\n\
                  [[connection]]\nname = \"{queue}-{ecn}\"\nfrom = \"a-{queue}-{ecn}\"\nto = \"b-{queue}-{ecn}\"\n\
-                 source = {{ stack = \"linux-6\", congestion = \"reno\", ecn = {ecn} }}\n"
+                 source = {{ tcp = \"linux-6\", congestion = \"reno\", ecn = {ecn} }}\n"
             );
         }
     }
@@ -247,7 +247,7 @@ fn ecn_threshold_without_ecn_is_rejected_for_ns3() {
     assert!(
         error
             .to_string()
-            .contains("link a->b: ns-3 marks above `ce-threshold` only where `ecn` is true"),
+            .contains("link a->b: ns-3 needs `ecn = true` for `ce-threshold`"),
         "{error}"
     );
 }
@@ -258,9 +258,9 @@ fn unsupported_scenarios_are_rejected_without_ns3() {
     for (name, wanted) in [
         ("web.toml", "workload browsers: users"),
         ("diffserv.toml", "aggregate F1: conditioners"),
-        ("link-failure.toml", "links that fail"),
-        ("wifi-loss.toml", "losses in bursts"),
-        ("abilene.toml", "transfers that come and go"),
+        ("link-failure.toml", "failures of links"),
+        ("wifi-loss.toml", "burst losses"),
+        ("abilene.toml", "finite transfers"),
     ] {
         let scenario = load(format!("{path}{name}").as_ref(), &[]).unwrap();
         let error = Ns3::check_export(&scenario, &Settings::default()).unwrap_err();
@@ -271,15 +271,15 @@ fn unsupported_scenarios_are_rejected_without_ns3() {
 
 /// Overhead that ns-3 cannot imitate is rejected with the reason.
 #[test]
-fn overhead_of_cells_and_of_queues_that_count_bytes_is_rejected_for_ns3() {
+fn unsupported_overhead_is_rejected_for_ns3() {
     for (link, wanted) in [
         (
             "overhead = { bytes = \"10 B\", cells = \"atm\" }",
-            "plain bytes can",
+            "use plain bytes",
         ),
         (
             "overhead = { bytes = \"10 B\", minimum = \"84 B\" }",
-            "plain bytes can",
+            "use plain bytes",
         ),
         (
             "overhead = \"38 B\"\nbuffer = \"20 KB\"",
@@ -327,7 +327,7 @@ fn windows_track_delay_changes() {
         to = "b"
         packet-size = "1500 B"
         max-window = "20 pkt"
-        source = { stack = "linux-6", congestion = "reno" }
+        source = { tcp = "linux-6", congestion = "reno" }
         [[event]]
         at = "10 s"
         link = "a<->b"

@@ -76,7 +76,7 @@ mod tests {
 
     /// Table of RFC 2597 §6.
     #[test]
-    fn code_points_are_those_of_the_rfc() {
+    fn code_points_match_the_rfc() {
         let table = [
             ("AF11", 0b001010),
             ("AF21", 0b010010),
@@ -102,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn other_classes_are_refused() {
+    fn invalid_classes_are_rejected() {
         for name in ["AF10", "AF44", "AF51", "AF", "EF", "", "AF111"] {
             let error = name.parse::<Af>().unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("unknown forwarding class `{name}`, allowed are AF11 to AF43")
+                format!("unknown forwarding class `{name}`; allowed: AF11 to AF43")
             );
         }
         assert!(Af::new(0, crate::DropPrecedence::Dp0).is_err());

@@ -54,7 +54,7 @@ pub enum Error {
     },
     /// A higher precedence that would be dropped less than a lower one (RFC 2597 §2).
     #[error(
-        "{higher} must be dropped no less than {lower}: {what} of {higher} is {found}, allowed is {allowed} {limit} as for {lower}"
+        "{higher} must have at least the drop probability of {lower}: {what} of {higher} is {found}, allowed is {allowed} {limit} as for {lower}"
     )]
     PrecedenceOrder {
         /// Higher precedence, which must be dropped first.
@@ -71,7 +71,7 @@ pub enum Error {
         limit: f64,
     },
     /// An unknown assured forwarding class.
-    #[error("unknown forwarding class `{name}`, allowed are AF11 to AF43")]
+    #[error("unknown forwarding class `{name}`; allowed: AF11 to AF43")]
     UnknownClass {
         /// The unknown name.
         name: String,

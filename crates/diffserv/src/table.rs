@@ -85,7 +85,7 @@ impl<R: io::Read> PacketReader<R> {
         let row = Row(&self.row);
         let packet = self.columns.packet(&row)?;
         if packet.time_s < self.before_s {
-            let message = "a packet that comes before the one above: times must not fall";
+            let message = "this packet is earlier than the previous row: times must not decrease";
             let allowed = "sort the rows by time_s";
             return Err(row.error(self.columns.time_s, message.to_owned(), allowed));
         }
@@ -123,7 +123,7 @@ impl Columns {
             match known.iter().position(|known| *known == name) {
                 Some(place) if found[place].is_none() => found[place] = Some(i),
                 Some(_) => {
-                    let message = format!("column `{name}` is there twice");
+                    let message = format!("duplicate column `{name}`");
                     return Err(row.error(i, message, NAMES));
                 }
                 None => return Err(row.error(i, format!("unknown column `{name}`"), NAMES)),
@@ -131,7 +131,7 @@ impl Columns {
         }
         let [time_s, bytes, window_pkts, precedence] = found;
         let needed = |column: Option<usize>, name: &str| {
-            column.ok_or_else(|| row.error(0, format!("no column `{name}`"), NAMES))
+            column.ok_or_else(|| row.error(0, format!("missing column `{name}`"), NAMES))
         };
         Ok(Columns {
             time_s: needed(time_s, "time_s")?,

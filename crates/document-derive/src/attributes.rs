@@ -11,7 +11,7 @@ use syn::{
 
 /// The arguments of `#[table(name = "link", check = Self::check)]`.
 #[derive(Default)]
-pub(crate) struct OfTable {
+pub(crate) struct TableArguments {
     /// Name of the table in a document, which makes it an element.
     pub(crate) name: Option<LitStr>,
     /// Name in messages, if it differs from `name`.
@@ -26,18 +26,18 @@ pub(crate) struct OfTable {
     pub(crate) plain: bool,
 }
 
-impl Parse for OfTable {
+impl Parse for TableArguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut found = OfTable::default();
-        each(input, |name, input| {
+        let mut found = TableArguments::default();
+        parse_arguments(input, |name, input| {
             match name.to_string().as_str() {
-                "name" => found.name = Some(value(input)?),
-                "title" => found.title = Some(value(input)?),
-                "called" => found.called = Some(value(input)?),
-                "check" => found.check = Some(value(input)?),
-                "bound" => found.bound = Some(value(input)?),
+                "name" => found.name = Some(parse_value(input)?),
+                "title" => found.title = Some(parse_value(input)?),
+                "called" => found.called = Some(parse_value(input)?),
+                "check" => found.check = Some(parse_value(input)?),
+                "bound" => found.bound = Some(parse_value(input)?),
                 "plain" => found.plain = true,
-                _ => return Err(unknown(name)),
+                _ => return Err(unknown_argument(name)),
             }
             Ok(())
         })?;
@@ -46,7 +46,7 @@ impl Parse for OfTable {
 }
 
 /// The arguments of `#[one_of(what = "source", bound = Variable)]`.
-pub(crate) struct OfOneOf {
+pub(crate) struct UnionArguments {
     /// Name of the union in messages.
     pub(crate) what: LitStr,
     /// Trait bound of a type parameter.
@@ -55,20 +55,20 @@ pub(crate) struct OfOneOf {
     pub(crate) instead: Option<Path>,
 }
 
-impl Parse for OfOneOf {
+impl Parse for UnionArguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let (mut what, mut bound, mut instead) = (None, None, None);
-        each(input, |name, input| {
+        parse_arguments(input, |name, input| {
             match name.to_string().as_str() {
-                "what" => what = Some(value(input)?),
-                "bound" => bound = Some(value(input)?),
-                "instead" => instead = Some(value(input)?),
-                _ => return Err(unknown(name)),
+                "what" => what = Some(parse_value(input)?),
+                "bound" => bound = Some(parse_value(input)?),
+                "instead" => instead = Some(parse_value(input)?),
+                _ => return Err(unknown_argument(name)),
             }
             Ok(())
         })?;
         let what = what.ok_or_else(|| syn::Error::new(Span::call_site(), "`what` is missing"))?;
-        Ok(OfOneOf {
+        Ok(UnionArguments {
             what,
             bound,
             instead,
@@ -77,31 +77,31 @@ impl Parse for OfOneOf {
 }
 
 /// The arguments of `#[words(rename_all = "lowercase", plain)]`.
-pub(crate) struct OfWords {
+pub(crate) struct KeywordArguments {
     /// True for words in lower case instead of kebab-case.
     pub(crate) lowercase: bool,
     /// True to derive a writer and a schema.
     pub(crate) plain: bool,
 }
 
-impl Parse for OfWords {
+impl Parse for KeywordArguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let (mut lowercase, mut plain) = (false, false);
-        each(input, |name, _| {
+        parse_arguments(input, |name, _| {
             match name.to_string().as_str() {
                 "lowercase" => lowercase = true,
                 "plain" => plain = true,
-                _ => return Err(unknown(name)),
+                _ => return Err(unknown_argument(name)),
             }
             Ok(())
         })?;
-        Ok(OfWords { lowercase, plain })
+        Ok(KeywordArguments { lowercase, plain })
     }
 }
 
 /// The arguments of `#[key(name = "class", allowed = allowed::RATE, example = "8 Mbit/s")]`.
 #[derive(Default)]
-pub(crate) struct OfKey {
+pub(crate) struct KeyArguments {
     /// Key, if it differs from the name of the field in kebab-case.
     pub(crate) name: Option<LitStr>,
     /// Allowed values.
@@ -119,32 +119,29 @@ pub(crate) struct OfKey {
     /// True if the field is not a key.
     pub(crate) skip: bool,
     /// For a variant: true if its keys are merged with those of other variants.
-    pub(crate) beside: bool,
-    /// For a variant: alternative word.
-    pub(crate) also: Option<LitStr>,
+    pub(crate) is_merged: bool,
 }
 
-impl OfKey {
+impl KeyArguments {
     /// Removes `#[key(…)]` from the attributes and parses it.
-    pub(crate) fn take(attributes: &mut Vec<Attribute>) -> syn::Result<OfKey> {
-        let mut found = OfKey::default();
+    pub(crate) fn take_from(attributes: &mut Vec<Attribute>) -> syn::Result<KeyArguments> {
+        let mut found = KeyArguments::default();
         let at = attributes.iter().position(|it| it.path().is_ident("key"));
         let Some(at) = at else { return Ok(found) };
         let attribute = attributes.remove(at);
         attribute.parse_args_with(|input: ParseStream<'_>| {
-            each(input, |name, input| {
+            parse_arguments(input, |name, input| {
                 match name.to_string().as_str() {
-                    "name" => found.name = Some(value(input)?),
-                    "allowed" => found.allowed = Some(value(input)?),
-                    "example" => found.example = Some(value(input)?),
-                    "fallback" => found.fallback = Some(value(input)?),
-                    "also" => found.also = Some(value(input)?),
+                    "name" => found.name = Some(parse_value(input)?),
+                    "allowed" => found.allowed = Some(parse_value(input)?),
+                    "example" => found.example = Some(parse_value(input)?),
+                    "fallback" => found.fallback = Some(parse_value(input)?),
                     "flat" => found.flat = true,
                     "element" => found.element = true,
                     "fixed" => found.fixed = true,
                     "skip" => found.skip = true,
-                    "beside" => found.beside = true,
-                    _ => return Err(unknown(name)),
+                    "beside" => found.is_merged = true,
+                    _ => return Err(unknown_argument(name)),
                 }
                 Ok(())
             })
@@ -169,7 +166,7 @@ impl OfKey {
 }
 
 /// The generated code fragments of a key.
-pub(crate) struct Declared {
+pub(crate) struct KeyTokens {
     /// Expression of the `Key`.
     pub(crate) key: TokenStream,
     /// Reference to the `Allowed`.
@@ -182,16 +179,16 @@ pub(crate) struct Declared {
     pub(crate) setting: TokenStream,
 }
 
-impl OfKey {
+impl KeyArguments {
     /// Returns the code for a key whose field has the type `ty`.
-    pub(crate) fn declare(
+    pub(crate) fn key_tokens(
         &self,
         name: &str,
         ty: &Type,
         attributes: &[Attribute],
         [required, many]: [bool; 2],
-    ) -> Declared {
-        let doc = doc(attributes);
+    ) -> KeyTokens {
+        let doc = doc_text(attributes);
         let (toml, flat) = (self.toml(), self.flat);
         let value = quote!(<#ty as ::netflow_document::Setting>::Value);
         let (range, allowed) = match &self.allowed {
@@ -213,7 +210,7 @@ impl OfKey {
                 kinds: <#value as ::netflow_document::Read>::KINDS,
             }
         };
-        Declared {
+        KeyTokens {
             key,
             allowed,
             toml,
@@ -233,7 +230,7 @@ pub(crate) fn variants(item: &mut DeriveInput) -> syn::Result<&mut Punctuated<Va
 }
 
 /// Returns the implementation of `Setting` for a type that is read without its place.
-pub(crate) fn setting(name: &Ident, generics: &Generics) -> TokenStream {
+pub(crate) fn setting_impl(name: &Ident, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
         impl #impl_generics ::netflow_document::Setting for #name #ty_generics #where_clause {
@@ -247,7 +244,7 @@ pub(crate) fn setting(name: &Ident, generics: &Generics) -> TokenStream {
 }
 
 /// Returns the joined texts of the doc comments.
-pub(crate) fn doc(attributes: &[Attribute]) -> String {
+pub(crate) fn doc_text(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes.iter().filter(|it| it.path().is_ident("doc")) {
         if let syn::Meta::NameValue(it) = &attribute.meta
@@ -270,7 +267,7 @@ pub(crate) fn doc(attributes: &[Attribute]) -> String {
 }
 
 /// Parses a comma-separated list of `name` or `name = value`.
-fn each(
+fn parse_arguments(
     input: ParseStream<'_>,
     mut take: impl FnMut(&Ident, ParseStream<'_>) -> syn::Result<()>,
 ) -> syn::Result<()> {
@@ -284,17 +281,17 @@ fn each(
     Ok(())
 }
 
-fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
+fn parse_value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
     input.parse::<Token![=]>()?;
     input.parse()
 }
 
-fn unknown(name: &Ident) -> syn::Error {
+fn unknown_argument(name: &Ident) -> syn::Error {
     syn::Error::new(name.span(), format!("`{name}` is not known here"))
 }
 
 /// Converts a name to kebab-case: `max_p` to `max-p`, `DropTail` to `drop-tail`.
-pub(crate) fn kebab(name: &Ident) -> String {
+pub(crate) fn kebab_case(name: &Ident) -> String {
     let name = name.to_string();
     let mut text = String::new();
     for c in name.chars() {

@@ -15,7 +15,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// Derives a table from a struct: see `netflow_document::Table`.
 #[proc_macro_attribute]
 pub fn table(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let arguments = parse_macro_input!(arguments as attributes::OfTable);
+    let arguments = parse_macro_input!(arguments as attributes::TableArguments);
     let item = parse_macro_input!(item as DeriveInput);
     finish(table::expand(&arguments, item))
 }
@@ -24,7 +24,7 @@ pub fn table(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `netflow_document::Table`.
 #[proc_macro_attribute]
 pub fn one_of(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let arguments = parse_macro_input!(arguments as attributes::OfOneOf);
+    let arguments = parse_macro_input!(arguments as attributes::UnionArguments);
     let item = parse_macro_input!(item as DeriveInput);
     finish(one_of::expand(&arguments, item))
 }
@@ -32,7 +32,7 @@ pub fn one_of(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Derives keywords from an enum: see `netflow_document::Words`.
 #[proc_macro_attribute]
 pub fn words(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let arguments = parse_macro_input!(arguments as attributes::OfWords);
+    let arguments = parse_macro_input!(arguments as attributes::KeywordArguments);
     let item = parse_macro_input!(item as DeriveInput);
     finish(words::expand(&arguments, item))
 }

@@ -4,26 +4,31 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
-use crate::attributes::{Declared, OfKey, OfOneOf, kebab, setting, variants};
-use crate::table::bounded;
+use crate::attributes::{
+    KeyArguments, KeyTokens, UnionArguments, kebab_case, setting_impl, variants,
+};
+use crate::table::with_trait_bound;
 
-pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<TokenStream> {
+pub(crate) fn expand(
+    arguments: &UnionArguments,
+    mut item: DeriveInput,
+) -> syn::Result<TokenStream> {
     let what = &arguments.what;
     let (mut keys, mut reads, mut tables, mut names) = (vec![], vec![], vec![], vec![]);
     let mut shown = vec![];
     for variant in variants(&mut item)? {
-        let of_key = OfKey::take(&mut variant.attrs)?;
+        let of_key = KeyArguments::take_from(&mut variant.attrs)?;
         let name = &variant.ident;
         let key = match &of_key.name {
             Some(name) => name.value(),
-            None => kebab(name),
+            None => kebab_case(name),
         };
         let Some(ty) = variant.fields.iter().next().map(|field| &field.ty) else {
             let wrong = "a variant needs one value";
             return Err(syn::Error::new_spanned(&*variant, wrong));
         };
-        let declared = of_key.declare(&key, ty, &variant.attrs, [false, false]);
-        let Declared {
+        let declared = of_key.key_tokens(&key, ty, &variant.attrs, [false, false]);
+        let KeyTokens {
             allowed,
             value,
             setting,
@@ -31,7 +36,7 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
         } = &declared;
         shown.push(quote!(Self::#name(_) => #key));
         names.push(key.clone());
-        if of_key.beside {
+        if of_key.is_merged {
             variant.attrs.push(syn::parse_quote!(#[serde(untagged)]));
             tables.push(quote!(<#value as ::netflow_document::Table>::KEYS));
             reads.push(quote! {
@@ -48,9 +53,9 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
         keys.push(declared.key);
     }
     let name = &item.ident;
-    let generics = bounded(&item.generics, arguments.bound.as_ref());
+    let generics = with_trait_bound(&item.generics, arguments.bound.as_ref());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    let setting = setting(name, &generics);
+    let setting = setting_impl(name, &generics);
     let instead = match &arguments.instead {
         Some(instead) => quote!(#instead),
         None => quote!(|_, _| String::new()),

@@ -4,10 +4,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Field, Fields, Generics, Path, Type};
 
-use crate::attributes::{Declared, OfKey, OfTable, kebab, setting};
+use crate::attributes::{KeyArguments, KeyTokens, TableArguments, kebab_case, setting_impl};
 
 /// The multiplicity of a key.
-enum Times {
+enum Multiplicity {
     /// Exactly once.
     Required,
     /// At most once: the type inside the `Option`.
@@ -16,7 +16,10 @@ enum Times {
     Many(Type),
 }
 
-pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<TokenStream> {
+pub(crate) fn expand(
+    arguments: &TableArguments,
+    mut item: DeriveInput,
+) -> syn::Result<TokenStream> {
     let plain = arguments.plain;
     let (mut keys, mut reads, mut overridden, mut fallbacks) = (vec![], vec![], vec![], vec![]);
     let Data::Struct(data) = &mut item.data else {
@@ -27,7 +30,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
     };
     let has_name = fields.named.iter().any(is_name);
     for field in &mut fields.named {
-        let of_key = OfKey::take(&mut field.attrs)?;
+        let of_key = KeyArguments::take_from(&mut field.attrs)?;
         let Some(name) = field.ident.clone() else {
             continue;
         };
@@ -43,34 +46,34 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
         }
         let key = match &of_key.name {
             Some(name) => name.value(),
-            None => kebab(&name),
+            None => kebab_case(&name),
         };
-        let times = times(&field.ty);
+        let times = multiplicity(&field.ty);
         if !plain {
             field.attrs.push(syn::parse_quote!(#[serde(rename = #key)]));
             match &times {
-                Times::Required => {}
-                Times::Optional(_) => field.attrs.push(
+                Multiplicity::Required => {}
+                Multiplicity::Optional(_) => field.attrs.push(
                     syn::parse_quote!(#[serde(skip_serializing_if = "Option::is_none", default)]),
                 ),
-                Times::Many(_) => field.attrs.push(
+                Multiplicity::Many(_) => field.attrs.push(
                     syn::parse_quote!(#[serde(skip_serializing_if = "Vec::is_empty", default)]),
                 ),
             }
         }
         let ty = &field.ty;
         let (inner, required, many) = match &times {
-            Times::Required => (ty, true, false),
-            Times::Optional(inner) => (inner, false, false),
-            Times::Many(inner) => (inner, false, true),
+            Multiplicity::Required => (ty, true, false),
+            Multiplicity::Optional(inner) => (inner, false, false),
+            Multiplicity::Many(inner) => (inner, false, true),
         };
-        let Declared {
+        let KeyTokens {
             key: declared,
             allowed,
             toml,
             value,
             setting,
-        } = of_key.declare(&key, inner, &field.attrs, [required, many]);
+        } = of_key.key_tokens(&key, inner, &field.attrs, [required, many]);
         keys.push(declared);
         let fallback = match &of_key.fallback {
             Some(fallback) => quote!(#fallback),
@@ -87,7 +90,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
                 overridden.push(kept);
                 fallbacks.push(quote!(#name: Default::default()));
             }
-            Times::Required => {
+            Multiplicity::Required => {
                 reads.push(quote! {
                     #name: #setting(s.required(#key, #allowed, #toml, || #fallback))
                 });
@@ -100,7 +103,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
                 });
                 fallbacks.push(quote!(#name: #setting((#fallback).into())));
             }
-            Times::Optional(_) => {
+            Multiplicity::Optional(_) => {
                 reads.push(quote!(#name: s.optional(#key, #allowed).map(#setting)));
                 overridden.push(if of_key.fixed {
                     kept
@@ -111,7 +114,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
                 });
                 fallbacks.push(quote!(#name: None));
             }
-            Times::Many(_) => {
+            Multiplicity::Many(_) => {
                 reads.push(quote!(#name: s.list()));
                 overridden.push(quote!(#name: s.override_list(&self.#name)));
                 fallbacks.push(quote!(#name: Vec::new()));
@@ -135,9 +138,9 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
         },
     };
     let name = &item.ident;
-    let generics = bounded(&item.generics, arguments.bound.as_ref());
+    let generics = with_trait_bound(&item.generics, arguments.bound.as_ref());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    let setting = setting(name, &generics);
+    let setting = setting_impl(name, &generics);
     let element = arguments.name.as_ref().map(|element| {
         let title = arguments.title.as_ref().unwrap_or(element);
         let called = arguments.called.as_ref().map(|called| {
@@ -209,7 +212,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
 }
 
 /// Returns the generics with a bound on each type parameter.
-pub(crate) fn bounded(generics: &Generics, bound: Option<&Path>) -> Generics {
+pub(crate) fn with_trait_bound(generics: &Generics, bound: Option<&Path>) -> Generics {
     let mut generics = generics.clone();
     if let Some(bound) = bound {
         for parameter in generics.type_params_mut() {
@@ -226,22 +229,22 @@ fn is_name(field: &Field) -> bool {
     is_text && field.ident.as_ref().is_some_and(|ident| ident == "name")
 }
 
-fn times(ty: &Type) -> Times {
+fn multiplicity(ty: &Type) -> Multiplicity {
     let Type::Path(path) = ty else {
-        return Times::Required;
+        return Multiplicity::Required;
     };
     let Some(last) = path.path.segments.last() else {
-        return Times::Required;
+        return Multiplicity::Required;
     };
     let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else {
-        return Times::Required;
+        return Multiplicity::Required;
     };
     let Some(syn::GenericArgument::Type(inner)) = arguments.args.first() else {
-        return Times::Required;
+        return Multiplicity::Required;
     };
     match last.ident.to_string().as_str() {
-        "Option" => Times::Optional(inner.clone()),
-        "Vec" => Times::Many(inner.clone()),
-        _ => Times::Required,
+        "Option" => Multiplicity::Optional(inner.clone()),
+        "Vec" => Multiplicity::Many(inner.clone()),
+        _ => Multiplicity::Required,
     }
 }

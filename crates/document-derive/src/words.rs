@@ -4,32 +4,34 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
-use crate::attributes::{OfKey, OfWords, doc, kebab, setting, variants};
+use crate::attributes::{
+    KeyArguments, KeywordArguments, doc_text, kebab_case, setting_impl, variants,
+};
 
-pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<TokenStream> {
-    let (mut named, mut texts, mut also) = (vec![], vec![], vec![]);
+pub(crate) fn expand(
+    arguments: &KeywordArguments,
+    mut item: DeriveInput,
+) -> syn::Result<TokenStream> {
+    let (mut named, mut texts) = (vec![], vec![]);
     let mut first = None;
     for variant in variants(&mut item)? {
-        let of_key = OfKey::take(&mut variant.attrs)?;
+        let of_key = KeyArguments::take_from(&mut variant.attrs)?;
         let name = variant.ident.clone();
         let word = match (&of_key.name, arguments.lowercase) {
             (Some(name), _) => name.value(),
             (None, true) => name.to_string().to_lowercase(),
-            (None, false) => kebab(&name),
+            (None, false) => kebab_case(&name),
         };
         if !arguments.plain {
             variant
                 .attrs
                 .push(syn::parse_quote!(#[serde(rename = #word)]));
         }
-        let about = doc(&variant.attrs).trim_end_matches('.').to_owned();
+        let about = doc_text(&variant.attrs).trim_end_matches('.').to_owned();
         named.push(quote! {
             ::netflow_document::Word { word: #word, meaning: Self::#name, about: #about }
         });
         texts.push(format!("\"{word}\""));
-        if let Some(other) = &of_key.also {
-            also.push(quote!((#other, Self::#name)));
-        }
         first.get_or_insert(name);
     }
     let derives = if arguments.plain {
@@ -40,7 +42,7 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
         }
     };
     let name = &item.ident;
-    let setting = setting(name, &item.generics);
+    let setting = setting_impl(name, &item.generics);
     let kind = texts.join(", ");
     Ok(quote! {
         #derives
@@ -48,7 +50,6 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
 
         impl ::netflow_document::Words for #name {
             const WORDS: &'static [::netflow_document::Word<Self>] = &[#(#named),*];
-            const ALIASES: &'static [(&'static str, Self)] = &[#(#also),*];
         }
 
         impl ::netflow_document::Read for #name {

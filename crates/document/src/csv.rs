@@ -6,13 +6,16 @@
 
 use std::borrow::Cow;
 
-use crate::{Column, Element, FileId, Findings, Key, Kind, Place, ProblemKind, Value, columns};
+use crate::{
+    Column, Element, FileId, Findings, FormerNames, Key, ProblemKind, SourceSpan, Value, ValueKind,
+    columns,
+};
 
 /// A cell: its text and its place in the file.
 #[derive(Clone, Debug)]
 struct Cell<'t> {
     text: Cow<'t, str>,
-    place: Place,
+    place: SourceSpan,
 }
 
 /// A tree that maps the keys of nested tables to columns.
@@ -50,13 +53,13 @@ impl ColumnTree {
 
 /// A row with the mapping of keys to its cells.
 #[derive(Clone, Debug, Default)]
-pub struct Row<'t> {
+pub struct CsvRow<'t> {
     root: ColumnTree,
     cells: Vec<Cell<'t>>,
-    place: Option<Place>,
+    place: Option<SourceSpan>,
 }
 
-impl Row<'_> {
+impl CsvRow<'_> {
     /// Returns all fields of the row.
     pub fn fields(&self) -> crate::Fields<'_> {
         crate::Fields::Row {
@@ -66,45 +69,45 @@ impl Row<'_> {
     }
 
     /// Returns the place of the row, once it is read.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<SourceSpan> {
         self.place
     }
 
     /// Returns the cell of a key, or the table of that name if any of its cells is filled.
     pub fn get<'a>(&'a self, node: &'a ColumnTree, key: &str) -> Option<Value<'a>> {
-        let node = node.inner.iter().find(|node| same(node.key, key))?;
-        let cell = node.column.and_then(|column| self.filled(column));
+        let node = node.inner.iter().find(|node| is_equal(node.key, key))?;
+        let cell = node.column.and_then(|column| self.non_empty_cell(column));
         if let Some(cell) = cell {
-            return Some(Value::cell(&cell.text, cell.place));
+            return Some(Value::from_cell(&cell.text, cell.place));
         }
         Some(Value {
-            kind: Kind::Table(crate::Fields::Row { row: self, node }),
-            place: self.first_inside(node)?,
+            kind: ValueKind::Table(crate::Fields::Row { row: self, node }),
+            place: self.first_cell_in(node)?,
             scope: None,
         })
     }
 
     /// Returns the first filled cell of a nested table, if the cell of the table itself is also filled.
-    pub fn conflicting_cell(&self, node: &ColumnTree, key: &str) -> Option<Place> {
-        let node = node.inner.iter().find(|node| same(node.key, key))?;
-        self.filled(node.column?)?;
-        self.first_inside(node)
+    pub fn conflicting_cell(&self, node: &ColumnTree, key: &str) -> Option<SourceSpan> {
+        let node = node.inner.iter().find(|node| is_equal(node.key, key))?;
+        self.non_empty_cell(node.column?)?;
+        self.first_cell_in(node)
     }
 
-    fn filled(&self, column: usize) -> Option<&Cell<'_>> {
+    fn non_empty_cell(&self, column: usize) -> Option<&Cell<'_>> {
         self.cells.get(column).filter(|cell| !cell.text.is_empty())
     }
 
-    fn first_inside(&self, node: &ColumnTree) -> Option<Place> {
+    fn first_cell_in(&self, node: &ColumnTree) -> Option<SourceSpan> {
         node.inner.iter().find_map(|inner| {
-            let cell = inner.column.and_then(|column| self.filled(column));
+            let cell = inner.column.and_then(|column| self.non_empty_cell(column));
             cell.map(|cell| cell.place)
-                .or_else(|| self.first_inside(inner))
+                .or_else(|| self.first_cell_in(inner))
         })
     }
 
     /// Returns help that names the columns of a missing key.
-    pub fn help(&self, node: &ColumnTree, key: Option<&'static Key>) -> String {
+    pub fn missing_key_help(&self, node: &ColumnTree, key: Option<&'static Key>) -> String {
         let Some(key) = key else {
             return String::new();
         };
@@ -118,7 +121,7 @@ impl Row<'_> {
         } else {
             format!("{prefix}{}.", key.name)
         };
-        let names: Vec<String> = crate::key::all(key.tables)
+        let names: Vec<String> = crate::key::distinct_keys(key.tables)
             .filter(|inner| first.iter().any(|it| it.name == inner.name) || inner.required)
             .map(|inner| format!("{prefix}{}", inner.name))
             .collect();
@@ -127,37 +130,38 @@ impl Row<'_> {
 }
 
 /// Returns whether two short texts are equal. The lengths are compared first because most of them differ.
-fn same(a: &str, b: &str) -> bool {
+fn is_equal(a: &str, b: &str) -> bool {
     a.len() == b.len() && a == b
 }
 
 /// A splitter of a text into rows of cells.
 #[derive(Debug)]
-pub struct Csv<'t> {
+pub struct CsvReader<'t> {
     text: &'t str,
     file: FileId,
     /// Byte offset of the next row.
-    at: usize,
+    offset: usize,
     columns: usize,
 }
 
 /// Reads the header of a table of `T`s. Returns `None` if its columns are invalid.
-pub fn open<'t, T: Element>(
+pub fn read_header<'t, T: Element>(
     file: FileId,
     text: &'t str,
+    former: FormerNames,
     findings: &mut Findings,
-) -> Option<(Csv<'t>, Row<'t>)> {
-    let mut csv = Csv {
+) -> Option<(CsvReader<'t>, CsvRow<'t>)> {
+    let mut csv = CsvReader {
         text,
         file,
-        at: if text.starts_with('\u{feff}') {
+        offset: if text.starts_with('\u{feff}') {
             '\u{feff}'.len_utf8()
         } else {
             0
         },
         columns: 0,
     };
-    let mut header = Row::default();
+    let mut header = CsvRow::default();
     let known = columns(T::KEYS);
     let names = || known.iter().map(|column| column.name.as_str());
     let find = |name: &str| {
@@ -167,32 +171,33 @@ pub fn open<'t, T: Element>(
             .find(|column| column.name == name)
             .or_else(|| known.iter().find(|column| column.path.join(".") == name))
     };
-    let start = Place::new(file, csv.at..csv.at);
-    if !csv.split(&mut header.cells, findings)? {
-        let message = "the table is empty: its first row must name the columns";
+    let start = SourceSpan::new(file, csv.offset..csv.offset);
+    if !csv.split_row(&mut header.cells, findings)? {
+        let message = "the table is empty: its first row must contain the column names";
         let names: Vec<&str> = names().collect();
         findings
             .error(ProblemKind::Missing, start, message)
-            .help(format!("columns: {}", names.join(", ")));
+            .set_help(format!("columns: {}", names.join(", ")));
         return None;
     }
     let mut good = true;
     let mut paths: Vec<&Column> = Vec::new();
     for (i, cell) in header.cells.iter().enumerate() {
         let name = cell.text.as_ref();
-        let Some(column) = find(name) else {
+        let present = || former.column_names(name).find_map(|name| find(&name));
+        let Some(column) = find(name).or_else(present) else {
             let message = match name {
                 "" => format!("column {} has no name", i + 1),
                 _ => format!("unknown column `{name}` in a table of {}s", T::NAME),
             };
             let help = if name.contains([';', '\t']) {
-                "columns are separated by commas".to_owned()
+                "separate columns by commas".to_owned()
             } else {
-                findings.allowed(name, "columns", names())
+                findings.allowed_names_help(name, "columns", names())
             };
             findings
                 .error(ProblemKind::UnknownKey, cell.place, message)
-                .help(help);
+                .set_help(help);
             good = false;
             continue;
         };
@@ -213,10 +218,10 @@ pub fn open<'t, T: Element>(
             let first = header.cells.first().map_or(start, |cell| cell.place);
             let message = format!("column `{name}` is missing");
             let needs = required.join(", ");
-            let help = format!("a table of {}s needs the columns {needs}", T::NAME);
+            let help = format!("required columns of a table of {}s: {needs}", T::NAME);
             findings
                 .error(ProblemKind::Missing, first, message)
-                .help(help);
+                .set_help(help);
             good = false;
         }
     }
@@ -227,12 +232,12 @@ pub fn open<'t, T: Element>(
     good.then_some((csv, header))
 }
 
-impl<'t> Csv<'t> {
+impl<'t> CsvReader<'t> {
     /// Reads the next row into `row`. Returns false at the end of the table. Ragged rows are reported and
     /// skipped.
-    pub fn next(&mut self, row: &mut Row<'t>, findings: &mut Findings) -> bool {
+    pub fn next(&mut self, row: &mut CsvRow<'t>, findings: &mut Findings) -> bool {
         loop {
-            match self.split(&mut row.cells, findings) {
+            match self.split_row(&mut row.cells, findings) {
                 Some(true) => {}
                 // After an unclosed quote, no further row can be found.
                 Some(false) | None => return false,
@@ -240,7 +245,7 @@ impl<'t> Csv<'t> {
             let (Some(first), Some(last)) = (row.cells.first(), row.cells.last()) else {
                 continue;
             };
-            let place = first.place.to(last.place);
+            let place = first.place.extend_to(last.place);
             if row.cells.len() == 1 && first.text.is_empty() {
                 continue; // white space only
             }
@@ -250,28 +255,28 @@ impl<'t> Csv<'t> {
             }
             let cells = row.cells.len();
             let message = format!(
-                "this row has {cells} cell{}, the header {}",
+                "this row has {cells} cell{}, but the header has {}",
                 if cells == 1 { "" } else { "s" },
                 self.columns
             );
-            let help = "every row needs a cell for every column; leave cells empty (`a,,b`), and put a text with a comma \
-                 into double quotes";
+            let help = "write a cell for every column; leave cells empty (`a,,b`), and put texts with commas \
+                 in double quotes";
             findings
                 .error(ProblemKind::Syntax, place, message)
-                .help(help);
+                .set_help(help);
         }
     }
 
     /// Splits the next row that is not empty or a comment. Returns false if there is none, `None` after
     /// an error.
-    fn split(&mut self, cells: &mut Vec<Cell<'t>>, findings: &mut Findings) -> Option<bool> {
+    fn split_row(&mut self, cells: &mut Vec<Cell<'t>>, findings: &mut Findings) -> Option<bool> {
         let bytes = self.text.as_bytes();
         loop {
-            match bytes.get(self.at) {
+            match bytes.get(self.offset) {
                 None => return Some(false),
-                Some(b'\n') => self.at += 1,
-                Some(b'\r') if bytes.get(self.at + 1) == Some(&b'\n') => self.at += 2,
-                Some(b'#') => self.at = end_of_line(bytes, self.at),
+                Some(b'\n') => self.offset += 1,
+                Some(b'\r') if bytes.get(self.offset + 1) == Some(&b'\n') => self.offset += 2,
+                Some(b'#') => self.offset = end_of_line(bytes, self.offset),
                 Some(_) => break,
             }
         }
@@ -288,7 +293,7 @@ impl<'t> Csv<'t> {
     /// Returns the next cell, and whether the row continues.
     fn cell(&mut self, findings: &mut Findings) -> Option<(Cell<'t>, bool)> {
         let bytes = self.text.as_bytes();
-        let from = self.at;
+        let from = self.offset;
         let start = from
             + bytes[from..]
                 .iter()
@@ -303,10 +308,10 @@ impl<'t> Csv<'t> {
             let end = from + length;
             let text = self.text.get(from..end)?.trim();
             let start = if text.is_empty() { from } else { start };
-            self.at = (end + 1).min(bytes.len());
+            self.offset = (end + 1).min(bytes.len());
             let cell = Cell {
                 text: Cow::Borrowed(text),
-                place: Place::new(self.file, start..start + text.len()),
+                place: SourceSpan::new(self.file, start..start + text.len()),
             };
             return Some((cell, bytes.get(end) == Some(&b',')));
         }
@@ -316,7 +321,7 @@ impl<'t> Csv<'t> {
             .take_while(|&&b| matches!(b, b' ' | b'\t' | b'\r'))
             .count();
         let end = after + blanks;
-        let place = Place::new(self.file, start..after);
+        let place = SourceSpan::new(self.file, start..after);
         match bytes.get(end) {
             None | Some(b'\n' | b',') => {}
             Some(_) => {
@@ -324,14 +329,14 @@ impl<'t> Csv<'t> {
                 let message = "text after the closing quote of a cell";
                 let finding = findings.error(
                     ProblemKind::Syntax,
-                    Place::new(self.file, end..line),
+                    SourceSpan::new(self.file, end..line),
                     message,
                 );
-                finding.help("a double quote inside a quoted cell is written twice: \"\"");
+                finding.set_help("write a double quote inside a quoted cell twice: \"\"");
                 return None;
             }
         }
-        self.at = (end + 1).min(bytes.len());
+        self.offset = (end + 1).min(bytes.len());
         Some((Cell { text, place }, bytes.get(end) == Some(&b',')))
     }
 
@@ -343,7 +348,7 @@ impl<'t> Csv<'t> {
         loop {
             let Some(length) = bytes.get(from..)?.iter().position(|&b| b == b'"') else {
                 let message = "the quote that begins here is never closed";
-                let place = Place::new(self.file, start..start + 1);
+                let place = SourceSpan::new(self.file, start..start + 1);
                 findings.error(ProblemKind::Syntax, place, message);
                 return None;
             };

@@ -55,7 +55,9 @@ pub struct Column {
 
 /// Returns all keys of a table without duplicates. Several variants of a tagged union may declare the
 /// same key.
-pub(crate) fn all(tables: &'static [&'static [Key]]) -> impl Iterator<Item = &'static Key> + Clone {
+pub(crate) fn distinct_keys(
+    tables: &'static [&'static [Key]],
+) -> impl Iterator<Item = &'static Key> + Clone {
     let keys = tables.iter().copied().flatten();
     keys.enumerate()
         .filter(move |(i, key)| !earlier(tables, *i).any(|other| other.name == key.name))
@@ -83,7 +85,7 @@ fn earlier(tables: &'static [&'static [Key]], i: usize) -> impl Iterator<Item = 
 pub fn columns(keys: &'static [Key]) -> Vec<Column> {
     let mut columns = Vec::new();
     for key in keys.iter().filter(|key| !key.many) {
-        add(key, &mut Vec::new(), "", &mut columns);
+        add_columns(key, &mut Vec::new(), "", &mut columns);
     }
     // A short name that is also a key of the element refers to that key.
     for key in keys.iter().filter(|key| key.flat) {
@@ -99,7 +101,12 @@ pub fn columns(keys: &'static [Key]) -> Vec<Column> {
     columns
 }
 
-fn add(key: &'static Key, path: &mut Vec<&'static str>, prefix: &str, columns: &mut Vec<Column>) {
+fn add_columns(
+    key: &'static Key,
+    path: &mut Vec<&'static str>,
+    prefix: &str,
+    columns: &mut Vec<Column>,
+) {
     path.push(key.name);
     let name = format!("{prefix}{}", key.name);
     if key.is_cell {
@@ -108,8 +115,8 @@ fn add(key: &'static Key, path: &mut Vec<&'static str>, prefix: &str, columns: &
             path: path.clone(),
         });
     }
-    for inner in all(key.tables) {
-        add(inner, path, &format!("{name}."), columns);
+    for inner in distinct_keys(key.tables) {
+        add_columns(inner, path, &format!("{name}."), columns);
     }
     path.pop();
 }

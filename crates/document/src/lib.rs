@@ -46,31 +46,33 @@
 #![warn(missing_docs)]
 
 mod csv;
+mod former_names;
 mod key;
 mod load;
 mod one_of;
 mod overrides;
-mod place;
 mod problem;
 mod quantity;
 mod section;
+mod source_span;
 mod sources;
 mod suggest;
 mod table;
 mod value;
 mod words;
 
-pub use csv::{Csv, Row, open};
+pub use csv::{CsvReader, CsvRow, read_header};
+pub use former_names::{FormerName, FormerNames};
 pub use key::{Allowed, Column, Key, any, columns, kind_of};
-pub use load::{load, not_utf8, plain, unread};
+pub use load::{io_error_text, load, report_not_utf8, unreadable_file};
 pub use netflow_document_derive::{one_of, table, words};
 pub use one_of::{UnionDeclaration, one_of};
 pub use overrides::{OverrideTarget, Overrides, replaces_all};
-pub use place::{FileId, Place, Spanned};
 pub use problem::{Finding, Findings, Problem, ProblemKind, Problems, Severity};
 pub use quantity::Quantity;
 pub use section::Section;
+pub use source_span::{FileId, SourceSpan, Spanned};
 pub use sources::Sources;
-pub use table::{Element, Setting, Table, parse, read_document, read_table};
-pub use value::{Fields, Kind, List, Read, Value, Verbatim};
-pub use words::{Word, Words, word, word_of};
+pub use table::{Element, Setting, Table, parse, parse_renamed, read_document, read_table};
+pub use value::{Fields, List, Read, Value, ValueKind, Verbatim};
+pub use words::{Word, Words, read_keyword, word};

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use netflow_files::{Kind, Refusal, read_text};
+use netflow_files::{FileKind, ReadError, read_text};
 
-use crate::{FileId, Findings, Place, ProblemKind, Problems, Sources};
+use crate::{FileId, Findings, ProblemKind, Problems, SourceSpan, Sources};
 
 /// Reads a file and parses its text by `read`, which returns `None` after an error.
 ///
@@ -13,10 +13,10 @@ use crate::{FileId, Findings, Place, ProblemKind, Problems, Sources};
 /// The file cannot be read, or its content is invalid.
 pub fn load<T>(
     path: &Path,
-    kind: Kind,
+    kind: FileKind,
     read: impl FnOnce(&str, FileId, &mut Findings) -> Option<T>,
 ) -> Result<T, Problems> {
-    let text = read_text(path, kind).map_err(|refusal| unread(path, refusal, ""))?;
+    let text = read_text(path, kind).map_err(|refusal| unreadable_file(path, refusal, ""))?;
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (file, text) = sources.add(path, text);
@@ -41,31 +41,35 @@ impl Sources {
 
 /// Returns the problem of a document that cannot be read. `smaller` is the help for one that is too
 /// large.
-pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
+pub fn unreadable_file(path: &Path, refusal: ReadError, too_large_help: &str) -> Problems {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
-    if let Refusal::NotUtf8 { before, utf16 } = refusal {
-        not_utf8(&mut sources, &mut findings, path, before, utf16);
+    if let ReadError::NotUtf8 {
+        valid_prefix: before,
+        utf16,
+    } = refusal
+    {
+        report_not_utf8(&mut sources, &mut findings, path, before, utf16);
         return findings.into_problems(sources);
     }
-    let place = Place::new(sources.add_unread(path), 0..0);
+    let place = SourceSpan::new(sources.add_unreadable(path), 0..0);
     let beside = match &refusal {
-        Refusal::Unreadable(error) if error.kind() == ErrorKind::NotFound => nearest_file(path),
+        ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound => nearest_file(path),
         _ => None,
     };
     let (kind, message, help) = match refusal {
-        Refusal::Unreadable(error) => (ProblemKind::Unreadable, plain(&error), ""),
-        Refusal::Directory => (
+        ReadError::Unreadable(error) => (ProblemKind::Unreadable, io_error_text(&error), ""),
+        ReadError::Directory => (
             ProblemKind::Unreadable,
             "it is a directory".to_owned(),
             "name the file in it",
         ),
-        Refusal::NotRegular(is) => (
+        ReadError::NotRegular(is) => (
             ProblemKind::Unreadable,
             format!("it is {is}"),
             "name a file, or `-` for the standard input",
         ),
-        refusal => (ProblemKind::TooLarge, refusal.to_string(), smaller),
+        refusal => (ProblemKind::TooLarge, refusal.to_string(), too_large_help),
     };
     let message = match kind {
         ProblemKind::Unreadable => format!("cannot be read: {message}"),
@@ -73,11 +77,11 @@ pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
     };
     let finding = findings.error(kind, place, message);
     let help = match beside {
-        Some(beside) => format!("there is {}", beside.display()),
+        Some(beside) => format!("did you mean {}?", beside.display()),
         None => help.to_owned(),
     };
     if !help.is_empty() {
-        finding.help(help);
+        finding.set_help(help);
     }
     findings.into_problems(sources)
 }
@@ -100,7 +104,7 @@ fn nearest_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// Reports a file that is not UTF-8, at its first invalid byte.
-pub fn not_utf8(
+pub fn report_not_utf8(
     sources: &mut Sources,
     findings: &mut Findings,
     path: &Path,
@@ -109,7 +113,7 @@ pub fn not_utf8(
 ) {
     let (file, text) = sources.add(path, before);
     let byte = text.len();
-    let place = Place::new(file, byte..byte);
+    let place = SourceSpan::new(file, byte..byte);
     let message = if utf16 {
         "the file is UTF-16, not UTF-8".to_owned()
     } else {
@@ -117,11 +121,11 @@ pub fn not_utf8(
     };
     findings
         .error(ProblemKind::Syntax, place, message)
-        .help("save the file as UTF-8");
+        .set_help("save the file as UTF-8");
 }
 
 /// Returns the text of an operating system error without its number.
-pub fn plain(error: &std::io::Error) -> String {
+pub fn io_error_text(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

@@ -1,6 +1,6 @@
 //! Tagged unions: values with exactly one of several variants.
 
-use crate::{Findings, Key, Kind, ProblemKind, Section, Value};
+use crate::{Findings, Key, ProblemKind, Section, Value, ValueKind};
 
 /// The declaration of a tagged union.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +24,12 @@ pub fn one_of<T>(
     read: impl FnOnce(&mut Section<'_, '_>) -> Vec<T>,
 ) -> Option<T> {
     let what = kinds.what;
-    if !matches!(value.kind, Kind::Table(_)) {
+    if !matches!(value.kind, ValueKind::Table(_)) {
         let message = format!("`{key}` must be a table, not {}", value.type_name());
         let help = (kinds.instead)(key, value);
         let finding = findings.error(ProblemKind::WrongType, value.place, message);
         if !help.is_empty() {
-            finding.help(help);
+            finding.set_help(help);
         }
         return None;
     }
@@ -40,13 +40,13 @@ pub fn one_of<T>(
     let first = found.next();
     let wrong = match (&first, found.next()) {
         (Some(_), None) => return first,
-        (Some(_), Some(_)) => format!("{what} has one kind, this one has several"),
+        (Some(_), Some(_)) => format!("{what} must have one kind, but this one has several"),
         // The invalid content was already reported.
         (None, _) if findings.errors() > before => return None,
         (None, _) => format!("`{key}` is empty"),
     };
     findings
         .error(ProblemKind::Conflict, value.place, wrong)
-        .help(format!("give one of: {}", kinds.names.join(", ")));
+        .set_help(format!("give one of: {}", kinds.names.join(", ")));
     None
 }

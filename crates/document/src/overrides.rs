@@ -5,36 +5,38 @@ use std::cell::Cell;
 use netflow_units::{link_name, split_circuit};
 use toml::de::{DeTable, DeValue};
 
-use crate::key::all;
+use crate::key::distinct_keys;
 use crate::section::NAME;
 use crate::{
-    Element, FileId, Findings, Key, Place, ProblemKind, Sources, Value, columns, kind_of, suggest,
+    Element, FileId, Findings, FormerNames, Key, ProblemKind, SourceSpan, Sources, Value, columns,
+    kind_of, suggest,
 };
 
 /// The given options, and which of them were used.
 #[derive(Debug, Default)]
 pub struct Overrides {
     list: Vec<Override>,
+    former: FormerNames,
 }
 
 #[derive(Debug)]
 struct Override {
     key: String,
-    key_place: Place,
-    setting: Setting,
+    key_place: SourceSpan,
+    setting: OverrideValue,
     used: Cell<bool>,
 }
 
 /// Message and help for an option with a TOML array.
-const NO_ARRAY: &str = "an option has no arrays";
-const LISTS: &str =
-    "write nodes of a path as \"A>B>C\", several groups as \"a;b\", as cells of tables have them";
+const ARRAY_MESSAGE: &str = "--set does not support arrays";
+const ARRAY_HELP: &str =
+    "write nodes of a path as \"A>B>C\" and several groups as \"a;b\", as in cells of tables";
 
 /// The value of an option.
 #[derive(Debug)]
-enum Setting {
+enum OverrideValue {
     /// A text that can be read as any scalar type, and its place.
-    Text(String, Place),
+    Text(String, SourceSpan),
     /// A table that replaces the one in the document. Its keys are separate settings.
     Table,
 }
@@ -67,12 +69,12 @@ impl OverrideScope<'_> {
 impl Override {
     /// Returns whether the option sets this key. In the name of the element, `*` matches any characters
     /// and `<->` both directions. The path must be equal.
-    fn is(&self, scope: &OverrideScope<'_>) -> bool {
-        self.is_at(scope, &scope.path)
+    fn sets_key(&self, scope: &OverrideScope<'_>) -> bool {
+        self.sets_path(scope, &scope.path)
     }
 
     /// Returns whether the option sets this path of the element.
-    fn is_at(&self, scope: &OverrideScope<'_>, path: &str) -> bool {
+    fn sets_path(&self, scope: &OverrideScope<'_>, path: &str) -> bool {
         self.key
             .strip_suffix(path)
             .and_then(|start| start.strip_suffix('.'))
@@ -80,7 +82,7 @@ impl Override {
     }
 
     /// Returns whether the option sets a key below this one.
-    fn is_below(&self, scope: &OverrideScope<'_>) -> bool {
+    fn sets_inner_key(&self, scope: &OverrideScope<'_>) -> bool {
         let mut found = self.key.match_indices(scope.path.as_str());
         found.any(|(at, path)| {
             let start = self.key[..at].strip_suffix('.');
@@ -176,22 +178,32 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 impl Overrides {
     /// Parses the options, each `KEY=VALUE`.
-    pub fn parse(options: &[String], sources: &mut Sources, findings: &mut Findings) -> Overrides {
-        let mut overrides = Overrides::default();
+    ///
+    /// Keys and words may have `former` names.
+    pub fn parse(
+        options: &[String],
+        former: FormerNames,
+        sources: &mut Sources,
+        findings: &mut Findings,
+    ) -> Overrides {
+        let mut overrides = Overrides {
+            former,
+            ..Overrides::default()
+        };
         for option in options {
             let (file, text) = sources.add_override(option);
             let Some((key, value)) = text.split_once('=') else {
-                let place = Place::new(file, 0..text.len());
+                let place = SourceSpan::new(file, 0..text.len());
                 let finding = findings.error(
                     ProblemKind::Override,
                     place,
-                    "no `=` between a key and its value",
+                    "missing `=` between key and value",
                 );
-                finding.help(EXAMPLE);
+                finding.set_help(EXAMPLE);
                 continue;
             };
             let start = key.len() - key.trim_start().len();
-            let key_place = Place::new(file, start..start + key.trim().len());
+            let key_place = SourceSpan::new(file, start..start + key.trim().len());
             let mut from = key.len() + 1 + value.len() - value.trim_start().len();
             let (key, mut value) = (key.trim(), value.trim());
             if value.starts_with('{') {
@@ -199,9 +211,9 @@ impl Overrides {
                 continue;
             }
             if value.starts_with('[') {
-                let place = Place::new(file, from..from + value.len());
-                let finding = findings.error(ProblemKind::Override, place, NO_ARRAY);
-                finding.help(LISTS);
+                let place = SourceSpan::new(file, from..from + value.len());
+                let finding = findings.error(ProblemKind::Override, place, ARRAY_MESSAGE);
+                finding.set_help(ARRAY_HELP);
                 continue;
             }
             // Quotes that the shell did not remove.
@@ -212,15 +224,23 @@ impl Overrides {
                     break;
                 }
             }
-            let place = Place::new(file, from..from + value.len());
-            overrides.add(key, key_place, Setting::Text(value.to_owned(), place));
+            let place = SourceSpan::new(file, from..from + value.len());
+            overrides.add(key, key_place, OverrideValue::Text(value.to_owned(), place));
         }
         overrides
     }
 
-    fn add(&mut self, key: &str, key_place: Place, setting: Setting) {
+    fn add(&mut self, key: &str, key_place: SourceSpan, setting: OverrideValue) {
+        let key = self.former.rename_path(key);
+        let setting = match setting {
+            OverrideValue::Text(text, place) => {
+                let text = self.former.rename_word(&key, text);
+                OverrideValue::Text(text, place)
+            }
+            OverrideValue::Table => OverrideValue::Table,
+        };
         self.list.push(Override {
-            key: key.to_owned(),
+            key,
             key_place,
             setting,
             used: Cell::new(false),
@@ -232,7 +252,7 @@ impl Overrides {
         &mut self,
         file: FileId,
         key: &str,
-        key_place: Place,
+        key_place: SourceSpan,
         (from, text): (usize, &str),
         findings: &mut Findings,
     ) {
@@ -240,7 +260,7 @@ impl Overrides {
         let document = format!("{KEY}{text}");
         let here = |span: std::ops::Range<usize>| {
             let at = |byte: usize| (byte.max(KEY.len()) - KEY.len()).min(text.len()) + from;
-            Place::new(file, at(span.start)..at(span.end))
+            SourceSpan::new(file, at(span.start)..at(span.end))
         };
         let parsed = match DeTable::parse(&document) {
             Ok(parsed) => parsed.into_inner(),
@@ -249,11 +269,11 @@ impl Overrides {
                 let message = format!("not a table: {}", error.message().replace('\n', "; "));
                 findings
                     .error(ProblemKind::Override, place, message)
-                    .help("write for instance --set 'link.A->B.queue={ discipline = \"red\", min = \"5 pkt\" }'");
+                    .set_help("for example --set 'link.A->B.queue={ discipline = \"red\", min = \"5 pkt\" }'");
                 return;
             }
         };
-        self.add(key, key_place, Setting::Table);
+        self.add(key, key_place, OverrideValue::Table);
         if let Some(DeValue::Table(table)) = parsed.get("v").map(|value| value.get_ref()) {
             self.add_keys(key, table, &document, &here, findings);
         }
@@ -265,7 +285,7 @@ impl Overrides {
         name: &str,
         table: &DeTable<'_>,
         document: &str,
-        here: &dyn Fn(std::ops::Range<usize>) -> Place,
+        here: &dyn Fn(std::ops::Range<usize>) -> SourceSpan,
         findings: &mut Findings,
     ) {
         for (key, value) in table {
@@ -273,18 +293,23 @@ impl Overrides {
             let (key_place, place) = (here(key.span()), here(value.span()));
             match value.get_ref() {
                 DeValue::Table(inner) => {
-                    self.add(&name, key_place, Setting::Table);
+                    self.add(&name, key_place, OverrideValue::Table);
                     self.add_keys(&name, inner, document, here, findings);
                 }
                 DeValue::String(text) => {
-                    self.add(&name, key_place, Setting::Text(text.to_string(), place));
+                    self.add(
+                        &name,
+                        key_place,
+                        OverrideValue::Text(text.to_string(), place),
+                    );
                 }
                 DeValue::Array(_) => {
-                    (findings.error(ProblemKind::Override, place, NO_ARRAY)).help(LISTS);
+                    (findings.error(ProblemKind::Override, place, ARRAY_MESSAGE))
+                        .set_help(ARRAY_HELP);
                 }
                 _ => {
                     let text = document.get(value.span()).unwrap_or_default().to_owned();
-                    self.add(&name, key_place, Setting::Text(text, place));
+                    self.add(&name, key_place, OverrideValue::Text(text, place));
                 }
             }
         }
@@ -302,55 +327,55 @@ impl Overrides {
             .path
             .match_indices('.')
             .map(|(at, _)| &scope.path[..at]);
-        let last = |path| self.list.iter().rposition(|it| it.is_at(scope, path));
+        let last = |path| self.list.iter().rposition(|it| it.sets_path(scope, path));
         let last = tables.filter_map(last).max();
         &self.list[last.map_or(0, |last| last + 1)..]
     }
 
     /// Returns the effective option for a key: the last one.
-    fn last(&self, scope: &OverrideScope<'_>) -> Option<&Override> {
+    fn effective_option(&self, scope: &OverrideScope<'_>) -> Option<&Override> {
         self.effective_options(scope)
             .iter()
-            .rfind(|it| it.is(scope))
+            .rfind(|it| it.sets_key(scope))
     }
 
     /// Returns the value for a key if the last option has one, and marks all options for the key as used.
     pub(crate) fn take(&self, scope: &OverrideScope<'_>) -> Option<Value<'_>> {
-        let all = self.list.iter().filter(|it| it.is(scope));
+        let all = self.list.iter().filter(|it| it.sets_key(scope));
         all.for_each(|option| option.used.set(true));
-        match &self.last(scope)?.setting {
-            Setting::Text(text, place) => Some(Value::cell(text, *place)),
-            Setting::Table => None,
+        match &self.effective_option(scope)?.setting {
+            OverrideValue::Text(text, place) => Some(Value::from_cell(text, *place)),
+            OverrideValue::Table => None,
         }
     }
 
     /// Returns whether an option sets a key to a value or a table.
     pub(crate) fn is_set(&self, scope: &OverrideScope<'_>) -> bool {
-        self.last(scope).is_some()
+        self.effective_option(scope).is_some()
     }
 
     /// Returns the place of the last option if it replaces the table.
-    pub(crate) fn replaces(&self, scope: &OverrideScope<'_>) -> Option<Place> {
-        let last = self.last(scope)?;
-        matches!(last.setting, Setting::Table).then_some(last.key_place)
+    pub(crate) fn replacing_place(&self, scope: &OverrideScope<'_>) -> Option<SourceSpan> {
+        let last = self.effective_option(scope)?;
+        matches!(last.setting, OverrideValue::Table).then_some(last.key_place)
     }
 
     /// Returns the place of the first effective option for a key inside the table of this key. Options
     /// that are not effective are marked as used, too.
-    pub(crate) fn first_below(&self, scope: &OverrideScope<'_>) -> Option<Place> {
+    pub(crate) fn first_inner_place(&self, scope: &OverrideScope<'_>) -> Option<SourceSpan> {
         let effective_options = self.effective_options(scope);
-        let last = effective_options.iter().rposition(|it| it.is(scope));
+        let last = effective_options.iter().rposition(|it| it.sets_key(scope));
         let effective_options = &effective_options[last.map_or(0, |last| last + 1)..];
         let (replaced, _) = self
             .list
             .split_at(self.list.len() - effective_options.len());
-        let below = |option: &&Override| option.is_below(scope);
+        let below = |option: &&Override| option.sets_inner_key(scope);
         (replaced.iter().filter(below)).for_each(|option| option.used.set(true));
         Some(effective_options.iter().find(below)?.key_place)
     }
 
     /// Returns the place of the first option for a key of the element of this name.
-    pub(crate) fn first_of(&self, name: &str) -> Option<Place> {
+    pub(crate) fn first_place_of(&self, name: &str) -> Option<SourceSpan> {
         let of = |option: &&Override| {
             let mut points = option.key.match_indices('.');
             points.any(|(at, _)| matches_element(&option.key[..at], name))
@@ -361,10 +386,10 @@ impl Overrides {
     /// Reports options that were not used.
     pub fn report_unused(&self, findings: &mut Findings, known: &[OverrideTarget<'_>]) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
-            let (message, help) = unused(&option.key, known);
+            let (message, help) = unused_option_message(&option.key, known);
             findings
                 .error(ProblemKind::Override, option.key_place, message)
-                .help(help);
+                .set_help(help);
         }
     }
 }
@@ -380,7 +405,7 @@ pub struct OverrideTarget<'n> {
 
 impl<'n> OverrideTarget<'n> {
     /// Returns a single table.
-    pub fn one<T: Element>() -> OverrideTarget<'n> {
+    pub fn single_table<T: Element>() -> OverrideTarget<'n> {
         OverrideTarget {
             table: T::NAME,
             keys: T::KEYS,
@@ -389,27 +414,27 @@ impl<'n> OverrideTarget<'n> {
     }
 
     /// Returns elements of these names.
-    pub fn many<T: Element>(names: impl Iterator<Item = &'n str>) -> OverrideTarget<'n> {
+    pub fn elements<T: Element>(names: impl Iterator<Item = &'n str>) -> OverrideTarget<'n> {
         OverrideTarget {
             names: Some(names.collect()),
-            ..OverrideTarget::one::<T>()
+            ..OverrideTarget::single_table::<T>()
         }
     }
 }
 
-const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
+const EXAMPLE: &str = "for example --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
      or --set \"connection.*.max-window=20 pkt\"";
 
 /// Returns the message and the help for an option that was not used.
-fn unused(key: &str, known: &[OverrideTarget<'_>]) -> (String, String) {
+fn unused_option_message(key: &str, known: &[OverrideTarget<'_>]) -> (String, String) {
     let (element, rest) = key.split_once('.').unwrap_or((key, ""));
     let table = known.iter().find(|known| known.table == element);
     match table {
         Some(table) => match &table.names {
-            None => no_key(rest, &format!("[{}]", table.table), table.keys),
+            None => unknown_key_message(rest, &format!("[{}]", table.table), table.keys),
             Some(names) => {
-                let (message, help) = named(rest, table, names);
-                let help = of_all(key, known).unwrap_or(help);
+                let (message, help) = unknown_element_message(rest, table, names);
+                let help = suggest_global_key(key, known).unwrap_or(help);
                 (message, help)
             }
         },
@@ -419,13 +444,13 @@ fn unused(key: &str, known: &[OverrideTarget<'_>]) -> (String, String) {
                 Some(near) => format!("did you mean `{near}`? {EXAMPLE}"),
                 None => EXAMPLE.to_owned(),
             };
-            (format!("nothing is called `{key}`"), help)
+            (format!("unknown setting `{key}`"), help)
         }
     }
 }
 
 /// Suggests the setting for all elements: `demand.scale` is `simulation.demand-scale`.
-fn of_all(key: &str, known: &[OverrideTarget<'_>]) -> Option<String> {
+fn suggest_global_key(key: &str, known: &[OverrideTarget<'_>]) -> Option<String> {
     let joined = key.replace('.', "-");
     let mut tables = known.iter().filter(|known| known.names.is_none());
     let of = tables.find(|known| known.keys.iter().any(|key| key.name == joined))?;
@@ -433,18 +458,18 @@ fn of_all(key: &str, known: &[OverrideTarget<'_>]) -> Option<String> {
 }
 
 /// Returns the message for an unknown key of an existing element.
-fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
+fn unknown_key_message(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
     if let Some(said) = other_variant_message(key, what, keys) {
         return said;
     }
     let message = format!("{what} has no key `{key}` that can be set");
     let many = |it: &&Key| it.many && key.split('.').next() == Some(it.name);
     if let Some(list) = keys.iter().find(many) {
-        let inside = all(list.tables).map(|key| key.name);
+        let inside = distinct_keys(list.tables).map(|key| key.name);
         let inside = inside.filter(|name| *name != NAME);
         let inside: Vec<&str> = inside.collect();
         let help = format!(
-            "write `{}.NAME.KEY`, with the name of one that it has; their keys: {}",
+            "write `{}.NAME.KEY` with an existing name; keys: {}",
             list.name,
             inside.join(", ")
         );
@@ -484,7 +509,7 @@ fn other_variant_message(key: &str, what: &str, keys: &'static [Key]) -> Option<
         return None;
     }
     let message = format!(
-        "`{key}` is of no use here: {what} has no `{table}` with {}",
+        "`{key}` cannot be set here: {what} has no `{table}` with {}",
         with.join(" or ")
     );
     let kinds = tables.iter().map(|keys| {
@@ -504,18 +529,21 @@ fn other_variant_message(key: &str, what: &str, keys: &'static [Key]) -> Option<
         None => format!("{} = …", with[0].trim_matches('`')),
     };
     let help = format!(
-        "the keys of `{table}`\n{}\nall of them are set at once: `{table}={{ {whole}, {first} = … }}`",
+        "keys of `{table}`\n{}\nset the whole table: `{table}={{ {whole}, {first} = … }}`",
         kinds.join("\n")
     );
     Some((message, help))
 }
 
 /// Returns the message for an element name or pattern that is followed by an unknown key or none.
-fn named(rest: &str, table: &OverrideTarget<'_>, names: &[&str]) -> (String, String) {
+fn unknown_element_message(
+    rest: &str,
+    table: &OverrideTarget<'_>,
+    names: &[&str],
+) -> (String, String) {
     let what = table.table;
     if names.iter().any(|it| matches_link_name(rest, it)) {
-        let message =
-            format!("which setting of {what} `{rest}`? `{what}.{rest}.KEY=VALUE` names one");
+        let message = format!("missing key of {what} `{rest}`: write `{what}.{rest}.KEY=VALUE`");
         let keys = table.keys.iter().map(|key| key.name);
         return (message, suggest::help("", "its keys", keys));
     }
@@ -523,7 +551,7 @@ fn named(rest: &str, table: &OverrideTarget<'_>, names: &[&str]) -> (String, Str
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
     let known = cuts.find(|(name, _)| names.iter().any(|it| matches_link_name(name, it)));
     if let Some((name, key)) = known {
-        return no_key(&key[1..], &format!("{what} `{name}`"), table.keys);
+        return unknown_key_message(&key[1..], &format!("{what} `{name}`"), table.keys);
     }
     let first_key = |key: &str| {
         let first = key.split('.').next().unwrap_or(key);
@@ -535,13 +563,16 @@ fn named(rest: &str, table: &OverrideTarget<'_>, names: &[&str]) -> (String, Str
         .or_else(|| rest.rfind('.').map(|at| rest.split_at(at)))
         .map_or(rest, |(name, _)| name);
     let message = if name.contains('*') {
-        format!("no {what} is called like `{name}`")
+        format!("no {what} matches `{name}`")
     } else {
-        format!("there is no {what} `{name}`")
+        format!("unknown {what} `{name}`")
     };
     let kind = format!("{what}s");
     let near = suggest::nearest(name, names.iter().copied());
-    (message, suggest::given(near, &kind, names.iter().copied()))
+    (
+        message,
+        suggest::given_list_help(near, &kind, names.iter().copied()),
+    )
 }
 
 #[cfg(test)]
@@ -578,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn later_override_must_replace_all_of_an_earlier_one() {
+    fn later_override_replaces_whole_earlier_one() {
         for (later, earlier) in [
             ("link.*.bandwidth", "link.A->B.bandwidth"),
             ("link.*.bandwidth", "link.A<->B.bandwidth"),
@@ -608,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn star_matches_anything() {
+    fn star_matches_any_text() {
         for (pattern, name) in [
             ("link.*", "link.A->B"),
             ("link.R*->*", "link.R1->N.2"),

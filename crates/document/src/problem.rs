@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::place::{FileId, Place};
+use crate::source_span::{FileId, SourceSpan};
 use crate::sources::Sources;
 use crate::suggest;
 
@@ -66,6 +66,8 @@ pub enum ProblemKind {
     Suspicious,
     /// A default that has changed since the scenario was written.
     Changed,
+    /// A key or a word that has a new name.
+    Renamed,
     /// A `--set` option that matches nothing.
     Override,
     /// A count of problems that are not listed.
@@ -96,7 +98,7 @@ pub struct Problem {
 
 impl Problem {
     /// Returns the location as a prefix of a message: `topology.toml:5:13: `, as far as it is known.
-    pub fn at(&self) -> String {
+    pub fn location(&self) -> String {
         match (&self.file, self.line, self.column) {
             (None, ..) => String::new(),
             // A text that does not come from a file.
@@ -115,7 +117,7 @@ impl Problem {
 /// Formats `topology.toml:12:1: error: unknown key ...`, with the help on a second line.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.at())?;
+        f.write_str(&self.location())?;
         write!(f, "{}: {}", self.severity.name(), self.message)?;
         match &self.help {
             Some(help) => write!(f, "\n  help: {help}"),
@@ -148,7 +150,7 @@ impl Problems {
     }
 
     /// Returns whether a file could not be read, in contrast to invalid content.
-    pub fn unreadable(&self) -> bool {
+    pub fn is_unreadable(&self) -> bool {
         self.list
             .iter()
             .any(|problem| problem.kind == ProblemKind::Unreadable)
@@ -190,12 +192,12 @@ pub struct Finding {
     kind: ProblemKind,
     message: String,
     help: Option<String>,
-    place: Place,
+    place: SourceSpan,
 }
 
 impl Finding {
     /// Sets the help.
-    pub fn help(&mut self, help: impl Into<String>) {
+    pub fn set_help(&mut self, help: impl Into<String>) {
         self.help = Some(help.into());
     }
 }
@@ -205,9 +207,9 @@ impl Finding {
 pub struct Findings {
     list: Vec<Finding>,
     errors: usize,
-    left_out: usize,
+    omitted: usize,
     /// Number of name comparisons so far.
-    compared: usize,
+    name_comparisons: usize,
     /// The last finding, if it is not in the list.
     last: Option<Finding>,
 }
@@ -217,7 +219,7 @@ impl Findings {
     pub fn error(
         &mut self,
         kind: ProblemKind,
-        place: Place,
+        place: SourceSpan,
         message: impl Into<String>,
     ) -> &mut Finding {
         self.errors += 1;
@@ -228,7 +230,7 @@ impl Findings {
     pub fn warning(
         &mut self,
         kind: ProblemKind,
-        place: Place,
+        place: SourceSpan,
         message: impl Into<String>,
     ) -> &mut Finding {
         self.push(Severity::Warning, kind, place, message.into())
@@ -238,7 +240,7 @@ impl Findings {
         &mut self,
         severity: Severity,
         kind: ProblemKind,
-        place: Place,
+        place: SourceSpan,
         message: String,
     ) -> &mut Finding {
         let finding = Finding {
@@ -249,7 +251,7 @@ impl Findings {
             place,
         };
         // A value without a source is a placeholder for one that was already reported.
-        if place.is_nowhere() {
+        if place.is_unknown() {
             return self.last.insert(finding);
         }
         // An override of many elements is reported once.
@@ -258,7 +260,7 @@ impl Findings {
             return self.last.insert(finding);
         }
         if self.list.len() >= MAX_PROBLEMS {
-            self.left_out += 1;
+            self.omitted += 1;
             return self.last.insert(finding);
         }
         self.last = None;
@@ -269,7 +271,7 @@ impl Findings {
 
     /// Returns ``did you mean `link`? allowed: ...`` for the next finding, or an empty text if it will
     /// not be kept. If there are many names, only the first findings are compared with them.
-    pub fn allowed<'a>(
+    pub fn allowed_names_help<'a>(
         &mut self,
         name: &str,
         what: &str,
@@ -278,12 +280,12 @@ impl Findings {
         if self.is_full() {
             return String::new();
         }
-        let near = self.nearest(name, allowed.clone());
-        suggest::listed(near, what, allowed)
+        let near = self.nearest_name(name, allowed.clone());
+        suggest::allowed_list_help(near, what, allowed)
     }
 
     /// Returns the same help for names from the document. Because there can be many, not all are listed.
-    pub fn given<'a>(
+    pub fn given_names_help<'a>(
         &mut self,
         name: &str,
         what: &str,
@@ -292,21 +294,21 @@ impl Findings {
         if self.is_full() {
             return String::new();
         }
-        let near = self.nearest(name, names.clone());
-        suggest::given(near, what, names)
+        let near = self.nearest_name(name, names.clone());
+        suggest::given_list_help(near, what, names)
     }
 
     /// Returns the most similar of the allowed names, with the same limits.
-    pub fn nearest<'a>(
+    pub fn nearest_name<'a>(
         &mut self,
         name: &str,
         allowed: impl Iterator<Item = &'a str> + Clone,
     ) -> Option<&'a str> {
         let names = allowed.clone().take(MAX_NAME_COMPARISONS + 1).count();
-        if self.is_full() || self.compared + names > MAX_NAME_COMPARISONS {
+        if self.is_full() || self.name_comparisons + names > MAX_NAME_COMPARISONS {
             return None;
         }
-        self.compared += names;
+        self.name_comparisons += names;
         suggest::nearest(name, allowed)
     }
 
@@ -314,7 +316,7 @@ impl Findings {
     pub fn set_last_help(&mut self, help: impl Into<String>) {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept {
-            finding.help(help);
+            finding.set_help(help);
         }
     }
 
@@ -324,16 +326,16 @@ impl Findings {
         if let Some(finding) = kept
             && finding.help.is_none()
         {
-            finding.help(help());
+            finding.set_help(help());
         }
     }
 
     /// Adds a warning, unless the file already has the same one.
-    pub fn warn_once(&mut self, place: Place, message: String, help: &str) {
+    pub fn warn_once(&mut self, place: SourceSpan, message: String, help: &str) {
         let same = |it: &Finding| it.place.file() == place.file() && it.message == message;
         if !self.list.iter().any(same) {
             self.warning(ProblemKind::Suspicious, place, message)
-                .help(help);
+                .set_help(help);
         }
     }
 
@@ -348,7 +350,7 @@ impl Findings {
     }
 
     /// Returns whether keys were rejected, so that their settings are missing.
-    pub fn has_refused_keys(&self) -> bool {
+    pub fn has_rejected_keys(&self) -> bool {
         let refused = [ProblemKind::UnknownKey, ProblemKind::WrongType];
         self.list
             .iter()
@@ -361,7 +363,7 @@ impl Findings {
     }
 
     /// Returns whether the file has findings.
-    pub fn is_about(&self, file: FileId) -> bool {
+    pub fn has_findings_in(&self, file: FileId) -> bool {
         self.list.iter().any(|finding| finding.place.file() == file)
     }
 
@@ -374,7 +376,7 @@ impl Findings {
             .into_iter()
             .map(|finding| finding.finish(sources, &mut counter))
             .collect();
-        if self.left_out > 0 {
+        if self.omitted > 0 {
             problems.push(Problem {
                 severity: if self.errors > 0 {
                     Severity::Error
@@ -382,7 +384,7 @@ impl Findings {
                     Severity::Warning
                 },
                 kind: ProblemKind::More,
-                message: format!("{} more problems are not listed", self.left_out),
+                message: format!("{} more problems not shown", self.omitted),
                 file: sources.path(FileId::FIRST).map(ToOwned::to_owned),
                 span: None,
                 line: None,
@@ -421,7 +423,7 @@ impl Finding {
         let file = sources.path(place.file()).map(ToOwned::to_owned);
         // A file that could not be read has no lines.
         let is_read = kind != ProblemKind::Unreadable || place.span() != (0..0);
-        let known = file.is_some() && !place.is_nowhere() && is_read;
+        let known = file.is_some() && !place.is_unknown() && is_read;
         let (line, column) = counter.at(place, text);
         Problem {
             severity,
@@ -445,7 +447,7 @@ struct LineCounter {
 }
 
 impl LineCounter {
-    fn at(&mut self, place: Place, text: &str) -> (usize, usize) {
+    fn at(&mut self, place: SourceSpan, text: &str) -> (usize, usize) {
         let byte = place.span().start.min(text.len());
         if self.file != Some(place.file()) || byte < self.byte {
             *self = LineCounter {

@@ -5,11 +5,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use netflow_units::{Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size, UnitError};
+use netflow_units::{BufferSize, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size, UnitError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::{Findings, Kind, ProblemKind, Read, Value};
+use crate::{Findings, ProblemKind, Read, Value, ValueKind};
 
 /// A quantity in the notation of scenarios: a string with a number and a unit, such as `"20 ms"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ impl Dimension for Rate {
         let bits = text.replace("KB/s", "kbit/s").replace("B/s", "bit/s");
         Some((
             format!("`bandwidth` is in bytes: \"{text}\" is {self}"),
-            format!("write \"{self}\", or \"{bits}\" if bits are meant"),
+            format!("write \"{self}\", or \"{bits}\" if you mean bits"),
         ))
     }
 }
@@ -139,12 +139,11 @@ impl Dimension for Size {
     }
 }
 
-impl Dimension for Room {
+impl Dimension for BufferSize {
     const NAME: &'static str = "Room";
     const KIND: &'static str = "size, or time";
-    const ONE: Self = Room::Size(Size::ONE);
-    const DESCRIPTION: &'static str =
-        "A size with its unit, or a time at the link's rate: \"100 pkt\", \"150 KB\", \"50 ms\".";
+    const ONE: Self = BufferSize::Size(Size::ONE);
+    const DESCRIPTION: &'static str = "A size with its unit, or a time at the bandwidth of the link: \"100 pkt\", \"150 KB\", \"50 ms\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";
 
     fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
@@ -179,15 +178,15 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         let (text, bare) = match &value.kind {
-            Kind::String(text) | Kind::Cell(text) => (*text, text.trim()),
-            Kind::Integer(number) if number.radix() == 10 => ("", number.as_str()),
-            Kind::Float(number) => ("", number.as_str()),
+            ValueKind::String(text) | ValueKind::Cell(text) => (*text, text.trim()),
+            ValueKind::Integer(number) if number.radix() == 10 => ("", number.as_str()),
+            ValueKind::Float(number) => ("", number.as_str()),
             _ => {
                 let wanted = format!(
                     "a string with a number and a unit, such as \"{}\"",
                     with_unit("50", T::likely_units(key, 50.0)[0])
                 );
-                value.wrong_type(key, &wanted, findings);
+                value.report_wrong_type(key, &wanted, findings);
                 return None;
             }
         };
@@ -212,7 +211,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
                     None => String::new(),
                 };
                 match value.kind {
-                    Kind::Cell(_) => format!("`{text}`{meant}"),
+                    ValueKind::Cell(_) => format!("`{text}`{meant}"),
                     _ => format!("`{key} = \"{text}\"`{meant}"),
                 }
             };
@@ -224,15 +223,15 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
                 .unwrap_or_default();
             let message = format!("`{key}` has no unit: {number}");
             let finding = findings.error(ProblemKind::BadValue, value.place, message);
-            finding.help(format!("write {}{units}", lines.join(" or ")));
+            finding.set_help(format!("write {}{units}", lines.join(" or ")));
             return None;
         }
-        if text.is_empty() && !matches!(value.kind, Kind::String(_) | Kind::Cell(_)) {
-            let message = format!("`{key}` is no finite number: {bare}");
+        if text.is_empty() && !matches!(value.kind, ValueKind::String(_) | ValueKind::Cell(_)) {
+            let message = format!("`{key}` is not a finite number: {bare}");
             findings.error(ProblemKind::BadValue, value.place, message);
             return None;
         }
-        value.bad_unit(text, key, &error, findings);
+        value.report_invalid_quantity(text, key, &error, findings);
         None
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::key::all;
+use crate::key::distinct_keys;
 use crate::overrides::OverrideScope;
 use crate::{
-    Allowed, Element, Fields, Findings, Key, Kind, Overrides, Place, ProblemKind, Read, Spanned,
-    Table, Value, suggest,
+    Allowed, Element, Fields, Findings, Key, Overrides, ProblemKind, Read, SourceSpan, Spanned,
+    Table, Value, ValueKind, suggest,
 };
 
 /// A reader of the settings of one element.
@@ -16,7 +16,7 @@ pub struct Section<'r, 'a> {
     /// Name in messages, for example `[[link]]`.
     what: String,
     fields: Fields<'a>,
-    place: Place,
+    place: SourceSpan,
     keys: &'static [&'static [Key]],
     /// The `--set` options, if there are any.
     overrides: Option<&'a Overrides>,
@@ -34,7 +34,7 @@ impl<'r, 'a> Section<'r, 'a> {
         findings: &'r mut Findings,
         what: impl Into<String>,
         fields: Fields<'a>,
-        place: Place,
+        place: SourceSpan,
         keys: &'static [&'static [Key]],
     ) -> Self {
         let errors = findings.errors();
@@ -58,8 +58,8 @@ impl<'r, 'a> Section<'r, 'a> {
         keys: &'static [&'static [Key]],
         findings: &'r mut Findings,
     ) -> Option<Self> {
-        let Kind::Table(fields) = value.kind else {
-            value.wrong_type(key, "a table", findings);
+        let ValueKind::Table(fields) = value.kind else {
+            value.report_wrong_type(key, "a table", findings);
             return None;
         };
         let mut section = Section::new(findings, format!("`{key}`"), fields, value.place, keys);
@@ -69,18 +69,18 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Returns the place of its beginning.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceSpan {
         self.place
     }
 
     /// Enables `--set` options, which apply once it has a [name](Self::set_override_name).
-    pub fn with(mut self, overrides: &'a Overrides) -> Self {
+    pub fn with_overrides(mut self, overrides: &'a Overrides) -> Self {
         self.overrides = (!overrides.is_empty()).then_some(overrides);
         self
     }
 
     /// Sets its number among the elements of its kind, from 1.
-    pub fn numbered(mut self, number: usize) -> Self {
+    pub fn with_number(mut self, number: usize) -> Self {
         self.number = number;
         self
     }
@@ -93,7 +93,9 @@ impl<'r, 'a> Section<'r, 'a> {
     /// Sets its name in `--set` options, which apply from now on.
     pub fn set_override_name(&mut self, name: String) {
         // Without matching options, keys need no look-up among them.
-        let concerned = self.overrides.filter(|it| it.first_of(&name).is_some());
+        let concerned = self
+            .overrides
+            .filter(|it| it.first_place_of(&name).is_some());
         self.scope = concerned.map(|overrides| OverrideScope {
             overrides,
             name,
@@ -122,18 +124,19 @@ impl<'r, 'a> Section<'r, 'a> {
         kinds.iter().any(|kind| {
             let of_kind = inner.inner(kind);
             let overrides = inner.overrides;
-            let asked = overrides.is_set(&of_kind) || overrides.first_below(&of_kind).is_some();
+            let asked =
+                overrides.is_set(&of_kind) || overrides.first_inner_place(&of_kind).is_some();
             asked && fields.get(kind).is_none()
         })
     }
 
     /// Returns the declaration of a key.
     fn key(&self, name: &str) -> Option<&'static Key> {
-        all(self.keys).find(|key| key.name == name)
+        distinct_keys(self.keys).find(|key| key.name == name)
     }
 
     fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
-        all(self.keys).map(|key| key.name)
+        distinct_keys(self.keys).map(|key| key.name)
     }
 
     /// Returns the value of a key, with `--set` options applied.
@@ -146,10 +149,11 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Fields::Row { row, node } = self.fields
             && let Some(place) = row.conflicting_cell(node, key)
         {
-            let message = format!("column `{key}` and its parts are both filled in this row");
+            let message =
+                format!("column `{key}` and its columns `{key}.…` are both filled in this row");
             self.findings
                 .error(ProblemKind::Conflict, place, message)
-                .help(format!(
+                .set_help(format!(
                     "leave either `{key}` or the columns `{key}.…` empty"
                 ));
         }
@@ -158,8 +162,8 @@ impl<'r, 'a> Section<'r, 'a> {
             return written;
         };
         let inner = scope.inner(key);
-        let replaced = inner.overrides.replaces(&inner);
-        let first_below = inner.overrides.first_below(&inner);
+        let replaced = inner.overrides.replacing_place(&inner);
+        let first_below = inner.overrides.first_inner_place(&inner);
         let below = replaced.or(first_below);
         let taken = inner.overrides.take(&inner);
         if below.is_none() && taken.is_some() {
@@ -172,8 +176,10 @@ impl<'r, 'a> Section<'r, 'a> {
                 let is_other =
                     |fields: &Fields<'_>| self.selects_other_variant(key, &inner, fields);
                 let fields = match written.as_ref().map(|value| value.kind) {
-                    Some(Kind::Table(fields)) if replaced.is_none() && !is_other(&fields) => fields,
-                    Some(Kind::String(text) | Kind::Cell(text)) if replaced.is_none() => {
+                    Some(ValueKind::Table(fields)) if replaced.is_none() && !is_other(&fields) => {
+                        fields
+                    }
+                    Some(ValueKind::String(text) | ValueKind::Cell(text)) if replaced.is_none() => {
                         Fields::Word {
                             key: "",
                             text,
@@ -183,7 +189,7 @@ impl<'r, 'a> Section<'r, 'a> {
                     _ => Fields::Empty,
                 };
                 Some(Value {
-                    kind: Kind::Table(fields),
+                    kind: ValueKind::Table(fields),
                     place: written.map_or(place, |value| value.place),
                     scope: Some(inner),
                 })
@@ -205,7 +211,7 @@ impl<'r, 'a> Section<'r, 'a> {
     pub fn set<T: Read>(&mut self, key: &'static str, allowed: &Allowed<T>) -> Option<Spanned<T>> {
         let inner = self.scope.as_ref()?.inner(key);
         let overrides = inner.overrides;
-        let is_set = overrides.is_set(&inner) || overrides.first_below(&inner).is_some();
+        let is_set = overrides.is_set(&inner) || overrides.first_inner_place(&inner).is_some();
         is_set.then(|| self.optional(key, allowed)).flatten()
     }
 
@@ -218,7 +224,7 @@ impl<'r, 'a> Section<'r, 'a> {
         fallback: impl FnOnce() -> T,
     ) -> Spanned<T> {
         let Some(value) = self.get(key) else {
-            self.missing(key, example);
+            self.report_missing(key, example);
             return fallback().into();
         };
         value
@@ -227,14 +233,14 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Reports a missing key.
-    pub fn missing(&mut self, key: &str, example: &str) {
+    pub fn report_missing(&mut self, key: &str, example: &str) {
         if self.is_misspelt(key) {
             return; // `finish` reports it
         }
         let (message, help) = match self.fields {
             Fields::Row { row, node } => (
                 format!("no `{key}` in this row"),
-                row.help(node, self.key(key)),
+                row.missing_key_help(node, self.key(key)),
             ),
             _ => (
                 format!("{} has no `{key}`", self.what),
@@ -244,7 +250,7 @@ impl<'r, 'a> Section<'r, 'a> {
         let place = self.place;
         self.findings
             .error(ProblemKind::Missing, place, message)
-            .help(help);
+            .set_help(help);
     }
 
     /// Returns whether an unknown key is likely a misspelling of this one.
@@ -263,21 +269,21 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Returns whether this table has no errors so far.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.findings.errors() == self.errors
     }
 
     /// Returns the place of the value of a key, if there is one.
-    pub fn value_place(&self, key: &str) -> Option<Place> {
+    pub fn value_place(&self, key: &str) -> Option<SourceSpan> {
         Some(self.fields.get(key)?.place)
     }
 
     /// Returns the place of a key in the document, if it is there.
-    pub fn key_place(&self, key: &str) -> Option<Place> {
+    pub fn key_place(&self, key: &str) -> Option<SourceSpan> {
         match self.fields {
             Fields::Toml { table, file } => {
                 let (key, _) = table.get_key_value(key)?;
-                Some(Place::new(file, key.span()))
+                Some(SourceSpan::new(file, key.span()))
             }
             _ => None,
         }
@@ -286,15 +292,15 @@ impl<'r, 'a> Section<'r, 'a> {
     /// Returns whether `--set` options refer to the element of this name.
     pub fn is_set(&self, name: &str) -> bool {
         let overrides = self.overrides;
-        overrides.is_some_and(|overrides| overrides.first_of(name).is_some())
+        overrides.is_some_and(|overrides| overrides.first_place_of(name).is_some())
     }
 
     /// Reads a nested table. It exists if the document or a `--set` option has it.
     pub fn table<T: Element>(&mut self) -> Option<T> {
-        let options = self.overrides.and_then(|it| it.first_of(T::NAME));
+        let options = self.overrides.and_then(|it| it.first_place_of(T::NAME));
         let value = self.get(T::NAME).or_else(|| {
             Some(Value {
-                kind: Kind::Table(Fields::Empty),
+                kind: ValueKind::Table(Fields::Empty),
                 place: options?,
                 scope: None,
             })
@@ -303,10 +309,10 @@ impl<'r, 'a> Section<'r, 'a> {
             let name = T::NAME;
             let place = self.key_place(name).unwrap_or(value.place);
             let message = format!("`{name}` must be a table, not {}", value.type_name());
-            let help = format!("write [{name}] in single brackets, and its keys below");
+            let help = format!("write [{name}] in single brackets, then its keys");
             self.findings
                 .error(ProblemKind::WrongType, place, message)
-                .help(help);
+                .set_help(help);
             return None;
         };
         let what = format!("[{}]", T::NAME);
@@ -324,7 +330,7 @@ impl<'r, 'a> Section<'r, 'a> {
             let place = self.place;
             self.findings
                 .error(ProblemKind::Missing, place, message)
-                .help(format!("add `[{name}]` and {}", T::example()));
+                .set_help(format!("add `[{name}]` and {}", T::example()));
         }
         found.unwrap_or_else(T::stand_in)
     }
@@ -336,39 +342,40 @@ impl<'r, 'a> Section<'r, 'a> {
             return Vec::new();
         };
         let (name, title) = (T::NAME, T::TITLE);
-        let Kind::Array { array, file } = value.kind else {
+        let ValueKind::Array { array, file } = value.kind else {
             let place = self.key_place(name).unwrap_or(value.place);
             let message = format!(
-                "`{name}` must be written [[{title}]], in double brackets: there can be many of them"
+                "`{name}` must be written [[{title}]], in double brackets, because there can be several"
             );
             self.findings
                 .error(ProblemKind::WrongType, place, message)
-                .help(format!(
-                    "write [[{title}]], and below it keys such as {}",
+                .set_help(format!(
+                    "write [[{title}]], then keys such as {}",
                     T::example()
                 ));
             return Vec::new();
         };
         let mut list = Vec::with_capacity(array.len());
         for element in array.iter() {
-            let element = Value::toml(element, file);
+            let element = Value::from_toml(element, file);
             let Some(fields) = element.table() else {
-                element.wrong_type(name, "tables", self.findings);
+                element.report_wrong_type(name, "tables", self.findings);
                 continue;
             };
             let section = self.element::<T>(fields, element.place, text(&fields, NAME));
-            list.push(T::read_section(section.numbered(list.len() + 1)));
+            list.push(T::read_section(section.with_number(list.len() + 1)));
         }
         list
     }
 
     /// Applies `--set` options under the current name to tables that were already read.
     pub fn override_list<T: Element + Clone>(&mut self, list: &[T]) -> Vec<T> {
-        let Some(Kind::Array { array, file }) = self.fields.get(T::NAME).map(|it| it.kind) else {
+        let Some(ValueKind::Array { array, file }) = self.fields.get(T::NAME).map(|it| it.kind)
+        else {
             return list.to_vec();
         };
         let set = |(element, written): (&T, _)| {
-            let written = Value::toml(written, file);
+            let written = Value::from_toml(written, file);
             let (Some(fields), true) = (written.table(), self.scope.is_some()) else {
                 return element.clone();
             };
@@ -382,7 +389,7 @@ impl<'r, 'a> Section<'r, 'a> {
     fn element<T: Element>(
         &mut self,
         fields: Fields<'a>,
-        place: Place,
+        place: SourceSpan,
         name: Option<&str>,
     ) -> Section<'_, 'a> {
         let outer = self.scope.as_ref();
@@ -405,18 +412,18 @@ impl<'r, 'a> Section<'r, 'a> {
                 continue;
             }
             // Merged tables may share keys.
-            let owners: Vec<&str> = self.owners(key.name).collect();
+            let owners: Vec<&str> = self.owning_variants(key.name).collect();
             let is_first = owners.first() == Some(&first.name);
             if is_first && !owners.iter().any(|owner| self.get(owner).is_some()) {
                 let owners = owners.join("` or `");
-                self.refuse(&[key.name], &format!("only {what} with `{owners}` has it"));
+                self.reject(&[key.name], &format!("it needs {what} with `{owners}`"));
             }
         }
         None
     }
 
     /// Returns the first keys of the merged tables that have this key in another position.
-    fn owners(&self, name: &str) -> impl Iterator<Item = &'static str> {
+    fn owning_variants(&self, name: &str) -> impl Iterator<Item = &'static str> {
         let tables = self.keys.iter();
         tables.filter_map(move |table| {
             let (first, rest) = table.split_first()?;
@@ -426,13 +433,13 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Rejects every key except one.
-    pub fn only(&mut self, wanted: &str, why: &str) {
+    pub fn reject_all_except(&mut self, wanted: &str, why: &str) {
         let others: Vec<&str> = self.names().filter(|key| *key != wanted).collect();
-        self.refuse(&others, why);
+        self.reject(&others, why);
     }
 
     /// Rejects some keys.
-    pub fn refuse(&mut self, keys: &[&str], why: &str) {
+    pub fn reject(&mut self, keys: &[&str], why: &str) {
         for key in keys {
             if let Some(value) = self.get(key) {
                 let message = format!("unexpected `{key}`: {why}");
@@ -454,17 +461,19 @@ impl<'r, 'a> Section<'r, 'a> {
                 continue;
             }
             let message = format!("unknown key `{name}` in {}", self.what);
-            let mut help = self.findings.allowed(name, "allowed here", self.names());
+            let mut help = self
+                .findings
+                .allowed_names_help(name, "allowed here", self.names());
             if let Some(place) = suggest::misplaced(name) {
                 help = format!("{place}; {help}");
             }
             self.findings
                 .error(
                     ProblemKind::UnknownKey,
-                    Place::new(file, key.span()),
+                    SourceSpan::new(file, key.span()),
                     message,
                 )
-                .help(help);
+                .set_help(help);
         }
     }
 }
@@ -483,7 +492,7 @@ pub(crate) const NAME: &str = "name";
 /// Returns the text of a key.
 fn text<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a str> {
     match fields.get(key)?.kind {
-        Kind::String(text) | Kind::Cell(text) => Some(text),
+        ValueKind::String(text) | ValueKind::Cell(text) => Some(text),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::place::FileId;
+use crate::source_span::FileId;
 
 /// The source files of a scenario in the order of reading: the scenario, its tables, and the profile
 /// files that it refers to.
@@ -66,7 +66,7 @@ impl Sources {
     }
 
     /// Adds a file whose text could not be read.
-    pub fn add_unread(&mut self, path: &Path) -> FileId {
+    pub fn add_unreadable(&mut self, path: &Path) -> FileId {
         self.push(path.to_owned(), String::new(), Role::File).0
     }
 
@@ -82,7 +82,7 @@ impl Sources {
     }
 
     /// Drops texts that no problem refers to.
-    pub fn keep_texts(&mut self, wanted: impl Fn(FileId) -> bool) {
+    pub fn retain_texts(&mut self, wanted: impl Fn(FileId) -> bool) {
         for (i, source) in self.list.iter_mut().enumerate() {
             if !wanted(FileId(i as u32)) {
                 source.text = None;

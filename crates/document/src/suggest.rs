@@ -52,7 +52,7 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Keys of other tools that belong to another table here.
-const MISPLACED: &[(&str, &str)] = &[("limit", "the link's `buffer` limits its queue")];
+const MISPLACED: &[(&str, &str)] = &[("limit", "use `buffer` of the link")];
 
 /// Returns the correct location of a key that is not allowed here.
 pub(crate) fn misplaced(name: &str) -> Option<&'static str> {
@@ -71,11 +71,11 @@ pub(crate) fn help<'a>(
     what: &str,
     allowed: impl Iterator<Item = &'a str> + Clone,
 ) -> String {
-    listed(nearest(name, allowed.clone()), what, allowed)
+    allowed_list_help(nearest(name, allowed.clone()), what, allowed)
 }
 
 /// Returns the help for a nearest name that is already known.
-pub(crate) fn listed<'a>(
+pub(crate) fn allowed_list_help<'a>(
     near: Option<&str>,
     what: &str,
     allowed: impl Iterator<Item = &'a str>,
@@ -88,17 +88,17 @@ pub(crate) fn listed<'a>(
 }
 
 /// Maximum number of names that are listed, because a document can have many.
-const MOST_GIVEN: usize = 20;
+const MAX_LISTED_NAMES: usize = 20;
 
 /// Returns the help for names from the document, of which not all are listed.
-pub(crate) fn given<'a>(
+pub(crate) fn given_list_help<'a>(
     near: Option<&str>,
     what: &str,
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> String {
     let all = names.clone().count();
-    let listed = listed(near, what, names.take(MOST_GIVEN));
-    match all.saturating_sub(MOST_GIVEN) {
+    let listed = allowed_list_help(near, what, names.take(MAX_LISTED_NAMES));
+    match all.saturating_sub(MAX_LISTED_NAMES) {
         0 => listed,
         rest => format!("{listed} and {rest} more"),
     }
@@ -106,7 +106,7 @@ pub(crate) fn given<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{given, help, nearest};
+    use super::{given_list_help, help, nearest};
 
     #[test]
     fn foreign_names_are_suggested() {
@@ -123,7 +123,7 @@ mod tests {
         let all = || names.iter().map(String::as_str);
         let told = help("colour", "allowed", all());
         assert!(told.ends_with("key-28, key-29"), "{told}");
-        let told = given(None, "nodes", all());
+        let told = given_list_help(None, "nodes", all());
         assert!(told.ends_with("key-19 and 10 more"), "{told}");
     }
 }

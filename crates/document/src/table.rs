@@ -3,7 +3,8 @@
 use toml::de::DeTable;
 
 use crate::{
-    Allowed, Fields, FileId, Findings, Key, Kind, Place, ProblemKind, Read, Section, Spanned, Value,
+    Allowed, Fields, FileId, Findings, FormerNames, Key, ProblemKind, Read, Section, SourceSpan,
+    Spanned, Value, ValueKind,
 };
 
 /// A table: a struct with the attribute [`table`](crate::table), whose fields are the keys.
@@ -115,7 +116,7 @@ pub fn read_table<T: Table + 'static>(
 }
 
 /// Maximum number of syntax errors that are reported, because one causes others.
-const MOST_SYNTAX_ERRORS: usize = 5;
+const MAX_SYNTAX_ERRORS: usize = 5;
 
 /// Parses a text as TOML and calls `read`. After a syntax error, returns `None` and adds findings.
 pub fn parse<T>(
@@ -124,13 +125,25 @@ pub fn parse<T>(
     findings: &mut Findings,
     read: impl FnOnce(Fields<'_>, &mut Findings) -> T,
 ) -> Option<T> {
-    let (document, errors) = DeTable::parse_recoverable(text);
+    parse_renamed(text, file, FormerNames::default(), findings, read)
+}
+
+/// Parses as [`parse`] a text that may use former names.
+pub fn parse_renamed<T>(
+    text: &str,
+    file: FileId,
+    former: FormerNames,
+    findings: &mut Findings,
+    read: impl FnOnce(Fields<'_>, &mut Findings) -> T,
+) -> Option<T> {
+    let (mut document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
+        former.rename_document(document.get_mut(), file, findings);
         let table = document.get_ref();
         return Some(read(Fields::Toml { table, file }, findings));
     }
-    for error in errors.into_iter().take(MOST_SYNTAX_ERRORS) {
-        let place = Place::new(file, error.span().unwrap_or(0..0));
+    for error in errors.into_iter().take(MAX_SYNTAX_ERRORS) {
+        let place = SourceSpan::new(file, error.span().unwrap_or(0..0));
         let message = format!("not valid TOML: {}", error.message().replace('\n', "; "));
         findings.error(ProblemKind::Syntax, place, message);
     }
@@ -141,7 +154,7 @@ pub fn parse<T>(
 pub fn read_document<T: Table>(text: &str, file: FileId, findings: &mut Findings) -> Option<T> {
     let before = findings.errors();
     let found = parse(text, file, findings, |fields, findings| {
-        let start = Place::new(file, 0..0);
+        let start = SourceSpan::new(file, 0..0);
         let mut section = Section::new(findings, "the file", fields, start, &[T::KEYS]);
         let it = T::fields(&mut section);
         section.finish();
@@ -167,15 +180,15 @@ impl<'a> Value<'a> {
                 let message = format!("`{key}` cannot be {}", found.shown());
                 findings
                     .error(ProblemKind::OutOfRange, self.place, message)
-                    .help(format!("allowed: {}", allowed.text));
+                    .set_help(format!("allowed: {}", allowed.text));
             }
             None => {}
         }
-        if let Some(percent) = self.percent(allowed) {
+        if let Some(percent) = self.suggest_percentage(allowed) {
             findings.set_last_help(format!("write {percent}; allowed: {}", allowed.text));
         }
         // Errors inside a table or an array are reported there.
-        let is_simple = !matches!(self.kind, Kind::Table(_) | Kind::Array { .. });
+        let is_simple = !matches!(self.kind, ValueKind::Table(_) | ValueKind::Array { .. });
         let text = [allowed.text, T::ALLOWED];
         if let Some(text) = text.into_iter().find(|text| !text.is_empty())
             && is_simple
@@ -188,11 +201,11 @@ impl<'a> Value<'a> {
 
     /// Returns help for a percentage without its sign where a fraction is expected: `"5 %" or 0.05` for
     /// 5.
-    fn percent<T: Read>(&self, allowed: &Allowed<T>) -> Option<String> {
+    fn suggest_percentage<T: Read>(&self, allowed: &Allowed<T>) -> Option<String> {
         let number: f64 = match self.kind {
-            Kind::Cell(text) | Kind::String(text) => text.trim().parse().ok()?,
-            Kind::Integer(number) => number.as_str().parse().ok()?,
-            Kind::Float(number) => number.as_str().parse().ok()?,
+            ValueKind::Cell(text) | ValueKind::String(text) => text.trim().parse().ok()?,
+            ValueKind::Integer(number) => number.as_str().parse().ok()?,
+            ValueKind::Float(number) => number.as_str().parse().ok()?,
             _ => return None,
         };
         let allows = |number| T::fraction(number).map(|it| (allowed.test)(&it));
@@ -202,9 +215,9 @@ impl<'a> Value<'a> {
     }
 
     /// Returns a copy in which a keyword that `--set` options extend is the value of `key` in its table.
-    pub fn with_word_for(&self, key: &'static str) -> Value<'a> {
+    pub fn with_keyword_key(&self, key: &'static str) -> Value<'a> {
         let mut value = self.clone();
-        if let Kind::Table(Fields::Word { key: of, .. }) = &mut value.kind {
+        if let ValueKind::Table(Fields::Word { key: of, .. }) = &mut value.kind {
             *of = key;
         }
         value
@@ -213,7 +226,7 @@ impl<'a> Value<'a> {
     /// Returns the fields if it is a table.
     pub fn table(&self) -> Option<Fields<'a>> {
         match self.kind {
-            Kind::Table(fields) => Some(fields),
+            ValueKind::Table(fields) => Some(fields),
             _ => None,
         }
     }

@@ -6,22 +6,22 @@ use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
 use crate::csv::ColumnTree;
 use crate::overrides::OverrideScope;
-use crate::{FileId, Findings, Key, Place, ProblemKind, Row, Spanned};
+use crate::{CsvRow, FileId, Findings, Key, ProblemKind, SourceSpan, Spanned};
 
 /// The value of a key.
 #[derive(Clone, Debug)]
 pub struct Value<'a> {
     /// Its type and content.
-    pub kind: Kind<'a>,
+    pub kind: ValueKind<'a>,
     /// Its place.
-    pub place: Place,
+    pub place: SourceSpan,
     /// For a table: its name in `--set` options, if there are any.
     pub(crate) scope: Option<OverrideScope<'a>>,
 }
 
 /// The types of values.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind<'a> {
+pub enum ValueKind<'a> {
     /// Text of a CSV cell or a `--set` option, which can be read as any simple type.
     Cell(&'a str),
     /// A string.
@@ -58,7 +58,7 @@ pub enum Fields<'a> {
     /// A nested table within a row of a CSV table.
     Row {
         /// The row.
-        row: &'a Row<'a>,
+        row: &'a CsvRow<'a>,
         /// The nested table.
         node: &'a ColumnTree,
     },
@@ -69,7 +69,7 @@ pub enum Fields<'a> {
         /// The keyword.
         text: &'a str,
         /// Its place.
-        place: Place,
+        place: SourceSpan,
     },
     /// A table that contains only `--set` options.
     Empty,
@@ -79,13 +79,15 @@ impl<'a> Fields<'a> {
     /// Returns the value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<Value<'a>> {
         match *self {
-            Fields::Toml { table, file } => table.get(key).map(|value| Value::toml(value, file)),
+            Fields::Toml { table, file } => {
+                table.get(key).map(|value| Value::from_toml(value, file))
+            }
             Fields::Row { row, node } => row.get(node, key),
             Fields::Word {
                 key: of,
                 text,
                 place,
-            } => (of == key).then(|| Value::cell(text, place)),
+            } => (of == key).then(|| Value::from_cell(text, place)),
             Fields::Empty => None,
         }
     }
@@ -93,27 +95,27 @@ impl<'a> Fields<'a> {
 
 impl<'a> Value<'a> {
     /// Returns a value of a TOML document.
-    pub(crate) fn toml(value: &'a TomlSpanned<DeValue<'a>>, file: FileId) -> Value<'a> {
+    pub(crate) fn from_toml(value: &'a TomlSpanned<DeValue<'a>>, file: FileId) -> Value<'a> {
         let kind = match value.get_ref() {
-            DeValue::String(text) => Kind::String(text),
-            DeValue::Integer(number) => Kind::Integer(number),
-            DeValue::Float(number) => Kind::Float(number),
-            DeValue::Boolean(flag) => Kind::Boolean(*flag),
-            DeValue::Datetime(_) => Kind::Datetime,
-            DeValue::Array(array) => Kind::Array { array, file },
-            DeValue::Table(table) => Kind::Table(Fields::Toml { table, file }),
+            DeValue::String(text) => ValueKind::String(text),
+            DeValue::Integer(number) => ValueKind::Integer(number),
+            DeValue::Float(number) => ValueKind::Float(number),
+            DeValue::Boolean(flag) => ValueKind::Boolean(*flag),
+            DeValue::Datetime(_) => ValueKind::Datetime,
+            DeValue::Array(array) => ValueKind::Array { array, file },
+            DeValue::Table(table) => ValueKind::Table(Fields::Toml { table, file }),
         };
         Value {
             kind,
-            place: Place::new(file, value.span()),
+            place: SourceSpan::new(file, value.span()),
             scope: None,
         }
     }
 
     /// Returns a text that can be read as any simple type.
-    pub(crate) fn cell(text: &'a str, place: Place) -> Value<'a> {
+    pub(crate) fn from_cell(text: &'a str, place: SourceSpan) -> Value<'a> {
         Value {
-            kind: Kind::Cell(text),
+            kind: ValueKind::Cell(text),
             place,
             scope: None,
         }
@@ -122,18 +124,18 @@ impl<'a> Value<'a> {
     /// Returns the name of its type: "a string", "a table" ...
     pub fn type_name(&self) -> &'static str {
         match self.kind {
-            Kind::Cell(_) => "text",
-            Kind::String(_) => "a string",
-            Kind::Integer(_) | Kind::Float(_) => "a number",
-            Kind::Boolean(_) => "true or false",
-            Kind::Datetime => "a date",
-            Kind::Array { .. } => "an array",
-            Kind::Table(_) => "a table",
+            ValueKind::Cell(_) => "text",
+            ValueKind::String(_) => "a string",
+            ValueKind::Integer(_) | ValueKind::Float(_) => "a number",
+            ValueKind::Boolean(_) => "true or false",
+            ValueKind::Datetime => "a date",
+            ValueKind::Array { .. } => "an array",
+            ValueKind::Table(_) => "a table",
         }
     }
 
     /// Returns the place of some bytes of a string value.
-    pub fn place_inside(&self, text: &str, span: std::ops::Range<usize>) -> Place {
+    pub fn inner_place(&self, text: &str, span: std::ops::Range<usize>) -> SourceSpan {
         let whole = self.place.span();
         let offset = match whole.len().checked_sub(text.len()) {
             Some(0) => 0,
@@ -144,26 +146,26 @@ impl<'a> Value<'a> {
             return self.place;
         }
         let start = whole.start + offset;
-        Place::new(self.place.file(), start + span.start..start + span.end)
+        SourceSpan::new(self.place.file(), start + span.start..start + span.end)
     }
 
     /// Reports a text that is not a valid quantity.
-    pub(crate) fn bad_unit(
+    pub(crate) fn report_invalid_quantity(
         &self,
         text: &str,
         key: &str,
         error: &UnitError,
         findings: &mut Findings,
     ) {
-        let place = self.place_inside(text, error.span());
+        let place = self.inner_place(text, error.span());
         let message = format!("`{key}`: {error}");
         findings
             .error(ProblemKind::BadValue, place, message)
-            .help(error.help());
+            .set_help(error.help());
     }
 
     /// Reports a wrong type.
-    pub fn wrong_type(&self, key: &str, wanted: &str, findings: &mut Findings) {
+    pub fn report_wrong_type(&self, key: &str, wanted: &str, findings: &mut Findings) {
         let message = format!("`{key}` must be {wanted}, not {}", self.type_name());
         findings.error(ProblemKind::WrongType, self.place, message);
     }
@@ -174,14 +176,14 @@ impl<'a> Value<'a> {
         key: &str,
         findings: &mut Findings,
     ) -> Option<Vec<Spanned<T>>> {
-        let Kind::Array { array, file } = self.kind else {
-            self.wrong_type(key, "an array", findings);
+        let ValueKind::Array { array, file } = self.kind else {
+            self.report_wrong_type(key, "an array", findings);
             return None;
         };
         let elements: Vec<_> = array
             .iter()
             .map(|element| {
-                let element = Value::toml(element, file);
+                let element = Value::from_toml(element, file);
                 Some(Spanned::new(
                     T::read(&element, key, findings)?,
                     element.place,
@@ -192,11 +194,13 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the elements of an array as values.
-    pub fn each(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
+    pub fn array_elements(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
         match self.kind {
-            Kind::Array { array, file } => {
-                Some(array.iter().map(move |element| Value::toml(element, file)))
-            }
+            ValueKind::Array { array, file } => Some(
+                array
+                    .iter()
+                    .map(move |element| Value::from_toml(element, file)),
+            ),
             _ => None,
         }
     }
@@ -204,9 +208,9 @@ impl<'a> Value<'a> {
     /// Returns the string. For another type, returns `None` and reports an error.
     pub fn text(&self, key: &str, wanted: &str, findings: &mut Findings) -> Option<&'a str> {
         match self.kind {
-            Kind::String(text) | Kind::Cell(text) => Some(text),
+            ValueKind::String(text) | ValueKind::Cell(text) => Some(text),
             _ => {
-                self.wrong_type(key, wanted, findings);
+                self.report_wrong_type(key, wanted, findings);
                 None
             }
         }
@@ -249,10 +253,10 @@ impl Read for String {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<String> {
         let text = match value.kind {
-            Kind::String(text) | Kind::Cell(text) => text,
+            ValueKind::String(text) | ValueKind::Cell(text) => text,
             _ => {
-                value.wrong_type(key, "a string", findings);
-                if let Kind::Integer(number) = value.kind {
+                value.report_wrong_type(key, "a string", findings);
+                if let ValueKind::Integer(number) = value.kind {
                     findings.set_last_help(format!("write `{key} = \"{}\"`", number.as_str()));
                 }
                 return None;
@@ -261,10 +265,10 @@ impl Read for String {
         let wrong = if text.trim().is_empty() {
             "empty"
         } else if text.trim() != text {
-            "a text with blanks around it"
+            "a text with leading or trailing blanks"
         } else if text.contains(char::is_control) {
             "a text with control characters"
-        } else if text.len() > LONGEST_TEXT {
+        } else if text.len() > MAX_TEXT_CHARS {
             "longer than 1000 bytes"
         } else {
             return Some(text.to_owned());
@@ -272,7 +276,7 @@ impl Read for String {
         let message = format!("`{key}` is {wrong}");
         findings
             .error(ProblemKind::BadValue, value.place, message)
-            .help("allowed: 1 to 1000 bytes, without blanks around them and without control characters");
+            .set_help("allowed: 1 to 1000 bytes, without leading or trailing blanks and control characters");
         None
     }
 
@@ -285,7 +289,7 @@ impl Read for String {
     }
 }
 
-const LONGEST_TEXT: usize = 1000;
+const MAX_TEXT_CHARS: usize = 1000;
 
 /// Any text, unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -342,21 +346,21 @@ impl Read for bool {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<bool> {
         match value.kind {
-            Kind::Boolean(flag) => return Some(flag),
-            Kind::Cell("true") => return Some(true),
-            Kind::Cell("false") => return Some(false),
-            Kind::Cell(text) => {
+            ValueKind::Boolean(flag) => return Some(flag),
+            ValueKind::Cell("true") => return Some(true),
+            ValueKind::Cell("false") => return Some(false),
+            ValueKind::Cell(text) => {
                 let message = format!("`{key}` must be true or false, not `{text}`");
                 findings.error(ProblemKind::WrongType, value.place, message);
             }
-            Kind::String(text) => {
-                value.wrong_type(key, "true or false", findings);
+            ValueKind::String(text) => {
+                value.report_wrong_type(key, "true or false", findings);
                 if matches!(text, "true" | "false") {
                     let help = format!("write `{key} = {text}`, without quotes");
                     findings.set_last_help(help);
                 }
             }
-            _ => value.wrong_type(key, "true or false", findings),
+            _ => value.report_wrong_type(key, "true or false", findings),
         }
         None
     }
@@ -377,15 +381,15 @@ impl Read for u64 {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<u64> {
         let (text, number) = match value.kind {
-            Kind::Integer(number) => {
+            ValueKind::Integer(number) => {
                 let parsed = i64::from_str_radix(number.as_str(), number.radix());
                 (number.as_str(), parsed.ok())
             }
-            Kind::Cell(text) => (text, text.parse::<i64>().ok()),
-            Kind::Float(number) => (number.as_str(), None),
+            ValueKind::Cell(text) => (text, text.parse::<i64>().ok()),
+            ValueKind::Float(number) => (number.as_str(), None),
             _ => {
-                value.wrong_type(key, "a whole number", findings);
-                if let Kind::String(text) = value.kind
+                value.report_wrong_type(key, "a whole number", findings);
+                if let ValueKind::String(text) = value.kind
                     && text.parse::<u64>().is_ok()
                 {
                     findings.set_last_help(format!("write `{key} = {text}`, without quotes"));
@@ -398,7 +402,7 @@ impl Read for u64 {
             let wrong = match number {
                 Some(_) => "cannot be negative",
                 None if text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() => {
-                    "is too large a number"
+                    "is too large"
                 }
                 None => "must be a whole number",
             };
@@ -407,7 +411,7 @@ impl Read for u64 {
             let near = text.parse::<f64>().ok();
             if let Some(near) = near.filter(|near| (0.0..1e15).contains(near) && near.fract() > 0.0)
             {
-                finding.help(format!("write {} or {}", near.floor(), near.ceil()));
+                finding.set_help(format!("write {} or {}", near.floor(), near.ceil()));
             }
         }
         whole
@@ -428,34 +432,34 @@ impl Read for f64 {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<f64> {
         let number = match value.kind {
-            Kind::Integer(number) => {
+            ValueKind::Integer(number) => {
                 let whole = i64::from_str_radix(number.as_str(), number.radix()).ok();
                 whole.map(|number| number as f64)
             }
-            Kind::Float(number) => number.as_str().parse().ok(),
-            Kind::Cell(text) | Kind::String(text) if text.trim_end().ends_with('%') => {
-                return percent(text, value, key, findings);
+            ValueKind::Float(number) => number.as_str().parse().ok(),
+            ValueKind::Cell(text) | ValueKind::String(text) if text.trim_end().ends_with('%') => {
+                return parse_percent(text, value, key, findings);
             }
-            Kind::Cell(text) => text.parse().ok(),
-            Kind::String(text) => {
-                value.wrong_type(key, "a number", findings);
+            ValueKind::Cell(text) => text.parse().ok(),
+            ValueKind::String(text) => {
+                value.report_wrong_type(key, "a number", findings);
                 if text.parse::<f64>().is_ok() {
                     findings.set_last_help(format!("write `{key} = {text}`, without quotes"));
-                } else if let Some(help) = percent_in_words(text) {
+                } else if let Some(help) = suggest_percent_sign(text) {
                     findings.set_last_help(help);
                 }
                 return None;
             }
             _ => {
-                value.wrong_type(key, "a number", findings);
+                value.report_wrong_type(key, "a number", findings);
                 return None;
             }
         };
         if number.is_none_or(|number| !number.is_finite()) {
             let message = format!("`{key}` must be a finite number");
             findings.error(ProblemKind::BadValue, value.place, message);
-            if let Kind::Cell(text) = value.kind
-                && let Some(help) = percent_in_words(text)
+            if let ValueKind::Cell(text) = value.kind
+                && let Some(help) = suggest_percent_sign(text)
             {
                 findings.set_last_help(help);
             }
@@ -478,7 +482,7 @@ impl Read for f64 {
 }
 
 /// Suggests a correction for `1 percent`.
-fn percent_in_words(text: &str) -> Option<String> {
+fn suggest_percent_sign(text: &str) -> Option<String> {
     let words = ["percent", "per cent", "pct"];
     let number = words.iter().find_map(|word| text.trim().strip_suffix(word));
     let number = number.map(str::trim)?;
@@ -487,11 +491,11 @@ fn percent_in_words(text: &str) -> Option<String> {
 }
 
 /// Parses a percentage: `"2 %"` is 0.02.
-fn percent(text: &str, value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<f64> {
+fn parse_percent(text: &str, value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<f64> {
     match text.parse::<Probability>() {
         Ok(probability) => Some(probability.get()),
         Err(error) => {
-            value.bad_unit(text, key, &error, findings);
+            value.report_invalid_quantity(text, key, &error, findings);
             None
         }
     }
@@ -503,16 +507,16 @@ impl Read for Vec<Spanned<String>> {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         match value.kind {
-            Kind::Array { .. } => value.elements(key, findings),
-            Kind::Cell(text) => {
+            ValueKind::Array { .. } => value.elements(key, findings),
+            ValueKind::Cell(text) => {
                 let mut elements = Vec::new();
                 let mut start = 0;
                 for part in text.split('>') {
                     let name = part.trim();
                     let from = start + (part.len() - part.trim_start().len());
-                    let place = value.place_inside(text, from..from + name.len());
+                    let place = value.inner_place(text, from..from + name.len());
                     if name.is_empty() {
-                        let message = format!("`{key}` lacks a node's name beside a `>`");
+                        let message = format!("`{key}` has an empty node name next to a `>`");
                         findings.error(ProblemKind::BadValue, place, message);
                         return None;
                     }
@@ -521,8 +525,8 @@ impl Read for Vec<Spanned<String>> {
                 }
                 Some(elements)
             }
-            Kind::String(text) => {
-                value.wrong_type(key, "an array of node names", findings);
+            ValueKind::String(text) => {
+                value.report_wrong_type(key, "an array of node names", findings);
                 let names: Vec<String> = text
                     .split('>')
                     .map(|name| format!("{:?}", name.trim()))
@@ -531,7 +535,7 @@ impl Read for Vec<Spanned<String>> {
                 None
             }
             _ => {
-                value.wrong_type(key, "an array of node names", findings);
+                value.report_wrong_type(key, "an array of node names", findings);
                 None
             }
         }

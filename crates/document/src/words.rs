@@ -7,8 +7,6 @@ use crate::{Findings, ProblemKind, Value};
 pub trait Words: Copy + PartialEq + 'static {
     /// All words.
     const WORDS: &'static [Word<Self>];
-    /// Alternative words, which are read and never written.
-    const ALIASES: &'static [(&'static str, Self)];
 
     /// Returns the word.
     fn name(&self) -> &'static str {
@@ -18,15 +16,13 @@ pub trait Words: Copy + PartialEq + 'static {
 
     /// Returns the variant of a word, if there is one.
     fn named(word: &str) -> Option<Self> {
-        let words = Self::WORDS.iter().map(|it| (it.word, it.meaning));
-        let mut all = words.chain(Self::ALIASES.iter().copied());
-        all.find(|(name, _)| *name == word).map(|(_, it)| it)
+        let mut all = Self::WORDS.iter();
+        all.find(|it| it.word == word).map(|it| it.meaning)
     }
 
-    /// Returns every word that can be read.
+    /// Returns all words.
     fn names() -> impl Iterator<Item = &'static str> + Clone {
-        let words = Self::WORDS.iter().map(|it| it.word);
-        words.chain(Self::ALIASES.iter().map(|(name, _)| *name))
+        Self::WORDS.iter().map(|it| it.word)
     }
 }
 
@@ -43,11 +39,11 @@ pub struct Word<T> {
 
 /// Reads a keyword.
 pub fn word<T: Words>(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<T> {
-    word_of(value, key, T::names(), T::named, findings)
+    read_keyword(value, key, T::names(), T::named, findings)
 }
 
 /// Reads one of these words, which `named` maps to values.
-pub fn word_of<T>(
+pub fn read_keyword<T>(
     value: &Value<'_>,
     key: &str,
     names: impl Iterator<Item = &'static str> + Clone,
@@ -59,10 +55,10 @@ pub fn word_of<T>(
     let found = named(text);
     if found.is_none() {
         let message = format!("unknown {key} `{text}`");
-        let help = findings.allowed(text, "allowed", names);
+        let help = findings.allowed_names_help(text, "allowed", names);
         findings
             .error(ProblemKind::BadValue, value.place, message)
-            .help(help);
+            .set_help(help);
     }
     found
 }

@@ -64,7 +64,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The caller stopped the emulation.
-    #[error("stopped before the emulation had come to its end")]
+    #[error("interrupted before the end of the emulation")]
     Stopped,
 }
 
@@ -103,7 +103,7 @@ impl Emulation {
             .connections()
             .map(tcp_route)
             .collect::<Result<_, _>>()?;
-        let plan = Plan::of(network, &settings.hosts, |id| routes[id.index()].clone());
+        let plan = Plan::new(network, &settings.hosts, |id| routes[id.index()].clone());
         let plan = plan.map_err(netflow_testbed::Error::from)?;
         let mut stack = StackOptions::linux_6();
         raise_socket_buffers(network, &mut stack);
@@ -183,7 +183,7 @@ impl Emulation {
                 return Err(Error::Stopped);
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || !self.network.alive() {
+            if left.is_zero() || !self.network.is_alive() {
                 return self.finish();
             }
             thread::sleep(left.min(STOP_POLL_INTERVAL));

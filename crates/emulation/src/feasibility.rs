@@ -2,14 +2,14 @@
 
 use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Overhead, Source};
 use netflow_scenario::CompiledScenario;
-use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, linux_tcp};
+use netflow_scenario::export::{LINUX_TCP_HEADERS_BYTES, linux_tcp};
 use netflow_testbed::network::TcpRoute;
 
 /// Reason for not emulating a scenario.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Infeasible {
     /// The link has an unsupported queue.
-    #[error("link {link}: {what} is not emulated; drop-tail, RED, CoDel, FQ-CoDel and PIE are")]
+    #[error("link {link}: {what} is not emulated; use drop-tail, RED, CoDel, FQ-CoDel or PIE")]
     Queue {
         /// Name of the link.
         link: String,
@@ -29,14 +29,14 @@ pub enum Infeasible {
     },
     /// The scenario has a workload of users.
     #[error(
-        "workload `{0}`: users are not emulated in networks yet; `netflow ipb` has them on one link"
+        "workload `{0}`: users are not emulated in networks; use `netflow ipb` for users on one link"
     )]
     Users(String),
     /// The scenario has a demand of finite transfers, which the fluid model represents by its mean.
-    #[error("demand `{0}`: transfers that come and go are not emulated")]
+    #[error("demand `{0}`: finite transfers with Poisson arrivals are not emulated")]
     Demand(String),
     /// The scenario has too many hosts.
-    #[error("it has {hosts} hosts; at most {most} are emulated")]
+    #[error("{hosts} hosts; at most {most} can be emulated")]
     Hosts {
         /// Number of nodes where connections begin or end.
         hosts: usize,
@@ -44,7 +44,7 @@ pub enum Infeasible {
         most: usize,
     },
     /// The scenario has too many connections.
-    #[error("it has {connections} connections with all their copies; at most {most} are emulated")]
+    #[error("{connections} connections, copies (`count`) included; at most {most} can be emulated")]
     Connections {
         /// Number of connections, each multiplied by its `count`.
         connections: u64,
@@ -53,7 +53,7 @@ pub enum Infeasible {
     },
     /// The packet rates are too high.
     #[error(
-        "about {pps:.0} packets would arrive at hosts and {hops_pps:.0} at links each second; at most {most_pps:.0} and {most_hops_pps:.0} are emulated"
+        "about {pps:.0} packets/s at hosts and {hops_pps:.0} packets/s at links; at most {most_pps:.0} and {most_hops_pps:.0} can be emulated"
     )]
     RateTooHigh {
         /// Packet arrivals at hosts, in packets/s.
@@ -72,10 +72,10 @@ impl Infeasible {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Infeasible::RateTooHigh { .. } => Some(
-                "make all bandwidths smaller by the same factor, or larger packets; buffers and windows stay",
+                "reduce all bandwidths by the same factor, or use larger packets; keep buffers and windows",
             ),
             Infeasible::Hosts { .. } => {
-                Some("leave connections out, or let them begin and end at fewer nodes")
+                Some("remove connections, or use fewer nodes as senders and receivers")
             }
             _ => None,
         }
@@ -175,7 +175,7 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
 /// Returns the bytes of data in a packet of a connection.
 pub fn payload_bytes(spec: &ConnectionSpec) -> f64 {
     if spec.source.is_answered() {
-        spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES
+        spec.packet_size_bytes - LINUX_TCP_HEADERS_BYTES
     } else {
         spec.packet_size_bytes
     }
@@ -192,7 +192,7 @@ pub(crate) fn tcp_route(network: &Network, id: ConnectionId) -> Result<TcpRoute,
         congestion: tcp.map(|tcp| tcp.congestion.linux().to_owned()),
         initial_window: tcp.and_then(|tcp| tcp.initial_window),
         receive_window_bytes: tcp
-            .and_then(|tcp| tcp.largest_window)
+            .and_then(|tcp| tcp.max_window)
             .map(|pkts| (f64::from(pkts) * payload_bytes(spec)).round() as u32),
         ecn: tcp.is_some_and(|tcp| tcp.ecn),
         mtu: spec.packet_size_bytes.round().clamp(68.0, 65_535.0) as u16,

@@ -43,7 +43,7 @@ struct Source {
 }
 
 /// Longest sleep before the thread checks whether the emulation is over.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+const MAX_SLEEP: Duration = Duration::from_millis(50);
 
 impl OpenLoopSources {
     pub fn add(
@@ -136,7 +136,7 @@ fn run_sources(mut sources: Vec<Source>, began: Instant, stop: &AtomicBool) {
             return;
         }
         if !wait.is_zero() {
-            thread::sleep(wait.min(LONGEST_SLEEP));
+            thread::sleep(wait.min(MAX_SLEEP));
             continue;
         }
         due.pop();

@@ -169,8 +169,8 @@ fn fix_receive_buffer(socket: &Socket, window_bytes: u32) -> io::Result<()> {
     let given = socket.recv_buffer_size()?;
     if given < wanted {
         return Err(io::Error::other(format!(
-            "a window of {window_bytes} B needs a receive buffer of {wanted} B, and without the machine's \
-             root there are {given} B at most (net.core.rmem_max)"
+            "a window of {window_bytes} B needs a receive buffer of {wanted} B, but without root \
+             the limit is {given} B (net.core.rmem_max)"
         )));
     }
     Ok(())

@@ -31,7 +31,7 @@ fn shipped(name: &str, settings: &[&str]) -> CompiledScenario {
 fn run(scenario: &CompiledScenario, settings: &Settings) -> Option<NetworkReport> {
     let report = Emulation::new(scenario, settings).and_then(|it| it.run(&|| false));
     match report {
-        Ok(report) => match report.doubt() {
+        Ok(report) => match report.unreliable_reason() {
             None => Some(report),
             Some(doubt) => {
                 skip(Need::Quiet, &format!("inconclusive: {doubt}"));
@@ -194,19 +194,19 @@ fn transfers_finish_and_reroute_around_failures() {
         from = "a"
         to = "b"
         size = "1000 pkt"
-        source = { stack = "linux-6" }
+        source = { tcp = "linux-6" }
         [[connection]]
         name = "stopped"
         from = "a"
         to = "b"
         start = "0.5 s"
         stop = "1.5 s"
-        source = { stack = "linux-6" }
+        source = { tcp = "linux-6" }
         [[connection]]
         name = "long"
         from = "a"
         to = "b"
-        source = { stack = "linux-6", congestion = "reno" }
+        source = { tcp = "linux-6", congestion = "reno" }
     "#;
     let scenario = scenario(text);
     let Some(report) = run(&scenario, &Settings::default()) else {
@@ -246,7 +246,7 @@ fn receive_windows_are_respected() {
              buffer = \"1000 pkt\"\n\
              [[connection]]\nname = \"c{window}\"\nfrom = \"a{window}\"\nto = \"b{window}\"\n\
              max-window = \"{window} pkt\"\n\
-             source = {{ stack = \"linux-6\", congestion = \"{congestion}\" }}\n"
+             source = {{ tcp = \"linux-6\", congestion = \"{congestion}\" }}\n"
         );
     }
     let Some(report) = run(&scenario(&text), &Settings::default()) else {
@@ -284,7 +284,7 @@ fn configured_delays_match_measured_rtts() {
         from = "a"
         to = "b"
         max-window = "20 pkt"
-        source = { stack = "linux-6", congestion = "reno" }
+        source = { tcp = "linux-6", congestion = "reno" }
         [[event]]
         at = "2 s"
         link = "a<->b"

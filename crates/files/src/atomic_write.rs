@@ -31,7 +31,7 @@ pub fn remove_temp_files() {
 ///
 /// # Errors
 /// If it cannot be written; a file that existed before is then unchanged.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(names(directory.path()).len(), 2);
         drop(dropped);
         assert_eq!(names(directory.path()), ["links.csv"]);
-        write_whole(&path, b"new").unwrap();
+        write_atomically(&path, b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(names(directory.path()), ["links.csv"]);
     }
@@ -236,7 +236,7 @@ mod tests {
     /// user.
     #[cfg(unix)]
     #[test]
-    fn no_link_is_followed() {
+    fn symlinks_are_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let victim = directory.path().join("victim");
         fs::write(&victim, "precious").unwrap();
@@ -244,7 +244,7 @@ mod tests {
         fs::create_dir(&place).unwrap();
         std::os::unix::fs::symlink(&victim, place.join(".links.csv.partial")).unwrap();
         std::os::unix::fs::symlink(&victim, place.join("links.csv")).unwrap();
-        write_whole(&place.join("links.csv"), b"new").unwrap();
+        write_atomically(&place.join("links.csv"), b"new").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(fs::read_to_string(place.join("links.csv")).unwrap(), "new");
     }

@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// The path with [`io::ErrorKind::AlreadyExists`] if it is a symbolic link,
 /// [`io::ErrorKind::NotADirectory`] if it is a file, or the system's error if it cannot be created.
-pub fn make_inside(directory: &Path, inner: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+pub fn create_dirs_inside(
+    directory: &Path,
+    inner: &Path,
+) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
     let mut path = directory.to_owned();
     let mut made = Vec::new();
     for component in inner.components() {
@@ -19,7 +22,7 @@ pub fn make_inside(directory: &Path, inner: &Path) -> Result<Vec<PathBuf>, (Path
         let cannot = |error| (path.clone(), error);
         match fs::symlink_metadata(&path) {
             Ok(it) if it.is_symlink() => {
-                let message = "it is a symbolic link, which is not followed: remove it or choose another directory";
+                let message = "it is a symbolic link, and netflow does not follow it: remove it or choose another directory";
                 let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
                 return Err(cannot(error));
             }
@@ -44,25 +47,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_that_are_links_are_not_followed() {
+    fn symlinked_folders_are_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let (own, other) = (place.path().join("own"), place.path().join("other"));
         fs::create_dir(&own).unwrap();
         fs::create_dir(&other).unwrap();
-        let made = make_inside(&own, Path::new("a/b")).unwrap();
+        let made = create_dirs_inside(&own, Path::new("a/b")).unwrap();
         assert_eq!(made, [own.join("a"), own.join("a/b")]);
-        assert!(make_inside(&own, Path::new("a/b")).unwrap().is_empty());
+        assert!(
+            create_dirs_inside(&own, Path::new("a/b"))
+                .unwrap()
+                .is_empty()
+        );
         std::os::unix::fs::symlink(&other, own.join("linked")).unwrap();
-        let (path, error) = make_inside(&own, Path::new("linked/c")).unwrap_err();
+        let (path, error) = create_dirs_inside(&own, Path::new("linked/c")).unwrap_err();
         assert_eq!(
             (path, error.kind()),
             (own.join("linked"), io::ErrorKind::AlreadyExists)
         );
         assert!(!other.join("c").exists());
         fs::write(own.join("file"), "").unwrap();
-        let (_, error) = make_inside(&own, Path::new("file")).unwrap_err();
+        let (_, error) = create_dirs_inside(&own, Path::new("file")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
         // The directory itself may be a link, because the user named it.
-        assert!(make_inside(&own.join("linked"), Path::new("d")).is_ok());
+        assert!(create_dirs_inside(&own.join("linked"), Path::new("d")).is_ok());
     }
 }

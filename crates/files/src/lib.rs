@@ -17,9 +17,9 @@ mod directory_lock;
 mod overwrite_guard;
 mod read;
 
-pub use atomic_write::{PartialFile, publish, remove_temp_files, write_whole};
-pub use bounded_lines::ShortLines;
-pub use create_inside::make_inside;
-pub use directory_lock::Claim;
-pub use overwrite_guard::{check_overwrite, write_own};
-pub use read::{Kind, Refusal, STANDARD_INPUT, read, read_text};
+pub use atomic_write::{PartialFile, publish, remove_temp_files, write_atomically};
+pub use bounded_lines::BoundedLines;
+pub use create_inside::create_dirs_inside;
+pub use directory_lock::DirectoryLock;
+pub use overwrite_guard::{check_overwrite, write_unless_foreign};
+pub use read::{FileKind, ReadError, STANDARD_INPUT, read, read_text};

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::write_whole;
+use crate::write_atomically;
 
 /// Maximum distance of the mark from the beginning or end of a file, in bytes.
 const MARK_SEARCH_BYTES: u64 = 64 << 10;
@@ -29,7 +29,7 @@ pub fn check_overwrite(path: &Path, mark: Option<&str>) -> io::Result<()> {
 ///
 /// # Errors
 /// As those of both.
-pub fn write_own(path: &Path, bytes: &[u8], mark: Option<&str>) -> io::Result<()> {
+pub fn write_unless_foreign(path: &Path, bytes: &[u8], mark: Option<&str>) -> io::Result<()> {
     if is_foreign(path, mark)? {
         let same = fs::metadata(path)?.len() == bytes.len() as u64 && fs::read(path)? == bytes;
         return if same {
@@ -38,15 +38,15 @@ pub fn write_own(path: &Path, bytes: &[u8], mark: Option<&str>) -> io::Result<()
             Err(foreign_file_error(mark))
         };
     }
-    write_whole(path, bytes)
+    write_atomically(path, bytes)
 }
 
 fn foreign_file_error(mark: Option<&str>) -> io::Error {
     let whose = match mark {
         Some(_) => "netflow did not write it",
-        None => "such files do not tell who wrote them",
+        None => "netflow cannot check that it wrote it",
     };
-    let said = format!("it is there already, and {whose}: remove it or choose another name");
+    let said = format!("it already exists, and {whose}: remove it or choose another name");
     io::Error::new(io::ErrorKind::AlreadyExists, said)
 }
 
@@ -82,19 +82,19 @@ mod tests {
 
     /// Regression: drawing a figure replaced a table of measurements with the same name.
     #[test]
-    fn a_file_of_others_is_kept() {
+    fn foreign_file_is_not_overwritten() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        write_own(&path, b"# Ours.\n1\n", MARK).unwrap();
-        write_own(&path, b"# Ours.\n2\n", MARK).unwrap();
+        write_unless_foreign(&path, b"# Ours.\n1\n", MARK).unwrap();
+        write_unless_foreign(&path, b"# Ours.\n2\n", MARK).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "# Ours.\n2\n");
         fs::write(&path, "theirs").unwrap();
         for mark in [MARK, None] {
-            let refused = write_own(&path, b"# Ours.\n3\n", mark).unwrap_err();
+            let refused = write_unless_foreign(&path, b"# Ours.\n3\n", mark).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
         }
-        write_own(&path, b"theirs", MARK).unwrap();
+        write_unless_foreign(&path, b"theirs", MARK).unwrap();
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub const STANDARD_INPUT: &str = "-";
 
 /// File type: its size limit and its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A scenario. Larger ones should use tables.
     Scenario,
     /// A table that a scenario includes.
@@ -28,37 +28,37 @@ pub enum Kind {
     Topology,
 }
 
-impl Kind {
+impl FileKind {
     /// Returns the maximum size in bytes.
     pub const fn max_bytes(self) -> u64 {
         match self {
-            Kind::Stack => 1 << 20,
-            Kind::Scenario | Kind::Profile | Kind::Topology => 64 << 20,
-            Kind::Summary | Kind::Table => 512 << 20,
-            Kind::Samples => 1 << 30,
+            FileKind::Stack => 1 << 20,
+            FileKind::Scenario | FileKind::Profile | FileKind::Topology => 64 << 20,
+            FileKind::Summary | FileKind::Table => 512 << 20,
+            FileKind::Samples => 1 << 30,
             // One day of a network of 1000 links at 1 s intervals.
-            Kind::Series => 8 << 30,
+            FileKind::Series => 8 << 30,
         }
     }
 
     /// Returns the name in messages.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Scenario => "a scenario",
-            Kind::Table => "a table",
-            Kind::Profile => "a profile",
-            Kind::Stack => "a stack",
-            Kind::Summary => "a file of this kind",
-            Kind::Series => "a series",
-            Kind::Samples => "a table of samples",
-            Kind::Topology => "a file with a network",
+            FileKind::Scenario => "a scenario",
+            FileKind::Table => "a table",
+            FileKind::Profile => "a profile",
+            FileKind::Stack => "a stack",
+            FileKind::Summary => "a file of this kind",
+            FileKind::Series => "a series",
+            FileKind::Samples => "a table of samples",
+            FileKind::Topology => "a file with a network",
         }
     }
 }
 
 /// Reason for not reading a file.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum ReadError {
     /// System error.
     Unreadable(io::Error),
     /// The path is a directory.
@@ -66,31 +66,31 @@ pub enum Refusal {
     /// A device, pipe or socket; the value names which.
     NotRegular(&'static str),
     /// The file is larger than its kind allows.
-    TooLarge(Kind),
+    TooLarge(FileKind),
     /// The file is not a UTF-8 text.
     NotUtf8 {
         /// Text before the first invalid byte.
-        before: String,
+        valid_prefix: String,
         /// True if the file is UTF-16.
         utf16: bool,
     },
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+            ReadError::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
                 f.write_str("there is no such file")
             }
-            Refusal::Unreadable(error) => write!(f, "{error}"),
-            Refusal::Directory => f.write_str("it is a directory"),
-            Refusal::NotRegular(is) => {
+            ReadError::Unreadable(error) => write!(f, "{error}"),
+            ReadError::Directory => f.write_str("it is a directory"),
+            ReadError::NotRegular(is) => {
                 write!(
                     f,
-                    "it is {is}, but only files are read, and `-`, the standard input"
+                    "it is {is}; use a regular file, or `-` for the standard input"
                 )
             }
-            Refusal::TooLarge(kind) => {
+            ReadError::TooLarge(kind) => {
                 let megabytes = kind.max_bytes() >> 20;
                 write!(
                     f,
@@ -98,8 +98,11 @@ impl std::fmt::Display for Refusal {
                     kind.name()
                 )
             }
-            Refusal::NotUtf8 { utf16: true, .. } => f.write_str("it is UTF-16, not UTF-8"),
-            Refusal::NotUtf8 { before, .. } => {
+            ReadError::NotUtf8 { utf16: true, .. } => f.write_str("it is UTF-16, not UTF-8"),
+            ReadError::NotUtf8 {
+                valid_prefix: before,
+                ..
+            } => {
                 let line = before.matches('\n').count() + 1;
                 write!(f, "it is not UTF-8: see line {line}")
             }
@@ -107,15 +110,15 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> io::Error {
+impl From<ReadError> for io::Error {
+    fn from(refusal: ReadError) -> io::Error {
         match refusal {
-            Refusal::Unreadable(error) => error,
-            Refusal::Directory => io::ErrorKind::IsADirectory.into(),
-            Refusal::TooLarge(_) => {
+            ReadError::Unreadable(error) => error,
+            ReadError::Directory => io::ErrorKind::IsADirectory.into(),
+            ReadError::TooLarge(_) => {
                 io::Error::new(io::ErrorKind::FileTooLarge, refusal.to_string())
             }
-            Refusal::NotRegular(_) | Refusal::NotUtf8 { .. } => {
+            ReadError::NotRegular(_) | ReadError::NotUtf8 { .. } => {
                 io::Error::new(io::ErrorKind::InvalidData, refusal.to_string())
             }
         }
@@ -127,35 +130,35 @@ impl From<Refusal> for io::Error {
 /// # Errors
 /// If it cannot be read, is a device, pipe or other unbounded file, or is larger than its kind
 /// allows.
-pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
+pub fn read(path: &Path, kind: FileKind) -> Result<Vec<u8>, ReadError> {
     if path == Path::new(STANDARD_INPUT) {
-        return read_at_most(io::stdin().lock(), 0, kind);
+        return read_bounded(io::stdin().lock(), 0, kind);
     }
     // Checked before opening, because opening a pipe blocks until there is a writer.
-    let metadata = fs::metadata(path).map_err(Refusal::Unreadable)?;
+    let metadata = fs::metadata(path).map_err(ReadError::Unreadable)?;
     if metadata.is_dir() {
-        return Err(Refusal::Directory);
+        return Err(ReadError::Directory);
     }
-    if let Some(is) = not_regular(metadata.file_type()) {
-        return Err(Refusal::NotRegular(is));
+    if let Some(is) = special_file_name(metadata.file_type()) {
+        return Err(ReadError::NotRegular(is));
     }
     if metadata.len() > kind.max_bytes() {
-        return Err(Refusal::TooLarge(kind));
+        return Err(ReadError::TooLarge(kind));
     }
-    let file = File::open(path).map_err(Refusal::Unreadable)?;
-    read_at_most(file, metadata.len(), kind)
+    let file = File::open(path).map_err(ReadError::Unreadable)?;
+    read_bounded(file, metadata.len(), kind)
 }
 
 /// Returns the text of a file, read as [`read`] does.
 ///
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
-pub fn read_text(path: &Path, kind: Kind) -> Result<String, Refusal> {
+pub fn read_text(path: &Path, kind: FileKind) -> Result<String, ReadError> {
     let bytes = read(path, kind)?;
     if is_utf16(&bytes) {
         let before = String::new();
-        return Err(Refusal::NotUtf8 {
-            before,
+        return Err(ReadError::NotUtf8 {
+            valid_prefix: before,
             utf16: true,
         });
     }
@@ -163,8 +166,8 @@ pub fn read_text(path: &Path, kind: Kind) -> Result<String, Refusal> {
         let end = error.utf8_error().valid_up_to();
         let mut bytes = error.into_bytes();
         bytes.truncate(end);
-        Refusal::NotUtf8 {
-            before: String::from_utf8(bytes).unwrap_or_default(),
+        ReadError::NotUtf8 {
+            valid_prefix: String::from_utf8(bytes).unwrap_or_default(),
             utf16: false,
         }
     })
@@ -181,22 +184,22 @@ fn is_utf16(bytes: &[u8]) -> bool {
     ascii || matches!([a, b], [0xff, 0xfe] | [0xfe, 0xff])
 }
 
-fn read_at_most(from: impl Read, expected: u64, kind: Kind) -> Result<Vec<u8>, Refusal> {
-    let unreadable = |error: io::Error| Refusal::Unreadable(error);
+fn read_bounded(from: impl Read, expected: u64, kind: FileKind) -> Result<Vec<u8>, ReadError> {
+    let unreadable = |error: io::Error| ReadError::Unreadable(error);
     let mut bytes = Vec::new();
     let reserved = bytes.try_reserve(usize::try_from(expected).unwrap_or(usize::MAX));
     reserved.map_err(|_| unreadable(io::ErrorKind::OutOfMemory.into()))?;
     let mut from = from.take(kind.max_bytes() + 1);
     from.read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > kind.max_bytes() {
-        Err(Refusal::TooLarge(kind))
+        Err(ReadError::TooLarge(kind))
     } else {
         Ok(bytes)
     }
 }
 
 /// Returns the name of a file type that is neither a file nor a directory.
-fn not_regular(is: FileType) -> Option<&'static str> {
+fn special_file_name(is: FileType) -> Option<&'static str> {
     if is.is_file() {
         return None;
     }
@@ -218,31 +221,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_and_others_are_refused() {
+    fn only_regular_files_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "text").unwrap();
-        assert_eq!(read_text(&path, Kind::Stack).unwrap(), "text");
+        assert_eq!(read_text(&path, FileKind::Stack).unwrap(), "text");
         fs::write(&path, b"one\ntw\xff").unwrap();
-        let refusal = read_text(&path, Kind::Stack).unwrap_err();
+        let refusal = read_text(&path, FileKind::Stack).unwrap_err();
         assert_eq!(refusal.to_string(), "it is not UTF-8: see line 2");
-        let refusal = read(directory.path(), Kind::Stack).unwrap_err();
-        assert!(matches!(refusal, Refusal::Directory));
-        let refusal = read(&directory.path().join("none"), Kind::Stack).unwrap_err();
+        let refusal = read(directory.path(), FileKind::Stack).unwrap_err();
+        assert!(matches!(refusal, ReadError::Directory));
+        let refusal = read(&directory.path().join("none"), FileKind::Stack).unwrap_err();
         assert_eq!(refusal.to_string(), "there is no such file");
     }
 
     /// Regression: `run /dev/zero` used up all memory.
     #[test]
-    fn an_endless_file_is_refused() {
-        let refusal = read_at_most(io::repeat(0), 0, Kind::Stack).unwrap_err();
+    fn endless_file_is_rejected() {
+        let refusal = read_bounded(io::repeat(0), 0, FileKind::Stack).unwrap_err();
         assert_eq!(
             refusal.to_string(),
             "it is too large: a stack has at most 1 MB"
         );
         if cfg!(unix) {
-            let refusal = read(Path::new("/dev/zero"), Kind::Scenario).unwrap_err();
-            assert!(matches!(refusal, Refusal::NotRegular("a device")));
+            let refusal = read(Path::new("/dev/zero"), FileKind::Scenario).unwrap_err();
+            assert!(matches!(refusal, ReadError::NotRegular("a device")));
         }
     }
 
@@ -250,11 +253,11 @@ mod tests {
     fn a_file_of_maximum_size_is_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let largest = Kind::Stack.max_bytes();
+        let largest = FileKind::Stack.max_bytes();
         File::create(&path).unwrap().set_len(largest).unwrap();
-        assert_eq!(read(&path, Kind::Stack).unwrap().len() as u64, largest);
+        assert_eq!(read(&path, FileKind::Stack).unwrap().len() as u64, largest);
         File::create(&path).unwrap().set_len(largest + 1).unwrap();
-        let refusal = read(&path, Kind::Stack).unwrap_err();
-        assert!(matches!(refusal, Refusal::TooLarge(Kind::Stack)));
+        let refusal = read(&path, FileKind::Stack).unwrap_err();
+        assert!(matches!(refusal, ReadError::TooLarge(FileKind::Stack)));
     }
 }

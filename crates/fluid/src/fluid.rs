@@ -17,7 +17,7 @@ use netflow_units::Csr;
 
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
-use crate::engine::queue_models::crossings;
+use crate::engine::queue_models::traffic_by_link;
 use crate::engine::sources::active_s;
 use crate::engine::{Scratch, Setup, Span, advance};
 use crate::link_traffic::LinkTraffic;
@@ -26,7 +26,7 @@ use crate::state::State;
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Fraction of the application's data below which a source counts as limited by TCP, not by its application.
-const SENDS_ALL: f64 = 0.95;
+const TCP_LIMITED_FRACTION: f64 = 0.95;
 
 /// Fluid model of a network, with its state.
 ///
@@ -45,9 +45,9 @@ pub struct Fluid {
     /// Times in seconds at which sources start or stop and a step must end, in increasing order.
     switches_s: Vec<f64>,
     /// Shortest and longest step chosen so far, in seconds.
-    chosen_s: Option<(f64, f64)>,
+    step_range_s: Option<(f64, f64)>,
     /// Storage for the two trial states of an adaptive step.
-    pub(crate) trials: Option<Box<(State, State)>>,
+    pub(crate) trial_states: Option<Box<(State, State)>>,
 }
 
 /// Cumulative packet counts of one branch.
@@ -94,7 +94,7 @@ impl Fluid {
         if !state.fits(&fresh) {
             return Err(RunError::BadOption {
                 option: "state",
-                reason: "it belongs to another network, or to other options".to_owned(),
+                reason: "it belongs to another network or to other options".to_owned(),
             });
         }
         Ok(Self::assemble(setup, duration_s, seed, state))
@@ -119,7 +119,7 @@ impl Fluid {
                 Ok(())
             }
         };
-        check(plan::least_bytes(network.tables()))?;
+        check(plan::min_memory_bytes(network.tables()))?;
         let setup = Setup::new(network, options, paths);
         check(setup.plan.memory_bytes())?;
         Ok((setup, first_step_s))
@@ -129,15 +129,15 @@ impl Fluid {
         let scratch = Scratch::new(&setup, &state);
         let inner = setup.network.tables();
         let classes = inner.classes.len();
-        let switches_s = switches(&setup);
+        let switches_s = source_switches(&setup);
         Fluid {
-            branches: Csr::grouped(classes, inner.branches.iter().map(|b| b.class)),
+            branches: Csr::grouped(classes, inner.class_paths.iter().map(|b| b.class)),
             members: Csr::grouped(classes, inner.class_of.iter().copied()),
             switches_s,
             duration_s,
             seed,
-            chosen_s: None,
-            trials: None,
+            step_range_s: None,
+            trial_states: None,
             setup: Arc::new(setup),
             state,
             scratch,
@@ -146,7 +146,7 @@ impl Fluid {
 
     /// Returns the traffic of each link and its queue model at each of the given times, which must increase.
     /// No step is taken, so the result reflects only the initial state and the events.
-    pub fn crossings_at(self, times_s: &[f64]) -> Vec<Vec<(LinkTraffic, DropTailTcpLaw)>> {
+    pub fn link_traffic_at(self, times_s: &[f64]) -> Vec<Vec<(LinkTraffic, DropTailTcpLaw)>> {
         let Fluid {
             setup,
             mut state,
@@ -158,7 +158,7 @@ impl Fluid {
             state.time_s = time_s;
             setup.apply_events(&mut state, &mut scratch);
             scratch.update_sources(&setup, &mut state, time_s);
-            let crossings = crossings(&setup, &state, &scratch.active);
+            let crossings = traffic_by_link(&setup, &state, &scratch.active);
             links()
                 .map(|id| setup.plan.rank[id.index()] as usize)
                 .map(|rank| (crossings[rank], scratch.fillings[rank]))
@@ -183,13 +183,13 @@ impl Fluid {
         let result = match self.setup.options {
             FluidOptions::Adaptive { step, .. } => {
                 let result = self.take_adaptive_step(step, limit_s);
-                self.note_step(self.state.time_s - start_s);
+                self.record_step(self.state.time_s - start_s);
                 result
             }
             options => {
                 let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
                 let step_s = chosen_s.unwrap_or(options.longest_step_s());
-                self.note_step(step_s);
+                self.record_step(step_s);
                 // Steps end at multiples of the step length, so that rounding errors do not accumulate.
                 let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
                 // Merges a negligible remainder into this step.
@@ -199,23 +199,23 @@ impl Fluid {
         };
         // Packets sent until a source stops see the present queues, not the later ones.
         let switches = self.state.time_s >= switch_s;
-        (self.state).look_at_delays(&self.setup.plan, &mut self.scratch, switches);
-        if self.state.told.paths.are_due(self.state.time_s) {
-            self.look_at_paths();
+        (self.state).sample_delays(&self.setup.plan, &mut self.scratch, switches);
+        if self.state.told.paths.is_due(self.state.time_s) {
+            self.sample_paths();
         }
         result
     }
 
-    fn note_step(&mut self, step_s: f64) {
-        let (shortest_s, longest_s) = self.chosen_s.unwrap_or((step_s, step_s));
-        self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
+    fn record_step(&mut self, step_s: f64) {
+        let (shortest_s, longest_s) = self.step_range_s.unwrap_or((step_s, step_s));
+        self.step_range_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
     }
 
-    fn look_at_paths(&mut self) {
+    fn sample_paths(&mut self) {
         let network = self.setup.network.clone();
         let mut paths = std::mem::take(&mut self.state.told.paths);
         let loss = |link| self.state.loss(self.rank(link));
-        paths.look(&network, self.state.time_s, |id| self.explain(id), loss);
+        paths.record(&network, self.state.time_s, |id| self.explain(id), loss);
         self.state.told.paths = paths;
     }
 
@@ -245,14 +245,14 @@ impl Fluid {
 
     /// Returns the shortest and the longest step chosen so far, in seconds. Before the first step these are
     /// the limits of the step control.
-    pub fn chosen_s(&self) -> (f64, f64) {
+    pub fn step_range_s(&self) -> (f64, f64) {
         let longest_s = self.setup.options.longest_step_s();
         let between_s = match (self.setup.options, self.setup.pace) {
             (FluidOptions::Adaptive { step, .. }, _) => (step.min_s, step.max_s),
             (_, Some(pace)) => (pace.shortest_s, pace.longest_s),
             (_, None) => (longest_s, longest_s),
         };
-        self.chosen_s.unwrap_or(between_s)
+        self.step_range_s.unwrap_or(between_s)
     }
 
     /// Returns the number of evaluations of the whole network: one per step, three per adaptive step.
@@ -266,7 +266,7 @@ impl Fluid {
     }
 
     /// Returns the mix of traffic sent over a link since `before`.
-    pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> TrafficMix {
+    pub fn traffic_mix(&self, id: LinkId, before: &[BranchCounts]) -> TrafficMix {
         let (plan, inner) = (&self.setup.plan, self.network().tables());
         let rank = self.rank(id);
         let l = &plan.links[rank];
@@ -293,7 +293,7 @@ impl Fluid {
                 Application::Poisson { .. } | Application::OnOff { .. } => {
                     let active_s = active_s(branch, 0.0, self.time_s());
                     let made_pkts = branch.application_pps * branch.weight * active_s;
-                    windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
+                    windows_fill || all_sent_pkts < TCP_LIMITED_FRACTION * made_pkts
                 }
             };
             let kind = TrafficKind::in_run(spec, has_more);
@@ -363,7 +363,7 @@ impl Fluid {
             lost_pkts: sum(data, &lost),
             queued_pkts: sum(data, &queued),
             // Data that waits to become acknowledgements has been delivered already.
-            in_flight_pkts: sum(data, &in_flight) - self.turning(b),
+            in_flight_pkts: sum(data, &in_flight) - self.turning_pkts(b),
         };
         let acks = Totals {
             before_pkts: 0.0,
@@ -372,14 +372,14 @@ impl Fluid {
             delivered_pkts: self.state.acknowledged_pkts(branch) * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,
             queued_pkts: sum(acks, &queued) * per_ack,
-            in_flight_pkts: (sum(acks, &in_flight) + self.turning(b)) * per_ack,
+            in_flight_pkts: (sum(acks, &in_flight) + self.turning_pkts(b)) * per_ack,
         };
         (data, acks)
     }
 
     /// Returns the delivered data whose acknowledgements start in the next step (well-mixed coupling). The
     /// first link of the return path was processed earlier in this step.
-    fn turning(&self, b: usize) -> f64 {
+    fn turning_pkts(&self, b: usize) -> f64 {
         let plan = &self.setup.plan;
         let hop = plan.branches[b].last_data_hop as usize;
         self.state.carried.of(plan, hop)
@@ -458,14 +458,16 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             reason,
         })
     };
-    let more = inner.has_precedences() || !inner.shared.is_empty();
+    let more = inner.has_precedences() || !inner.shared_links.is_empty();
     if more && matches!(options, FluidOptions::Literal { .. }) {
         return bad(
-            "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
+            "fluid-literal does not support aggregates, drop precedences and schedulers".to_owned(),
         );
     }
     if network.calibration_due().is_some() {
-        return bad("packets have not calibrated the network yet".to_owned());
+        return bad(
+            "the network has not been calibrated by a run of the packet model yet".to_owned(),
+        );
     }
     let has_pie = match options {
         FluidOptions::Fifo { .. } | FluidOptions::WellMixed { .. } => true,
@@ -480,18 +482,18 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
         let name = network.link_name(link);
         return bad(match network.link_spec(link).queue {
             DropPolicy::Managed(Aqm::Pie(_)) => format!(
-                "the queue of link {name} is PIE's, which fluids follow neither with adaptive steps nor to the letter"
+                "link {name} has a PIE queue, which adaptive time steps and fluid-literal do not support"
             ),
             _ => format!(
-                "the queue of link {name} decides for each packet, which only the window model follows"
+                "the queue of link {name} decides for each packet: set `model = \"packet\"`"
             ),
         });
     }
     let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_) | Source::Stack(_));
     match inner.connections.iter().find(of_window) {
         Some(connection) => bad(format!(
-            "connection `{}` has a congestion window, which only the window model follows; a fluid \
-             needs a profile there",
+            "connection `{}` has a TCP source of the packet model: set `model = \"packet\"`, or give it \
+             a `profile`",
             connection.name
         )),
         None => Ok(()),
@@ -500,11 +502,11 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
 
 /// Maximum number of source starts and stops at which non-adaptive steps end. If there are more, none is
 /// used.
-const MOST_SWITCHES: usize = 10_000;
+const MAX_SWITCHES: usize = 10_000;
 
 /// Returns the times of source starts and stops at which a step must end. With adaptive steps these are all;
 /// otherwise only those of fixed-rate sources, because other sources start slowly.
-fn switches(setup: &Setup) -> Vec<f64> {
+fn source_switches(setup: &Setup) -> Vec<f64> {
     let (adapts, lands) = match setup.options {
         FluidOptions::Adaptive { .. } => (true, true),
         FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => {
@@ -520,7 +522,7 @@ fn switches(setup: &Setup) -> Vec<f64> {
         .collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
-    if !adapts && all.len() > MOST_SWITCHES {
+    if !adapts && all.len() > MAX_SWITCHES {
         all.clear();
     }
     all

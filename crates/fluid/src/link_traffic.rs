@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use netflow_network::{ACK_BYTES, BufferLimit, Calibration, Overhead};
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
 use crate::slow_start_bursts::{Bursts, TransferPath};
-use crate::tcp_drop_tail::{DropTailTcpLaw, EMPTY, LawGradient};
+use crate::tcp_drop_tail::{DropTailTcpLaw, EXTRA_IDLE, LawGradient};
 
 /// Buffer sizes in packets between which the queue model changes smoothly: M/M/1/K up to the first, the model
 /// of TCP windows from the second on.
@@ -35,7 +35,7 @@ pub struct Sender<'a> {
     /// Acknowledgements per data packet that count as traffic.
     pub acks: f64,
     /// Transfers of which the rate is the mean, if any.
-    pub transfers: Option<&'a Transfers>,
+    pub transfers: Option<&'a TransferSizes>,
 }
 
 /// Flow: connections of a class with their path. Links are given by number.
@@ -46,7 +46,7 @@ pub struct TrafficFlow<'a> {
     /// Links of the data path.
     pub data: &'a [u32],
     /// Links of the return path.
-    pub back: &'a [u32],
+    pub return_path: &'a [u32],
 }
 
 /// Traffic of one link. The same type holds the gradient of a scalar with respect to its fields.
@@ -71,7 +71,7 @@ pub struct LinkTraffic {
     pub acks: f64,
     /// Number of windows that may grow until the queue overflows, each weighted by its
     /// [`reaction`](Self::reaction).
-    pub reacting: f64,
+    pub responsive_windows: f64,
     /// Sum of the sawtooth amplitudes of these windows, with the same weights.
     pub amplitude_sum: f64,
     /// Demand of unresponsive sources, in bit/s on the wire.
@@ -79,12 +79,12 @@ pub struct LinkTraffic {
     /// Sum over transfers of demand (bit/s on the wire) times [burst size](crate::slow_start_bursts) at this link. A
     /// burst from another link affects only the fraction of the traffic that does not arrive over the same
     /// link.
-    pub wanted_bursts: Bursts,
+    pub demand_weighted_bursts: Bursts,
 }
 
 /// Gradient of [`LinkTraffic::reaction`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ReactionGradient {
+pub struct ResponsivenessGradient {
     /// Derivative with respect to [`LinkTraffic::bandwidth_bps`].
     pub bandwidth_bps: f64,
     /// Derivative with respect to [`LinkTraffic::buffer_pkts`].
@@ -100,34 +100,34 @@ const ROUNDING: f64 = 1e-9;
 
 /// Marks TCP sources as bulk if their application makes more than TCP gets on the path. The limit is the
 /// lowest max-min fair share over the links of the path.
-pub fn mark_saturated_sources(links: &[LinkTraffic], crossers: &mut [TrafficFlow<'_>]) {
+pub fn mark_saturated_sources(links: &[LinkTraffic], flows: &mut [TrafficFlow<'_>]) {
     let is_limited = |it: &Sender<'_>| it.rate_pps.is_none() && it.application_pps < f64::INFINITY;
-    if !crossers.iter().any(|it| is_limited(&it.sender)) {
+    if !flows.iter().any(|it| is_limited(&it.sender)) {
         return;
     }
-    let mut shared: Vec<Shared> = vec![Shared::default(); links.len()];
-    for TrafficFlow { sender, data, .. } in crossers.iter() {
+    let mut shared: Vec<LinkDemand> = vec![LinkDemand::default(); links.len()];
+    for TrafficFlow { sender, data, .. } in flows.iter() {
         for &l in *data {
             let factor = links[l as usize].factor(sender.data_bits);
             let link = &mut shared[l as usize];
             match sender.rate_pps {
-                Some(_) => link.unresponsive_bps += sender.wanted_bps() * factor,
-                None => (link.wanted).push((sender.made_bps() * factor, sender.count)),
+                Some(_) => link.unresponsive_bps += sender.demand_bps() * factor,
+                None => (link.tcp_demands).push((sender.application_bps() * factor, sender.count)),
             }
         }
     }
     let pairs = links.iter().zip(shared);
     let shares_bps: Vec<f64> = pairs
-        .map(|(link, shared)| shared.share_bps(link.bandwidth_bps))
+        .map(|(link, shared)| shared.fair_share_bps(link.bandwidth_bps))
         .collect();
-    for TrafficFlow { sender, data, .. } in crossers.iter_mut() {
+    for TrafficFlow { sender, data, .. } in flows.iter_mut() {
         let share = |&l: &u32| {
             let l = l as usize;
             shares_bps[l] / links[l].factor(sender.data_bits)
         };
         let shares = data.iter().map(share);
         let least_bps = shares.fold(f64::INFINITY, f64::min);
-        if is_limited(sender) && sender.made_bps() > least_bps * (1.0 + ROUNDING) {
+        if is_limited(sender) && sender.application_bps() > least_bps * (1.0 + ROUNDING) {
             sender.application_pps = f64::INFINITY;
         }
     }
@@ -135,20 +135,20 @@ pub fn mark_saturated_sources(links: &[LinkTraffic], crossers: &mut [TrafficFlow
 
 /// Demand on one link.
 #[derive(Clone, Default)]
-struct Shared {
+struct LinkDemand {
     unresponsive_bps: f64,
     /// TCP demand: bit/s of each application, and the number of connections.
-    wanted: Vec<(f64, f64)>,
+    tcp_demands: Vec<(f64, f64)>,
 }
 
-impl Shared {
+impl LinkDemand {
     /// Returns the max-min fair share of each TCP connection on this link, in bit/s; infinite if all demand
     /// fits.
-    fn share_bps(mut self, bandwidth_bps: f64) -> f64 {
-        self.wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    fn fair_share_bps(mut self, bandwidth_bps: f64) -> f64 {
+        self.tcp_demands.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut left_bps = (bandwidth_bps - self.unresponsive_bps).max(0.0);
-        let mut left: f64 = self.wanted.iter().map(|it| it.1).sum();
-        for (each_bps, count) in self.wanted {
+        let mut left: f64 = self.tcp_demands.iter().map(|it| it.1).sum();
+        for (each_bps, count) in self.tcp_demands {
             if each_bps * left > left_bps {
                 return left_bps / left;
             }
@@ -160,15 +160,20 @@ impl Shared {
 }
 
 /// Adds all flows to links without traffic.
-pub fn count<'a>(
+pub fn add_flows<'a>(
     links: &mut [LinkTraffic],
     crossers: impl Iterator<Item = TrafficFlow<'a>> + Clone,
 ) {
-    for TrafficFlow { sender, data, back } in crossers.clone() {
-        if !sender.reacts() {
+    for TrafficFlow {
+        sender,
+        data,
+        return_path: back,
+    } in crossers.clone()
+    {
+        if !sender.is_responsive() {
             for &l in data {
                 let link = &mut links[l as usize];
-                link.unresponsive_bps += link.wanted_bps(&sender);
+                link.unresponsive_bps += link.demand_bps(&sender);
             }
             continue;
         }
@@ -182,11 +187,12 @@ pub fn count<'a>(
             links[l as usize].acks += sender.count * sender.acks;
         }
     }
-    for TrafficFlow { sender, data, .. } in crossers.clone().filter(|it| it.sender.reacts()) {
+    for TrafficFlow { sender, data, .. } in crossers.clone().filter(|it| it.sender.is_responsive())
+    {
         for &l in data {
             let link = &mut links[l as usize];
-            let reacting = sender.count * link.reaction(&sender);
-            link.reacting += reacting;
+            let reacting = sender.count * link.responsiveness(&sender);
+            link.responsive_windows += reacting;
             link.amplitude_sum += reacting * sender.sawtooth_amplitude;
         }
     }
@@ -196,44 +202,49 @@ pub fn count<'a>(
 
 /// Upstream links from which traffic reaches a link.
 #[derive(Clone, Copy, PartialEq)]
-enum Before {
-    Nothing,
+enum UpstreamLinks {
+    NoTraffic,
     One(u32),
     Several,
 }
 
 /// Marks the links whose traffic all arrives over one link that is not faster.
 fn mark_paced<'a>(links: &mut [LinkTraffic], crossers: impl Iterator<Item = TrafficFlow<'a>>) {
-    let mut before = vec![Before::Nothing; links.len()];
+    let mut before = vec![UpstreamLinks::NoTraffic; links.len()];
     // True if a packet takes longer at the link than at the previous one.
     let mut is_slower = vec![false; links.len()];
-    for TrafficFlow { sender, data, back } in crossers {
-        if !sender.reacts() && sender.wanted_bps() <= 0.0 {
+    for TrafficFlow {
+        sender,
+        data,
+        return_path: back,
+    } in crossers
+    {
+        if !sender.is_responsive() && sender.demand_bps() <= 0.0 {
             continue;
         }
         let back = if sender.acks > 0.0 { back } else { &[] };
         for (path, bits) in [(data, sender.data_bits), (back, 8.0 * ACK_BYTES)] {
             for pair in path.windows(2) {
-                let [above, here] = [0, 1].map(|i| links[pair[i] as usize].carries_bps(bits));
+                let [above, here] = [0, 1].map(|i| links[pair[i] as usize].ip_capacity_bps(bits));
                 is_slower[pair[1] as usize] |= above > here;
             }
             for (place, &l) in path.iter().enumerate() {
                 let comes = place
                     .checked_sub(1)
-                    .map_or(Before::Several, |it| Before::One(path[it]));
+                    .map_or(UpstreamLinks::Several, |it| UpstreamLinks::One(path[it]));
                 let so_far = &mut before[l as usize];
                 *so_far = match *so_far {
-                    Before::Nothing => comes,
+                    UpstreamLinks::NoTraffic => comes,
                     same if same == comes => same,
-                    _ => Before::Several,
+                    _ => UpstreamLinks::Several,
                 };
             }
         }
     }
     for (l, before) in before.into_iter().enumerate() {
         links[l].is_paced = match before {
-            Before::One(_) => !is_slower[l],
-            Before::Nothing | Before::Several => false,
+            UpstreamLinks::One(_) => !is_slower[l],
+            UpstreamLinks::NoTraffic | UpstreamLinks::Several => false,
         };
     }
 }
@@ -250,9 +261,9 @@ impl TurningRates {
         crossers: impl Iterator<Item = TrafficFlow<'a>>,
     ) -> TurningRates {
         let mut turns = TurningRates::default();
-        for TrafficFlow { sender, data, .. } in crossers.filter(|it| !it.sender.reacts()) {
+        for TrafficFlow { sender, data, .. } in crossers.filter(|it| !it.sender.is_responsive()) {
             for pair in data.windows(2) {
-                let wanted_bps = links[pair[1] as usize].wanted_bps(&sender);
+                let wanted_bps = links[pair[1] as usize].demand_bps(&sender);
                 *turns.0.entry((pair[0], pair[1])).or_default() += wanted_bps;
             }
         }
@@ -260,16 +271,21 @@ impl TurningRates {
     }
 
     /// Returns the traffic to the link at `place` of a path from the previous link; zero at the first link.
-    pub fn to(&self, links: &[LinkTraffic], way: &TransferPath<'_>, place: usize) -> TurningFlow {
+    pub fn turning_flow(
+        &self,
+        links: &[LinkTraffic],
+        way: &TransferPath<'_>,
+        place: usize,
+    ) -> TurningFlow {
         let Some(before) = place.checked_sub(1).map(|it| way.links[it]) else {
             return TurningFlow::default();
         };
         let at = way.links[place];
         let bps = self.0.get(&(before, at)).copied().unwrap_or(0.0);
-        let [above, here] = [before, at].map(|l| links[l as usize].carries_bps(way.data_bits));
+        let [above, here] = [before, at].map(|l| links[l as usize].ip_capacity_bps(way.data_bits));
         TurningFlow {
-            part: bps / links[at as usize].unresponsive_bps,
-            ordered: (here / above).min(1.0),
+            share_of_link: bps / links[at as usize].unresponsive_bps,
+            in_order_fraction: (here / above).min(1.0),
         }
     }
 }
@@ -278,17 +294,17 @@ impl TurningRates {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TurningFlow {
     /// Fraction of the link's unresponsive demand.
-    pub part: f64,
+    pub share_of_link: f64,
     /// Fraction of it that arrives in order, so that its bursts do not collide. It is 1 if the previous link
     /// is not faster, else the ratio of the two bandwidths.
-    pub ordered: f64,
+    pub in_order_fraction: f64,
 }
 
 impl TurningFlow {
     /// Returns the fraction of the link's traffic that this flow's bursts can collide with: all but the
     /// ordered share that arrives over the same upstream link.
-    pub fn met(&self) -> f64 {
-        1.0 - self.part * self.ordered
+    pub fn interfering_fraction(&self) -> f64 {
+        1.0 - self.share_of_link * self.in_order_fraction
     }
 }
 
@@ -296,7 +312,7 @@ impl<'a> TrafficFlow<'a> {
     /// Returns the path of its transfers; `None` without transfers or demand.
     pub fn transfers(&self) -> Option<TransferPath<'a>> {
         let transfers = self.sender.transfers?;
-        (self.sender.wanted_bps() > 0.0).then_some(TransferPath {
+        (self.sender.demand_bps() > 0.0).then_some(TransferPath {
             transfers,
             data_bits: self.sender.data_bits,
             round_trip_s: self.sender.round_trip_s,
@@ -322,9 +338,9 @@ fn add_bursts<'a>(
         bursts.clear();
         way.bursts(links, |burst| bursts.push(burst));
         for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
-            let met = turns.to(links, &way, i).met();
-            let wanted_bps = links[l as usize].wanted_bps(&crosser.sender);
-            let sum = &mut links[l as usize].wanted_bursts;
+            let met = turns.turning_flow(links, &way, i).interfering_fraction();
+            let wanted_bps = links[l as usize].demand_bps(&crosser.sender);
+            let sum = &mut links[l as usize].demand_weighted_bursts;
             sum.own_pkts += wanted_bps * burst.own_pkts;
             sum.others_pkts += wanted_bps * burst.others_pkts * met;
         }
@@ -333,17 +349,17 @@ fn add_bursts<'a>(
 
 impl Sender<'_> {
     /// Returns true if its windows fill queues: TCP with a profile and bulk data.
-    pub fn reacts(&self) -> bool {
+    pub fn is_responsive(&self) -> bool {
         self.rate_pps.is_none() && self.application_pps == f64::INFINITY
     }
 
     /// Returns the rate at which each application makes data, in IP bit/s.
-    fn made_bps(&self) -> f64 {
+    fn application_bps(&self) -> f64 {
         self.application_pps * self.data_bits
     }
 
     /// Returns the demand if it is unresponsive, in IP bit/s.
-    pub fn wanted_bps(&self) -> f64 {
+    pub fn demand_bps(&self) -> f64 {
         self.rate_pps.unwrap_or(self.application_pps) * self.count * self.data_bits
     }
 }
@@ -358,8 +374,8 @@ impl LinkTraffic {
     /// Returns the degree to which windows like these can fill the link and its queue, if all windows on the
     /// link are equal. It is 1 if 3/4 of the largest windows suffice, and falls to 0 where the full windows
     /// do not suffice.
-    pub fn reaction(&self, of: &Sender<'_>) -> f64 {
-        smooth_step(4.0 * (1.0 - self.wanted(of))).0
+    pub fn responsiveness(&self, of: &Sender<'_>) -> f64 {
+        smooth_step(4.0 * (1.0 - self.window_fill_fraction(of))).0
     }
 
     /// Creates a link with this bandwidth and buffer, without traffic.
@@ -379,16 +395,16 @@ impl LinkTraffic {
     }
 
     /// Returns the capacity in IP bit/s for packets of `data_bits` IP bits.
-    pub fn carries_bps(&self, data_bits: f64) -> f64 {
+    pub fn ip_capacity_bps(&self, data_bits: f64) -> f64 {
         self.bandwidth_bps / self.factor(data_bits)
     }
 
     /// Returns the demand of an unresponsive sender here, in bit/s on the wire.
-    pub fn wanted_bps(&self, of: &Sender<'_>) -> f64 {
-        of.wanted_bps() * self.factor(of.data_bits)
+    pub fn demand_bps(&self, of: &Sender<'_>) -> f64 {
+        of.demand_bps() * self.factor(of.data_bits)
     }
 
-    fn room(&self) -> BufferLimit {
+    fn buffer_limit(&self) -> BufferLimit {
         BufferLimit {
             time: None,
             nominal_pkts: self.buffer_pkts,
@@ -397,43 +413,43 @@ impl LinkTraffic {
     }
 
     /// Returns the buffer size in packets of `data_bits` IP bits.
-    pub fn room_pkts(&self, data_bits: f64) -> f64 {
-        self.room().pkts(self.overhead.wire_bits(data_bits))
+    pub fn buffer_size_pkts(&self, data_bits: f64) -> f64 {
+        self.buffer_limit().pkts(self.overhead.wire_bits(data_bits))
     }
 
     /// Returns the derivative of [`room_pkts`](Self::room_pkts) with respect to
     /// [`buffer_pkts`](Self::buffer_pkts); the limit in bits scales in proportion.
-    pub fn room_by_buffer(&self, data_bits: f64) -> f64 {
+    pub fn buffer_size_derivative(&self, data_bits: f64) -> f64 {
         self.by_buffer(self.overhead.wire_bits(data_bits))
     }
 
     /// Returns the same derivative for packets of `wire_bits` bits on the wire.
     fn by_buffer(&self, wire_bits: f64) -> f64 {
         match self.buffer_bits {
-            Some(_) => self.room().by_ln_bits(wire_bits) / self.buffer_pkts,
+            Some(_) => self.buffer_limit().by_ln_bits(wire_bits) / self.buffer_pkts,
             None => 1.0,
         }
     }
 
     /// Returns the fraction of the largest windows that fills the link and its queue.
-    fn wanted(&self, of: &Sender<'_>) -> f64 {
+    fn window_fill_fraction(&self, of: &Sender<'_>) -> f64 {
         let wire_bits = self.overhead.wire_bits(of.data_bits);
         let way_pkts = self.bandwidth_bps / wire_bits * of.round_trip_s;
-        (way_pkts + self.room_pkts(of.data_bits)) / (self.windows * of.window_pkts)
+        (way_pkts + self.buffer_size_pkts(of.data_bits)) / (self.windows * of.window_pkts)
     }
 
     /// Returns the gradient of [`reaction`](Self::reaction).
-    pub fn reaction_slopes(&self, of: &Sender<'_>) -> ReactionGradient {
-        let wanted = self.wanted(of);
+    pub fn responsiveness_gradient(&self, of: &Sender<'_>) -> ResponsivenessGradient {
+        let wanted = self.window_fill_fraction(of);
         let slope = smooth_step(4.0 * (1.0 - wanted)).1;
         if slope == 0.0 {
-            return ReactionGradient::default();
+            return ResponsivenessGradient::default();
         }
         let per_pkt = -4.0 * slope / (self.windows * of.window_pkts);
         let wire_bits = self.overhead.wire_bits(of.data_bits);
-        ReactionGradient {
+        ResponsivenessGradient {
             bandwidth_bps: per_pkt * of.round_trip_s / wire_bits,
-            buffer_pkts: per_pkt * self.room_by_buffer(of.data_bits),
+            buffer_pkts: per_pkt * self.buffer_size_derivative(of.data_bits),
             windows: 4.0 * slope * wanted / self.windows,
             round_trip_s: per_pkt * self.bandwidth_bps / wire_bits,
         }
@@ -443,7 +459,7 @@ impl LinkTraffic {
     /// up to two packets, where no sawtooth forms, and 1 from ten packets on.
     fn window_model_weight(&self) -> (f64, f64) {
         let (few, many) = WINDOW_MODEL_BUFFERS_PKTS;
-        let room_pkts = self.room().pkts(self.largest_bits);
+        let room_pkts = self.buffer_limit().pkts(self.largest_bits);
         let (step, slope) = smooth_step((room_pkts - few) / (many - few));
         (
             step,
@@ -453,7 +469,7 @@ impl LinkTraffic {
 
     /// Returns the queue model of the link, with the calibration by the packet model. A queue with early
     /// random drops (RED or RIO) is M/M/1/K.
-    pub fn filling(&self, calibration: Calibration, drops_early: bool) -> DropTailTcpLaw {
+    pub fn queue_model(&self, calibration: Calibration, drops_early: bool) -> DropTailTcpLaw {
         if drops_early {
             return DropTailTcpLaw::default();
         }
@@ -471,7 +487,7 @@ impl LinkTraffic {
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
         let poisson = 1.0 - others * self.window_model_weight().0;
         DropTailTcpLaw {
-            windows: self.reacting,
+            windows: self.responsive_windows,
             sawtooth_amplitude: self.sawtooth_amplitude(),
             acks: self.acks / (self.windows + self.acks),
             poisson,
@@ -479,7 +495,7 @@ impl LinkTraffic {
             idle: if calibration.is_some() {
                 0.0
             } else {
-                EMPTY * (1.0 - poisson) * self.amplitude_sum / self.windows
+                EXTRA_IDLE * (1.0 - poisson) * self.amplitude_sum / self.windows
             },
             bursts,
             calibration,
@@ -488,16 +504,16 @@ impl LinkTraffic {
 
     /// Returns the mean sawtooth amplitude of the responsive windows.
     fn sawtooth_amplitude(&self) -> f64 {
-        if self.reacting > 0.0 {
-            self.amplitude_sum / self.reacting
+        if self.responsive_windows > 0.0 {
+            self.amplitude_sum / self.responsive_windows
         } else {
             1.0
         }
     }
 
     /// Returns the weight of bursts: 1 if no window fills the queue, falling smoothly to 0 for one window.
-    fn alone(&self) -> f64 {
-        (1.0 - self.reacting).max(0.0).powi(2)
+    fn burst_weight(&self) -> f64 {
+        (1.0 - self.responsive_windows).max(0.0).powi(2)
     }
 
     /// Returns the mean burst sizes of the unresponsive traffic; zero if a window fills the queue.
@@ -505,8 +521,8 @@ impl LinkTraffic {
         if self.unresponsive_bps <= 0.0 {
             return Bursts::default();
         }
-        self.wanted_bursts
-            .times(self.alone() / self.unresponsive_bps)
+        self.demand_weighted_bursts
+            .scaled(self.burst_weight() / self.unresponsive_bps)
     }
 
     /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient of a scalar with
@@ -518,16 +534,16 @@ impl LinkTraffic {
         }
         let worth = by.own_pkts * bursts.own_pkts + by.others_pkts * bursts.others_pkts;
         LinkTraffic {
-            reacting: -2.0 * worth / (1.0 - self.reacting),
+            responsive_windows: -2.0 * worth / (1.0 - self.responsive_windows),
             unresponsive_bps: -worth / self.unresponsive_bps,
-            wanted_bursts: by.times(self.alone() / self.unresponsive_bps),
+            demand_weighted_bursts: by.scaled(self.burst_weight() / self.unresponsive_bps),
             ..LinkTraffic::default()
         }
     }
 
     /// Computes the vector–Jacobian product of [`filling`](Self::filling): the gradient of a scalar with
     /// respect to this [`LinkTraffic`], given its gradient `by` with respect to the queue model.
-    pub fn pull(&self, by: &LawGradient) -> LinkTraffic {
+    pub fn queue_model_vjp(&self, by: &LawGradient) -> LinkTraffic {
         if self.is_paced {
             return LinkTraffic::default();
         }
@@ -540,13 +556,13 @@ impl LinkTraffic {
         let others = (1.0 - wanted).max(0.0);
         let (window_model_weight, roomy_by_buffer) = self.window_model_weight();
         let part = self.amplitude_sum / self.windows;
-        let by_mean = if self.reacting > 0.0 {
-            by.sawtooth_amplitude / self.reacting
+        let by_mean = if self.responsive_windows > 0.0 {
+            by.sawtooth_amplitude / self.responsive_windows
         } else {
             0.0
         };
         // Adjoint of the weight of the window model, 1 − `poisson`.
-        let by_weight = by.idle * EMPTY * part - by.poisson;
+        let by_weight = by.idle * EXTRA_IDLE * part - by.poisson;
         let by_others = if others > 0.0 {
             by_weight * window_model_weight
         } else {
@@ -554,7 +570,7 @@ impl LinkTraffic {
         };
         let by_unresponsive = -by_others;
         let by_buffer = by_weight * others * roomy_by_buffer;
-        let by_part = by.idle * EMPTY * others * window_model_weight;
+        let by_part = by.idle * EXTRA_IDLE * others * window_model_weight;
         LinkTraffic {
             bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
             overhead: Overhead::NONE,
@@ -564,10 +580,11 @@ impl LinkTraffic {
             is_paced: false,
             windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
             acks: by.acks * self.windows / (all * all),
-            reacting: by.windows - by_mean * self.sawtooth_amplitude() + of_bursts.reacting,
+            responsive_windows: by.windows - by_mean * self.sawtooth_amplitude()
+                + of_bursts.responsive_windows,
             amplitude_sum: by_mean + by_part / self.windows,
             unresponsive_bps: by_unresponsive / self.bandwidth_bps + of_bursts.unresponsive_bps,
-            wanted_bursts: of_bursts.wanted_bursts,
+            demand_weighted_bursts: of_bursts.demand_weighted_bursts,
         }
     }
 }
@@ -579,7 +596,7 @@ mod tests {
     use super::*;
 
     /// Increases the buffer in packets and in bits.
-    fn grow(at: &mut LinkTraffic, pkts: f64) {
+    fn grow_buffer(at: &mut LinkTraffic, pkts: f64) {
         let part = pkts / at.buffer_pkts;
         at.buffer_pkts += pkts;
         at.buffer_bits = at.buffer_bits.map(|bits| bits * (1.0 + part));
@@ -601,7 +618,7 @@ mod tests {
 
     /// Three windows, two of them with acknowledgements on the return path, and a fixed-rate source.
     #[test]
-    fn all_that_cross_are_counted() {
+    fn flows_are_counted_by_kind() {
         let own = Sender {
             rate_pps: Some(10.0),
             ..sender(1.0)
@@ -623,21 +640,24 @@ mod tests {
         let crossers = crossers.iter().map(|&(sender, back)| TrafficFlow {
             sender,
             data: &[0],
-            back: if back { &[1] } else { &[] },
+            return_path: if back { &[1] } else { &[] },
         });
         let mut links = [LinkTraffic {
             bandwidth_bps: 1.2e6,
             buffer_pkts: 10.0,
             ..LinkTraffic::default()
         }; 2];
-        count(&mut links, crossers);
+        add_flows(&mut links, crossers);
         let [there, back] = links;
-        assert_eq!((there.windows, there.acks, there.reacting), (3.0, 0.0, 2.0));
+        assert_eq!(
+            (there.windows, there.acks, there.responsive_windows),
+            (3.0, 0.0, 2.0)
+        );
         assert_eq!(
             (
                 there.amplitude_sum,
                 there
-                    .filling(Calibration::default(), false)
+                    .queue_model(Calibration::default(), false)
                     .sawtooth_amplitude
             ),
             (2.0, 1.0)
@@ -647,7 +667,7 @@ mod tests {
     }
 
     /// Returns the sources that are marked as bulk, given the demand of each application in Mbit/s.
-    fn wanting(senders: &[(f64, f64, &[u32])], mbps: &[f64]) -> Vec<bool> {
+    fn saturated_sources(senders: &[(f64, f64, &[u32])], mbps: &[f64]) -> Vec<bool> {
         let links = mbps.iter().map(|mbps| LinkTraffic {
             bandwidth_bps: 1e6 * mbps,
             ..LinkTraffic::default()
@@ -660,7 +680,7 @@ mod tests {
                 ..sender(f64::INFINITY)
             },
             data,
-            back: &[],
+            return_path: &[],
         });
         let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
         mark_saturated_sources(&links, &mut crossers);
@@ -670,28 +690,28 @@ mod tests {
     }
 
     #[test]
-    fn who_makes_more_than_a_share_has_always_more() {
+    fn demand_above_fair_share_is_saturated() {
         const ALWAYS: f64 = f64::INFINITY;
-        assert_eq!(wanting(&[(4.0, 2.4, &[0])], &[10.0]), [false]);
+        assert_eq!(saturated_sources(&[(4.0, 2.4, &[0])], &[10.0]), [false]);
         // Demand that fits exactly is not limited.
-        assert_eq!(wanting(&[(4.0, 2.5, &[0])], &[10.0]), [false]);
-        assert_eq!(wanting(&[(4.0, 2.6, &[0])], &[10.0]), [true]);
+        assert_eq!(saturated_sources(&[(4.0, 2.5, &[0])], &[10.0]), [false]);
+        assert_eq!(saturated_sources(&[(4.0, 2.6, &[0])], &[10.0]), [true]);
         // A source with less demand than its max-min share gets its demand.
         let some = [(2.0, 1.0, &[0_u32][..]), (2.0, 4.5, &[0])];
-        assert_eq!(wanting(&some, &[10.0]), [false, true]);
+        assert_eq!(saturated_sources(&some, &[10.0]), [false, true]);
         let some = [(2.0, 1.0, &[0_u32][..]), (1.0, ALWAYS, &[0])];
-        assert_eq!(wanting(&some, &[10.0]), [false, true]);
+        assert_eq!(saturated_sources(&some, &[10.0]), [false, true]);
         let some = [(2.0, 4.0, &[0_u32][..]), (1.0, ALWAYS, &[0])];
-        assert_eq!(wanting(&some, &[10.0]), [true, true]);
+        assert_eq!(saturated_sources(&some, &[10.0]), [true, true]);
         // The narrowest link of the path limits the source.
         let some = [(1.0, 4.0, &[0_u32, 1][..]), (1.0, 4.0, &[0])];
-        assert_eq!(wanting(&some, &[10.0, 3.0]), [true, false]);
+        assert_eq!(saturated_sources(&some, &[10.0, 3.0]), [true, false]);
     }
 
     proptest! {
         /// The result does not change if rates and bandwidth are scaled or the senders are permuted.
         #[test]
-        fn shares_do_not_depend_on_units_and_order(
+        fn saturation_is_independent_of_units_and_order(
             made in prop::collection::vec((1..5_u32, 0.1..9.0_f64), 1..8),
             scale in 1e-3..1e3_f64,
         ) {
@@ -699,7 +719,7 @@ mod tests {
                 let senders = made.iter().map(|&(count, mbps)| {
                     (f64::from(count), scale * mbps, &[0_u32][..])
                 });
-                wanting(&senders.collect::<Vec<_>>(), &[10.0 * scale])
+                saturated_sources(&senders.collect::<Vec<_>>(), &[10.0 * scale])
             };
             let there = of(1.0, &made);
             prop_assert_eq!(&there, &of(scale, &made));
@@ -710,7 +730,7 @@ mod tests {
 
         /// The vector–Jacobian product agrees with finite differences.
         #[test]
-        fn pulls_are_those_of_differences(
+        fn queue_model_vjp_matches_finite_differences(
             windows in 1.0..50.0_f64,
             acks in 0.0..50.0_f64,
             reacting in 0.1..0.9_f64,
@@ -728,10 +748,10 @@ mod tests {
                 is_paced: false,
                 windows,
                 acks,
-                reacting: reacting * if some_react { 1.0 } else { windows },
+                responsive_windows: reacting * if some_react { 1.0 } else { windows },
                 amplitude_sum: 0.4 * reacting * if some_react { 1.0 } else { windows },
                 unresponsive_bps: (0.01 + unresponsive) * 1e6,
-                wanted_bursts: Bursts { own_pkts: 3e6, others_pkts: 9e6 },
+                demand_weighted_bursts: Bursts { own_pkts: 3e6, others_pkts: 9e6 },
             };
             let bursts = Bursts { own_pkts: 0.7, others_pkts: -0.4 };
             let by = LawGradient {
@@ -743,13 +763,13 @@ mod tests {
                 bursts,
             };
             let value = |it: LinkTraffic| {
-                let filling = it.filling(Calibration::default(), false);
+                let filling = it.queue_model(Calibration::default(), false);
                 by.windows * filling.windows + by.sawtooth_amplitude * filling.sawtooth_amplitude + by.acks * filling.acks
                     + by.poisson * filling.poisson + by.idle * filling.idle
                     + bursts.own_pkts * filling.bursts.own_pkts
                     + bursts.others_pkts * filling.bursts.others_pkts
             };
-            let pull = at.pull(&by);
+            let pull = at.queue_model_vjp(&by);
             let near = |slope: f64, change: &dyn Fn(&mut LinkTraffic, f64), h: f64| {
                 let (mut more, mut less) = (at, at);
                 change(&mut more, h);
@@ -759,18 +779,18 @@ mod tests {
             };
             prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
-            prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
+            prop_assert!(near(pull.responsive_windows, &|c, h| c.responsive_windows += h, 1e-5));
             prop_assert!(near(pull.amplitude_sum, &|c, h| c.amplitude_sum += h, 1e-5));
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
-            prop_assert!(near(pull.wanted_bursts.own_pkts, &|c, h| c.wanted_bursts.own_pkts += h, 1.0));
-            prop_assert!(near(pull.wanted_bursts.others_pkts, &|c, h| c.wanted_bursts.others_pkts += h, 1.0));
-            prop_assert!(near(pull.buffer_pkts, &grow, 1e-5));
+            prop_assert!(near(pull.demand_weighted_bursts.own_pkts, &|c, h| c.demand_weighted_bursts.own_pkts += h, 1.0));
+            prop_assert!(near(pull.demand_weighted_bursts.others_pkts, &|c, h| c.demand_weighted_bursts.others_pkts += h, 1.0));
+            prop_assert!(near(pull.buffer_pkts, &grow_buffer, 1e-5));
             prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
         }
 
         /// The gradient of the reaction agrees with finite differences.
         #[test]
-        fn reactions_change_as_said(
+        fn responsiveness_gradient_matches_finite_differences(
             window_pkts in 1.0..40.0_f64,
             windows in 1.0..10.0_f64,
             in_bytes: bool,
@@ -784,18 +804,18 @@ mod tests {
                 ..LinkTraffic::default()
             };
             let of = sender(window_pkts);
-            let slopes = at.reaction_slopes(&of);
+            let slopes = at.responsiveness_gradient(&of);
             let near = |slope: f64, change: &dyn Fn(&mut LinkTraffic, &mut Sender<'_>, f64), h: f64| {
                 let value = |h: f64| {
                     let (mut at, mut of) = (at, of);
                     change(&mut at, &mut of, h);
-                    at.reaction(&of)
+                    at.responsiveness(&of)
                 };
                 let should = (value(h) - value(-h)) / (2.0 * h);
                 (slope - should).abs() <= 1e-4 * should.abs() + 1e-7 / h * 1e-3
             };
             prop_assert!(near(slopes.bandwidth_bps, &|c, _, h| c.bandwidth_bps += h, 1.0));
-            prop_assert!(near(slopes.buffer_pkts, &|c, _, h| grow(c, h), 1e-4));
+            prop_assert!(near(slopes.buffer_pkts, &|c, _, h| grow_buffer(c, h), 1e-4));
             prop_assert!(near(slopes.windows, &|c, _, h| c.windows += h, 1e-5));
             prop_assert!(near(slopes.round_trip_s, &|_, s, h| s.round_trip_s += h, 1e-7));
         }

@@ -4,7 +4,7 @@ use netflow_network::WorkloadSpec;
 
 /// Number of sampled users whose request ages are used.
 const SAMPLED_USERS: usize = 300;
-const AGES: usize = 64;
+const AGE_QUANTILES: usize = 64;
 
 /// Growth of the traffic after the first user arrival, and its decay after the last. It follows from the age
 /// of a user at each request. Response times of the network are not included.
@@ -27,9 +27,13 @@ impl Ramp {
             }
         }
         ages_s.sort_unstable_by(f64::total_cmp);
-        let at = |k: usize| ages_s.get((2 * k + 1) * ages_s.len() / (2 * AGES)).copied();
+        let at = |k: usize| {
+            ages_s
+                .get((2 * k + 1) * ages_s.len() / (2 * AGE_QUANTILES))
+                .copied()
+        };
         Ramp {
-            ages_s: (0..AGES).filter_map(at).collect(),
+            ages_s: (0..AGE_QUANTILES).filter_map(at).collect(),
             start_s: spec.start_s,
             stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
         }
@@ -62,7 +66,7 @@ mod tests {
     /// Pages at ages 0, 10 and 20 s: a third of the rate at first and all of it after 20 s. The last third
     /// continues until 20 s after the last arrival.
     #[test]
-    fn traffic_grows_with_the_ages_of_users() {
+    fn traffic_ramps_up_with_user_age() {
         let ramp = Ramp::new(&constant_users(&mut NetworkBuilder::new()));
         let near = |a: f64, b: f64| assert!((a - b).abs() < 0.05, "{a} {b}");
         near(ramp.active_s(0.0, 5.0), 0.0);

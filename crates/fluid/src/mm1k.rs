@@ -12,7 +12,7 @@
 mod inverse;
 mod math;
 
-use inverse::{FAR, Few};
+use inverse::{FAR_END_THRESHOLD, FastInverse};
 use math::Langevin;
 use netflow_units::math::exp;
 
@@ -136,9 +136,9 @@ pub fn ln_rho_of_mean(mean_pkts: f64, k: f64) -> f64 {
     let room = k - mean_pkts;
     let light = mean_pkts <= room;
     let m = if light { mean_pkts } else { room };
-    let a = match Few::of(m, k) {
-        Few::Near(near) => near.ln_rho(),
-        Few::Far => load_below(m.max(0.0), k),
+    let a = match FastInverse::of(m, k) {
+        FastInverse::Converged(near) => near.ln_rho(),
+        FastInverse::NotApplicable => load_below(m.max(0.0), k),
     };
     if light { -a } else { a }
 }
@@ -155,10 +155,10 @@ pub fn blocking_of_mean(mean_pkts: f64, k: f64) -> f64 {
     if k == 1.0 {
         return if light { m.max(0.0) } else { 1.0 - m.max(0.0) };
     }
-    match Few::of(m, k) {
-        Few::Near(near) => near.blocking(light),
-        Few::Far if light => blocking_light(m.max(0.0), k),
-        Few::Far => blocking_heavy(m.max(0.0), k),
+    match FastInverse::of(m, k) {
+        FastInverse::Converged(near) => near.blocking(light),
+        FastInverse::NotApplicable if light => blocking_light(m.max(0.0), k),
+        FastInverse::NotApplicable => blocking_heavy(m.max(0.0), k),
     }
 }
 
@@ -184,7 +184,7 @@ fn blocking_light(m: f64, k: f64) -> f64 {
 
 /// Returns the blocking with free space for `m` packets, few compared with the buffer or with one.
 fn blocking_heavy(m: f64, k: f64) -> f64 {
-    if k > FAR * (m + 0.5) {
+    if k > FAR_END_THRESHOLD * (m + 0.5) {
         return 1.0 / (1.0 + m); // 1 − ρ with N = ρ/(1−ρ)
     }
     let a = load_below(m, k);
@@ -211,7 +211,7 @@ fn load_below(m: f64, k: f64) -> f64 {
     }
     let odds_load = libm::log1p(1.0 / m);
     // The load is so light that the buffer limit has no effect: N = ρ/(1−ρ) exactly.
-    if k * odds_load > FAR {
+    if k * odds_load > FAR_END_THRESHOLD {
         return odds_load;
     }
     let slope0 = 12.0 / (k * (k + 2.0));

@@ -20,20 +20,20 @@ pub struct LinkMeasurement {
 }
 
 /// Minimum utilization and minimum number of arrived packets for a calibration.
-const BUSY: f64 = 0.3;
-const FEW_PKTS: f64 = 200.0;
+const MIN_UTILIZATION: f64 = 0.3;
+const MIN_ARRIVED_PKTS: f64 = 200.0;
 
 /// Search intervals of the two factors.
-const LEAST_WAITING: f64 = 1e-3;
-const MOST_WAITING: f64 = 30.0;
-const MOST_LOSSES: f64 = 1e4;
+const MIN_WAITING_FACTOR: f64 = 1e-3;
+const MAX_WAITING_FACTOR: f64 = 30.0;
+const MAX_LOSS_FACTOR: f64 = 1e4;
 
 /// Number of lost packets at which half of the measured deviation counts as significant. It was fitted,
 /// together with the factor of rates, to the development networks of studies/fluid-population.
 pub const SHRINKAGE_PKTS: f64 = 30.0;
 
 /// Returns the root of an increasing function by bisection of its logarithm.
-fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
+fn root_by_bisection(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (libm::log(least), libm::log(most));
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -49,32 +49,33 @@ fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
 impl DropTailTcpLaw {
     /// Returns the calibration with which the model reproduces the measurements, in a queue with buffer size
     /// `k`.
-    pub fn calibrated(&self, watched: &LinkMeasurement, k: f64) -> Calibration {
+    pub fn calibrated(&self, measurement: &LinkMeasurement, k: f64) -> Calibration {
         let nothing = Calibration::default();
-        let few = watched.arrived_pkts < FEW_PKTS || watched.utilization < BUSY;
-        if !self.is_some() || few || k < 2.0 {
+        let few = measurement.arrived_pkts < MIN_ARRIVED_PKTS
+            || measurement.utilization < MIN_UTILIZATION;
+        if !self.differs_from_mm1k() || few || k < 2.0 {
             return nothing;
         }
         // Half a packet is the resolution: zero losses or zero idle time may be random.
-        let one = 0.5 / watched.arrived_pkts;
-        let queue_pkts = watched
+        let one = 0.5 / measurement.arrived_pkts;
+        let queue_pkts = measurement
             .queue_pkts
-            .clamp(1.01 * watched.utilization, k - 1e-3);
-        let inner_busy = watched.utilization.min(1.0 - one);
+            .clamp(1.01 * measurement.utilization, k - 1e-3);
+        let inner_busy = measurement.utilization.min(1.0 - one);
         let with = |waiting: f64| DropTailTcpLaw {
             calibration: Calibration {
                 waiting,
                 losses: 1.0,
-                windows: watched.windows,
+                windows: measurement.windows,
             },
             idle: 0.0,
             ..*self
         };
         let ln_rho = |filling: &DropTailTcpLaw| {
             let busy = |rho: f64| filling.queue(libm::log(rho), k).inner.utilization() - inner_busy;
-            libm::log(root(1e-6, 1e6, busy))
+            libm::log(root_by_bisection(1e-6, 1e6, busy))
         };
-        let waiting = root(LEAST_WAITING, MOST_WAITING, |waiting| {
+        let waiting = root_by_bisection(MIN_WAITING_FACTOR, MAX_WAITING_FACTOR, |waiting| {
             let filling = with(waiting);
             filling.queue(ln_rho(&filling), k).mean_pkts - queue_pkts
         });
@@ -85,24 +86,26 @@ impl DropTailTcpLaw {
             filling.calibration.losses = losses;
             let queue = filling.queue(x, k);
             filling
-                .in_equilibrium(x, &queue, Mm1kBufferDerivatives::default())
+                .loss_in_equilibrium(x, &queue, Mm1kBufferDerivatives::default())
                 .loss
         };
-        let was = watched.lost_pkts / watched.arrived_pkts;
+        let was = measurement.lost_pkts / measurement.arrived_pkts;
         let losses = match was < one {
             true if loss(1.0) <= one => 1.0,
-            true => root(1.0 / MOST_LOSSES, 1.0, |losses| loss(losses) - one),
-            false => root(1.0 / MOST_LOSSES, MOST_LOSSES, |losses| loss(losses) - was),
+            true => root_by_bisection(1.0 / MAX_LOSS_FACTOR, 1.0, |losses| loss(losses) - one),
+            false => root_by_bisection(1.0 / MAX_LOSS_FACTOR, MAX_LOSS_FACTOR, |losses| {
+                loss(losses) - was
+            }),
         };
         let sure = if was < one {
             1.0
         } else {
-            watched.lost_pkts / (watched.lost_pkts + SHRINKAGE_PKTS)
+            measurement.lost_pkts / (measurement.lost_pkts + SHRINKAGE_PKTS)
         };
         Calibration {
             losses: libm::pow(losses, sure),
             waiting,
-            windows: watched.windows,
+            windows: measurement.windows,
         }
     }
 }
@@ -117,7 +120,7 @@ mod tests {
     proptest! {
         /// The steady state of a calibrated queue equals the measurement, if enough packets were lost.
         #[test]
-        fn a_calibrated_queue_rests_where_it_was_watched(
+        fn calibrated_fixed_point_equals_measurement(
             windows in 1.0..60.0_f64,
             acks in 0.0..0.7_f64,
             poisson in prop::sample::select(vec![0.0, 0.2]),
@@ -135,13 +138,13 @@ mod tests {
                 windows,
             };
             let calibration = filling.calibrated(&watched, k);
-            prop_assume!(calibration.waiting > 1.01 * LEAST_WAITING && calibration.waiting < 0.99 * MOST_WAITING);
-            prop_assume!(calibration.losses > 1.01 / MOST_LOSSES && calibration.losses < 0.99 * MOST_LOSSES);
+            prop_assume!(calibration.waiting > 1.01 * MIN_WAITING_FACTOR && calibration.waiting < 0.99 * MAX_WAITING_FACTOR);
+            prop_assume!(calibration.losses > 1.01 / MAX_LOSS_FACTOR && calibration.losses < 0.99 * MAX_LOSS_FACTOR);
             let filling = DropTailTcpLaw { calibration, ..filling };
             // Offered load at which arrivals and departures balance.
             let offered = (1.0 - idle) / (1.0 - loss);
             let queue = Queue { buffer_pkts: k, red: None };
-            let rest = queue.at_rest(offered.ln(), &filling);
+            let rest = queue.fixed_point(offered.ln(), &filling);
             let near = |is: f64, should: f64| (is / should - 1.0).abs() < 1e-3;
             prop_assert!(near(rest.queue_pkts, fill * k), "{calibration:?} {rest:?}");
             prop_assert!(near(1.0 - rest.ln_pass.exp(), loss), "{calibration:?} {rest:?}");
@@ -151,7 +154,7 @@ mod tests {
 
     /// Queues with low utilization or without windows are not calibrated.
     #[test]
-    fn idle_queues_are_left_alone() {
+    fn idle_queues_are_not_calibrated() {
         let watched = LinkMeasurement {
             queue_pkts: 3.0,
             utilization: 0.2,

@@ -12,15 +12,15 @@
 use netflow_network::Red;
 
 use crate::engine::aqm_law::red_drop;
-use crate::engine::queue::{NEGLIGIBLE, goes_in_circles};
+use crate::engine::queue::{NEGLIGIBLE_LOSS, is_oscillating};
 use crate::mm1k::{Equilibrium, equilibrium};
 use crate::tcp_drop_tail::{DropTailTcpLaw, LossWithGradient, Mm1kBufferDerivatives, ScaledMm1k};
 
-pub use crate::engine::feedback::learnt_loss;
-pub use crate::engine::law::within_window;
+pub use crate::engine::feedback::estimated_loss;
 pub use crate::engine::plan::acks_per_data;
+pub use crate::engine::source_law::window_limited_pps;
 pub use crate::engine::sources::ln_pass;
-pub use crate::slow_start_bursts::wait_for_own_s;
+pub use crate::slow_start_bursts::own_burst_wait_s;
 
 /// Queue without dependence on its history.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub struct QueueFixedPoint {
     /// Derivatives with respect to the buffer size in packets, at constant offered load.
     pub by_buffer: QueueSlopes,
     /// Derivatives with respect to the parameters of the queue model, at constant offered load.
-    pub by_filling: FillingSlopes,
+    pub by_queue_model: QueueModelSlopes,
     /// True if the drop probability jumps at this queue length. The queue stays at the jump, and the drops
     /// balance it.
     pub at_jump: bool,
@@ -57,7 +57,7 @@ pub struct QueueFixedPoint {
 
 /// Derivatives of a queue with respect to each field of [`DropTailTcpLaw`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FillingSlopes {
+pub struct QueueModelSlopes {
     /// With respect to [`DropTailTcpLaw::windows`].
     pub windows: QueueSlopes,
     /// With respect to [`DropTailTcpLaw::sawtooth_amplitude`].
@@ -93,7 +93,7 @@ fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
         let busy = eq.utilization();
         return (libm::log(busy) - x, eq.empty * eq.mean_pkts / busy - 1.0);
     }
-    if eq.blocking < NEGLIGIBLE {
+    if eq.blocking < NEGLIGIBLE_LOSS {
         return (0.0, 0.0);
     }
     let slope = -eq.blocking * (k - eq.mean_pkts) / (1.0 - eq.blocking);
@@ -102,7 +102,7 @@ fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
 
 /// Returns derivatives of the M/M/1/K queue with respect to its buffer size at constant x: of the mean, U,
 /// ln(1−B) and ln B. With y = (K+1)x: d ln B/dK = −x/expm1(y), dN/dK = 1/(1−e^(−y)) − y/(4 sinh²(y/2)).
-fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
+fn mm1k_by_buffer(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     let y = (k + 1.0) * x;
     let (ln_blocking, mean) = if y.abs() < 1e-4 {
         ((-1.0 + 0.5 * y - y * y / 12.0) / (k + 1.0), 0.5 + y / 6.0)
@@ -122,7 +122,7 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
         x / libm::expm1(-y)
     };
     let busy = -eq.empty * ln_empty;
-    let ln_admitted = match eq.blocking < NEGLIGIBLE {
+    let ln_admitted = match eq.blocking < NEGLIGIBLE_LOSS {
         true => 0.0,
         false if x > 0.0 => busy / eq.utilization(), // 1−B = U/ρ
         false => -eq.blocking * ln_blocking / (1.0 - eq.blocking),
@@ -131,11 +131,11 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
 }
 
 /// Drop-tail queue filled by TCP windows, at one ln ρ of M/M/1/K.
-struct Filled {
+struct DropTailPoint {
     queue: ScaledMm1k,
     /// Relative utilization and derivatives, see [`DropTailTcpLaw::busy`].
     busy: (f64, f64, f64),
-    found: LossWithGradient,
+    loss_with_gradient: LossWithGradient,
     /// ln of the accepted fraction.
     ln_pass: f64,
     /// ln of the offered load at this fixed point: ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))). It
@@ -145,12 +145,12 @@ struct Filled {
     slope: f64,
 }
 
-impl Filled {
-    fn at(x: f64, k: f64, filling: &DropTailTcpLaw, room: Mm1kBufferDerivatives) -> Filled {
+impl DropTailPoint {
+    fn at(x: f64, k: f64, filling: &DropTailTcpLaw, room: Mm1kBufferDerivatives) -> DropTailPoint {
         let queue = filling.queue(x, k);
-        let (ln_admitted, by_x) = ln_admitted(x, queue.room_pkts, &queue.inner);
-        let busy = filling.busy(queue.mean_pkts, k);
-        let found = filling.in_equilibrium(x, &queue, room);
+        let (ln_admitted, by_x) = ln_admitted(x, queue.buffer_pkts, &queue.inner);
+        let busy = filling.relative_utilization(queue.mean_pkts, k);
+        let found = filling.loss_in_equilibrium(x, &queue, room);
         // Without windows, ρ is the offered load to full accuracy.
         let (ln_pass, ln_offered, slope) = if filling.poisson >= 1.0 {
             (ln_admitted, x, 1.0)
@@ -161,19 +161,19 @@ impl Filled {
             let slope = 1.0 + by_x + busy.1 / busy.0 * queue.slope + by_loss;
             (ln_pass, ln_offered, slope)
         };
-        Filled {
+        DropTailPoint {
             ln_pass,
             ln_offered,
             slope,
             queue,
             busy,
-            found,
+            loss_with_gradient: found,
         }
     }
 }
 
 /// Returns N/U − 1 and its derivative, given the derivatives of N and U.
-fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
+fn found_on_arrival(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
     let busy = eq.utilization();
     if busy < 1e-9 {
         // For ρ → 0, ρ/(1−ρ) = ρ: the number found is the mean.
@@ -185,17 +185,17 @@ fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
 
 impl Queue {
     /// Returns the steady state at this ln of the offered load, relative to the service rate.
-    pub fn at_rest(&self, ln_offered: f64, filling: &DropTailTcpLaw) -> QueueFixedPoint {
+    pub fn fixed_point(&self, ln_offered: f64, filling: &DropTailTcpLaw) -> QueueFixedPoint {
         let k = self.buffer_pkts;
         let Some(red) = self.red else {
-            if filling.is_some() {
-                return self.filled(ln_offered, filling);
+            if filling.differs_from_mm1k() {
+                return self.drop_tail_fixed_point(ln_offered, filling);
             }
-            return self.within(ln_offered, ln_offered, 1.0, 0.0, false);
+            return self.fixed_point_at(ln_offered, ln_offered, 1.0, 0.0, false);
         };
         let dropped = |x: f64| red_drop(&red, equilibrium(x, k).mean_pkts);
         if dropped(ln_offered) == 0.0 {
-            return self.within(ln_offered, ln_offered, 1.0, 0.0, false);
+            return self.fixed_point_at(ln_offered, ln_offered, 1.0, 0.0, false);
         }
         // x − ln(1 − R(N(x))) is increasing: bisection to full precision finds its only root.
         let (mut low, mut high) = (ln_offered.min(0.0) - 1.0, ln_offered);
@@ -222,21 +222,21 @@ impl Queue {
         let here = red_drop(&red, eq.mean_pkts);
         let by_balance = -libm::expm1(x - ln_offered);
         if (here - by_balance).abs() > 1e-9 {
-            return self.within(x, ln_offered, 0.0, 0.0, true);
+            return self.fixed_point_at(x, ln_offered, 0.0, 0.0, true);
         }
         // dR/dN is constant between two kinks of the RED curve.
         let aside = 1e-6 * (1.0 + eq.mean_pkts);
         let rise = (red_drop(&red, eq.mean_pkts + aside) - here) / aside;
         let slope = rise / (1.0 - here);
         let follows = 1.0 / (1.0 + slope * eq.slope);
-        self.within(x, ln_offered, follows, slope, false)
+        self.fixed_point_at(x, ln_offered, follows, slope, false)
     }
 
     /// Returns the steady state of a drop-tail queue filled by TCP windows, by Newton's method with
     /// bisection.
-    fn filled(&self, ln_offered: f64, filling: &DropTailTcpLaw) -> QueueFixedPoint {
+    fn drop_tail_fixed_point(&self, ln_offered: f64, filling: &DropTailTcpLaw) -> QueueFixedPoint {
         let k = self.buffer_pkts;
-        let at = |x: f64| Filled::at(x, k, filling, Mm1kBufferDerivatives::default());
+        let at = |x: f64| DropTailPoint::at(x, k, filling, Mm1kBufferDerivatives::default());
         let (mut low, mut high) = (-700.0, 700.0);
         let mut x = if filling.poisson >= 1.0 {
             ln_offered.clamp(low, high)
@@ -258,7 +258,7 @@ impl Queue {
                 break;
             }
             let within = next > low && next < high;
-            x = if within && !goes_in_circles(tries, moved, moved_before) {
+            x = if within && !is_oscillating(tries, moved, moved_before) {
                 next
             } else {
                 0.5 * (low + high)
@@ -267,21 +267,21 @@ impl Queue {
         }
         let queue = filling.queue(x, k);
         let w = filling.calibration.waiting;
-        let by_inner = by_room(x, queue.room_pkts, &queue.inner);
+        let by_inner = mm1k_by_buffer(x, queue.buffer_pkts, &queue.inner);
         let [inner_mean, inner_busy, admitted_by_room, ln_blocking] = by_inner.map(|by| by / w);
-        let mean_by_room = queue.mean_by_room(inner_mean, inner_busy, w);
+        let mean_by_room = queue.mean_by_buffer(inner_mean, inner_busy, w);
         let room = Mm1kBufferDerivatives {
             mean_pkts: mean_by_room,
             ln_blocking,
         };
-        let Filled {
+        let DropTailPoint {
             queue,
             busy: (busy, busy_by_queue, busy_by_buffer),
-            found,
+            loss_with_gradient: found,
             ln_pass,
             slope,
             ..
-        } = Filled::at(x, k, filling, room);
+        } = DropTailPoint::at(x, k, filling, room);
         let utilization = libm::exp(ln_offered + ln_pass).min(1.0);
         let there = if utilization > 1e-9 {
             queue.mean_pkts / utilization
@@ -322,7 +322,7 @@ impl Queue {
             idle: 1.0,
             ..*filling
         };
-        let per_idle = whole.busy(queue.mean_pkts, k).0 - 1.0;
+        let per_idle = whole.relative_utilization(queue.mean_pkts, k).0 - 1.0;
         QueueFixedPoint {
             ln_rho: x,
             queue_pkts: queue.mean_pkts.clamp(0.0, k),
@@ -337,7 +337,7 @@ impl Queue {
                 found.by_buffer,
                 0.0,
             ),
-            by_filling: FillingSlopes {
+            by_queue_model: QueueModelSlopes {
                 windows: of_loss(found.by.windows),
                 sawtooth_amplitude: of_loss(found.by.sawtooth_amplitude),
                 acks: of_loss(found.by.acks),
@@ -357,7 +357,7 @@ impl Queue {
 
     /// Returns the steady state at ln ρ = `x` behind early drops. `follows` is dx/d ln of the offered load;
     /// `early` is −d ln(1−R)/dN.
-    fn within(
+    fn fixed_point_at(
         &self,
         x: f64,
         offered: f64,
@@ -368,10 +368,10 @@ impl Queue {
         let k = self.buffer_pkts;
         let eq = equilibrium(x, k);
         let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
-        let [mean_by_room, busy_by_room, admitted_by_room, _] = by_room(x, k, &eq);
+        let [mean_by_room, busy_by_room, admitted_by_room, _] = mm1k_by_buffer(x, k, &eq);
         let busy_by_x = eq.empty * eq.mean_pkts;
-        let (found_pkts, found_by_x) = found(&eq, eq.slope, busy_by_x);
-        let (_, found_by_room) = found(&eq, mean_by_room, busy_by_room);
+        let (found_pkts, found_by_x) = found_on_arrival(&eq, eq.slope, busy_by_x);
+        let (_, found_by_room) = found_on_arrival(&eq, mean_by_room, busy_by_room);
         // If the drops jump, N stays at the threshold: x decreases as the buffer grows, and the drop
         // probability adjusts to x.
         let x_by_room = if at_jump {
@@ -397,7 +397,7 @@ impl Queue {
                 found_pkts: found_by_room + found_by_x * x_by_room,
                 ln_pass: admitted_by_room + (by_x + 1.0) * x_by_room,
             },
-            by_filling: FillingSlopes::default(),
+            by_queue_model: QueueModelSlopes::default(),
             at_jump,
         }
     }
@@ -406,9 +406,9 @@ impl Queue {
 /// Returns the sustained rate of a TCP source in packets/s, given the rate `may_pps` that it may use and its
 /// loss probability. At a loss above 1/2, deliveries do not let the window double. The source then sends at
 /// most at the initial rate of slow start.
-pub fn rate_kept_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
+pub fn sustained_rate_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
     if loss > 0.5 {
-        may_pps.min(crate::engine::feedback::first_pps(rtt_s))
+        may_pps.min(crate::engine::feedback::initial_rate_pps(rtt_s))
     } else {
         may_pps
     }
@@ -419,8 +419,8 @@ mod tests {
     use netflow_network::Calibration;
 
     use super::*;
-    use crate::engine::aqm_law::{EarlyStep, RedStep};
-    use crate::engine::queue::{Step, light_rho};
+    use crate::engine::aqm_law::{EarlyDropStep, RedStep};
+    use crate::engine::queue::{QueueStep, light_rho};
     use crate::slow_start_bursts::Bursts;
 
     fn red(gentle: bool) -> Red {
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    fn fillings() -> Vec<DropTailTcpLaw> {
+    fn queue_models() -> Vec<DropTailTcpLaw> {
         let filled = |windows, acks, poisson| DropTailTcpLaw {
             windows,
             sawtooth_amplitude: 0.6,
@@ -480,7 +480,7 @@ mod tests {
             for red in [None, Some(red(false)), Some(red(true))] {
                 for rho in [0.01, 0.6, 0.9, 0.99, 1.0, 1.01, 1.3, 3.0, 40.0] {
                     for filling in
-                        fillings()
+                        queue_models()
                             .into_iter()
                             .take(if red.is_some() { 1 } else { usize::MAX })
                     {
@@ -494,18 +494,18 @@ mod tests {
 
     /// A queue in steady state does not change in a step of any length.
     #[test]
-    fn a_step_leaves_it_as_it_is() {
+    fn a_step_keeps_the_fixed_point() {
         for (queue, filling, rho) in queues() {
-            let rest = queue.at_rest(f64::ln(rho), &filling);
+            let rest = queue.fixed_point(f64::ln(rho), &filling);
             for service_pkts in [0.01, 3.0, 1e4] {
-                let step = Step {
+                let step = QueueStep {
                     room_pkts: queue.buffer_pkts,
                     light_rho: light_rho(queue.buffer_pkts),
                     before_pkts: rest.queue_pkts,
                     service_pkts,
                     guess: rest.ln_rho,
                     early: queue.red.map(|red| {
-                        EarlyStep::Red(RedStep {
+                        EarlyDropStep::Red(RedStep {
                             red,
                             average_before: rest.queue_pkts,
                             memory: 0.5,
@@ -530,19 +530,19 @@ mod tests {
 
     /// The derivatives agree with finite differences, except at kinks.
     #[test]
-    fn slopes_are_those_of_differences() {
+    fn derivatives_match_finite_differences() {
         for (queue, filling, rho) in queues() {
             let at = |u: f64, k: f64| {
                 let queue = Queue {
                     buffer_pkts: k,
                     ..queue
                 };
-                queue.at_rest(u, &filling)
+                queue.fixed_point(u, &filling)
             };
             let (u, k) = (f64::ln(rho), queue.buffer_pkts);
             let rest = at(u, k);
             // The free space of long queues filled by windows has fewer significant digits.
-            let digits = if filling.is_some() {
+            let digits = if filling.differs_from_mm1k() {
                 1.0 + 0.1 * rest.queue_pkts
             } else {
                 1.0
@@ -603,12 +603,12 @@ mod tests {
                 h,
                 digits / k,
             );
-            if !filling.is_some() || queue.red.is_some() {
+            if !filling.differs_from_mm1k() || queue.red.is_some() {
                 continue;
             }
             type Part = (
                 fn(&mut DropTailTcpLaw) -> &mut f64,
-                fn(&FillingSlopes) -> QueueSlopes,
+                fn(&QueueModelSlopes) -> QueueSlopes,
             );
             let parts: [Part; 7] = [
                 (|it| &mut it.windows, |by| by.windows),
@@ -630,9 +630,9 @@ mod tests {
                 let of = |by: f64| {
                     let mut aside = filling;
                     *part(&mut aside) += by;
-                    queue.at_rest(u, &aside)
+                    queue.fixed_point(u, &aside)
                 };
-                let (more, less, slope) = (of(h), of(-h), slope(&rest.by_filling));
+                let (more, less, slope) = (of(h), of(-h), slope(&rest.by_queue_model));
                 near(
                     slope.queue_pkts,
                     more.queue_pkts,

@@ -4,8 +4,8 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    ExplainedHop, Explanation, LinkId, LinkLoss, Network, ResponseTime, RunError, UserStats,
-    WaitFor, WorkloadSpec, base_rtt_s, segment_bytes,
+    ExplainedHop, Explanation, LinkId, LinkLoss, Network, ResponseEvent, ResponseTime, RunError,
+    UserStats, WorkloadSpec, base_rtt_s, segment_bytes,
 };
 use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
 use netflow_units::{Bytes, Size};
@@ -14,28 +14,28 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of paths kept, over all pairs of nodes and all times.
-const MOST_PATHS: f64 = 1e6;
+const MAX_PATH_SAMPLES: f64 = 1e6;
 /// Sampling interval of the paths in seconds, at least.
-const EVERY_S: f64 = 0.1;
+const MIN_SAMPLING_INTERVAL_S: f64 = 0.1;
 /// Number of sessions played in one batch.
-const AT_ONCE: usize = 1000;
+const SESSIONS_PER_BATCH: usize = 1000;
 /// Upper bound on the loss probability; above it, transfers do not finish in a relevant time.
-const MOST_LOSS: f64 = 0.9;
+const MAX_LOSS: f64 = 0.9;
 
 /// Paths of all pairs of nodes at several times, in the order of workloads and pairs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Paths {
+pub(crate) struct PathSamples {
     every_s: f64,
     next_s: f64,
     times_s: Vec<f64>,
     /// All pairs at the first time, then all at the second, and so on; each to the server and back.
-    paths: Vec<Option<[Way; 2]>>,
+    paths: Vec<Option<[PathDirection; 2]>>,
     pairs: usize,
 }
 
 /// One direction of a path, as packets experienced it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Way {
+struct PathDirection {
     delay_s: f64,
     /// Loss probability that does not depend on the packet size.
     loss: f64,
@@ -46,8 +46,8 @@ struct Way {
     buffer_bytes: f64,
 }
 
-impl From<Way> for Direction {
-    fn from(way: Way) -> Direction {
+impl From<PathDirection> for Direction {
+    fn from(way: PathDirection) -> Direction {
         Direction {
             delay_s: way.delay_s,
             loss: way.loss,
@@ -58,16 +58,16 @@ impl From<Way> for Direction {
     }
 }
 
-impl Paths {
-    pub fn new(network: &Network, duration_s: f64) -> Paths {
+impl PathSamples {
+    pub fn new(network: &Network, duration_s: f64) -> PathSamples {
         let pairs = network
             .tables()
             .workloads
             .iter()
             .map(|users| users.pairs.len());
         let pairs: usize = pairs.sum();
-        Paths {
-            every_s: EVERY_S.max(duration_s * pairs as f64 / MOST_PATHS),
+        PathSamples {
+            every_s: MIN_SAMPLING_INTERVAL_S.max(duration_s * pairs as f64 / MAX_PATH_SAMPLES),
             next_s: 0.0,
             times_s: Vec::new(),
             paths: Vec::new(),
@@ -76,17 +76,17 @@ impl Paths {
     }
 
     /// Returns true if the next sample is due.
-    pub fn are_due(&self, time_s: f64) -> bool {
+    pub fn is_due(&self, time_s: f64) -> bool {
         self.pairs > 0 && time_s >= self.next_s
     }
 
     /// Returns true if both have the same number of pairs.
-    pub fn fits(&self, other: &Paths) -> bool {
+    pub fn fits(&self, other: &PathSamples) -> bool {
         self.pairs == other.pairs && self.paths.len() == self.pairs * self.times_s.len()
     }
 
     /// Records the present paths of all pairs, with the random loss of links.
-    pub fn look(
+    pub fn record(
         &mut self,
         network: &Network,
         time_s: f64,
@@ -130,7 +130,7 @@ fn direction(
     packet_bits: f64,
     full_bits: f64,
     loss: &impl Fn(LinkId) -> LinkLoss,
-) -> Option<Way> {
+) -> Option<PathDirection> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
     let overhead = |hop: &ExplainedHop| network.link_spec(hop.link).overhead;
     // In IP bits, because packet sizes are IP sizes.
@@ -142,15 +142,15 @@ fn direction(
     let onset = |hop: &ExplainedHop| loss(hop.link).error_onset();
     let ln_bits = there().map(|hop| overhead(hop).factor(packet_bits) * libm::log1p(-onset(hop)));
     let ln_bit: f64 = ln_bits.sum();
-    let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits, full_bits);
-    Some(Way {
+    let (loss, bit_error_rate) = split_loss(it.loss_probability, ln_bit, packet_bits, full_bits);
+    Some(PathDirection {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
         loss,
         bit_error_rate,
         bandwidth_bps: slowest_bps,
         buffer_bytes: {
             let wire_bits = overhead(slowest).wire_bits(packet_bits);
-            let room = network.room(slowest.link).at(slowest_bps);
+            let room = network.buffer_limit(slowest.link).at(slowest_bps);
             room.pkts(wire_bits) * packet_bits / 8.0
         },
     })
@@ -159,8 +159,8 @@ fn direction(
 /// Splits the loss probability `all` of packets of `packet_bits` into a part that does not depend on the size
 /// and a bit error rate. `ln_bit` is ln(1 − bit error rate). Both parts are reduced so that at least 1 in 10
 /// packets of `full_bits` arrive.
-fn harm(all: f64, ln_bit: f64, packet_bits: f64, full_bits: f64) -> (f64, f64) {
-    let least = libm::log1p(-MOST_LOSS);
+fn split_loss(all: f64, ln_bit: f64, packet_bits: f64, full_bits: f64) -> (f64, f64) {
+    let least = libm::log1p(-MAX_LOSS);
     let ln_all = libm::log1p(-all).max(least);
     let ln_bit = ln_bit.max(ln_all / packet_bits);
     let ln_packet = (ln_all - packet_bits * ln_bit).min(0.0);
@@ -177,7 +177,7 @@ fn harm(all: f64, ln_bit: f64, packet_bits: f64, full_bits: f64) -> (f64, f64) {
 /// sessions begin after `interrupted` returns true.
 pub(crate) fn experiences(
     network: &Network,
-    paths: &Paths,
+    paths: &PathSamples,
     seed: u64,
     (from_s, until_s): (f64, f64),
     interrupted: &(dyn Fn() -> bool + Sync),
@@ -191,8 +191,8 @@ pub(crate) fn experiences(
             .iter()
             .map(|pair| base_rtt_s(network, pair[0]))
             .collect();
-        let player = Player {
-            conversations: conversations(&users.spec),
+        let player = SessionPlayer {
+            session_runs: new_session_runs(&users.spec),
             seed,
             paths,
             first_pair,
@@ -205,11 +205,11 @@ pub(crate) fn experiences(
             .take_while(|session| session.start_s < until_s);
         let mut experience = UserStats::default();
         loop {
-            let sessions: Vec<Session> = arrivals.by_ref().take(AT_ONCE).collect();
+            let sessions: Vec<Session> = arrivals.by_ref().take(SESSIONS_PER_BATCH).collect();
             if sessions.is_empty() {
                 break;
             }
-            let played: Result<Vec<Option<Visit>>, RunError> = sessions
+            let played: Result<Vec<Option<SessionResult>>, RunError> = sessions
                 .par_iter()
                 .map(|session| {
                     if interrupted() {
@@ -221,8 +221,8 @@ pub(crate) fn experiences(
                 .collect();
             experience.arrived += sessions.len() as u64;
             for visit in played?.into_iter().flatten() {
-                experience.finished += u64::from(visit.is_whole);
-                experience.waits.extend(visit.waits);
+                experience.finished += u64::from(visit.is_complete);
+                experience.waits.extend(visit.response_times);
             }
         }
         all.push(experience);
@@ -231,7 +231,7 @@ pub(crate) fn experiences(
     Ok(all)
 }
 
-fn conversations(spec: &WorkloadSpec) -> SessionRuns {
+fn new_session_runs(spec: &WorkloadSpec) -> SessionRuns {
     SessionRuns {
         stack: spec.stack.clone(),
         mss_bytes: segment_bytes(spec.packet_size_bytes),
@@ -239,23 +239,23 @@ fn conversations(spec: &WorkloadSpec) -> SessionRuns {
     }
 }
 
-struct Player<'a> {
-    conversations: SessionRuns,
+struct SessionPlayer<'a> {
+    session_runs: SessionRuns,
     seed: u64,
-    paths: &'a Paths,
+    paths: &'a PathSamples,
     first_pair: usize,
     rtts_s: Vec<f64>,
 }
 
 /// Experience of the user of one session.
-struct Visit {
-    waits: Vec<ResponseTime>,
+struct SessionResult {
+    response_times: Vec<ResponseTime>,
     /// True if all requests were answered.
-    is_whole: bool,
+    is_complete: bool,
 }
 
-impl Player<'_> {
-    fn play(&self, session: &Session) -> Result<Visit, RunError> {
+impl SessionPlayer<'_> {
+    fn play(&self, session: &Session) -> Result<SessionResult, RunError> {
         let pair = (session.number % self.rtts_s.len().max(1) as u64) as usize;
         let nowhere = Direction {
             delay_s: 0.0,
@@ -273,15 +273,15 @@ impl Player<'_> {
         };
         let sessions = std::slice::from_ref(session);
         let played = self
-            .conversations
-            .play(sessions, self.seed, path_at)
+            .session_runs
+            .simulate(sessions, self.seed, path_at)
             .map_err(|error| RunError::BadOption {
                 option: "workload",
                 reason: error.to_string(),
             })?;
-        let waits = played.waits;
+        let waits = played.response_times;
         let rtt_s = self.rtts_s.get(pair).copied().unwrap_or(f64::NAN);
-        let rows = WaitFor::ALL.into_iter().flat_map(|kind| {
+        let rows = ResponseEvent::ALL.into_iter().flat_map(|kind| {
             waits.of(kind).iter().map(move |&wait_s| ResponseTime {
                 user: session.number,
                 arrival_s: session.start_s,
@@ -290,31 +290,31 @@ impl Player<'_> {
                 rtt_s,
             })
         });
-        Ok(Visit {
-            waits: rows.collect(),
-            is_whole: played.given_up == 0,
+        Ok(SessionResult {
+            response_times: rows.collect(),
+            is_complete: played.given_up == 0,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_LOSS, harm};
+    use super::{MAX_LOSS, split_loss};
     use netflow_network::HEADER_BYTES;
 
     /// Two links lose 2 % of all packets and, by bit errors, 8 % of full ones. An acknowledgement is exposed
     /// to the first loss and to its share of the second.
     #[test]
-    fn small_packets_are_lost_less_by_bit_errors() {
+    fn bit_errors_affect_small_packets_less() {
         let ln_bit = (1.0_f64 - 0.08).ln() / 8000.0;
-        let (loss, rate) = harm(1.0 - 0.98 * 0.92, ln_bit, 8000.0, 8000.0);
+        let (loss, rate) = split_loss(1.0 - 0.98 * 0.92, ln_bit, 8000.0, 8000.0);
         assert!((loss - 0.02).abs() < 1e-12, "{loss}");
         let arrives = (1.0 - rate).powf(8.0 * HEADER_BYTES);
         assert!((arrives - 0.92_f64.powf(0.04)).abs() < 1e-12, "{arrives}");
     }
 
     #[test]
-    fn something_always_gets_through() {
+    fn one_in_ten_packets_always_arrives() {
         for (all, ln_bit) in [
             (1.0, f64::NEG_INFINITY),
             (1.0, -1e-4),
@@ -323,10 +323,10 @@ mod tests {
         ] {
             // Requests are smaller than full packets.
             for packet_bits in [3000.0, 8000.0] {
-                let (loss, rate) = harm(all, ln_bit, packet_bits, 8000.0);
+                let (loss, rate) = split_loss(all, ln_bit, packet_bits, 8000.0);
                 let arrives = (1.0 - loss) * (1.0 - rate).powf(8000.0);
                 assert!(
-                    (arrives - (1.0 - MOST_LOSS)).abs() < 1e-9,
+                    (arrives - (1.0 - MAX_LOSS)).abs() < 1e-9,
                     "{all} {ln_bit}: {arrives}"
                 );
             }

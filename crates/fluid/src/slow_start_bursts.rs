@@ -20,7 +20,7 @@
 //! Slow start ends when a window has filled the path, P = C·rtt, and HyStart has detected it. It does so at a
 //! queue of h = C·min(16 ms, max(4 ms, rtt/8)). Because windows double, slow start ends at (P + h)/ln 2 on
 //! average, or where the queue overflows. The excess of the window over P then forms a standing queue at the
-//! narrowest link. It grows as CUBIC grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer,
+//! narrowest link. It grows as CUBIC_C grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer,
 //! the mean of the sawtooth. The overflow probability is the probability that the doubling window jumps
 //! beyond P + K. After an overflow the standing queue starts from 0.7 (P + K) − P. To other flows it counts
 //! as half a burst.
@@ -33,22 +33,22 @@
 //! > f = U T/(T + K),   N = N_M/M/1/K + f (K − N_M/M/1/K).
 //!
 //! The loss is that of M/M/1/K. It is almost zero if the capacity suffices, because TCP retransmits the
-//! packets that a burst loses. 0.7, 0.4 and 0.53 are the constants of CUBIC (RFC 9438); 4 ms, 16 ms and 1/8
+//! packets that a burst loses. 0.7, 0.4 and 0.53 are the constants of CUBIC_C (RFC 9438); 4 ms, 16 ms and 1/8
 //! are those of HyStart in Linux. No number is fitted. Of about twenty combinations of D, X, U and K this one
 //! was closest to the packet model at 103 single links. The fraction for traffic over one upstream link was
 //! found on nine networks.
 
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
 use crate::link_traffic::LinkTraffic;
 
 /// Bounds in seconds of HyStart's delay threshold, which is an eighth of the RTT.
 const HYSTART_THRESHOLD_S: (f64, f64) = (4e-3, 16e-3);
-/// Multiplicative decrease factor β of CUBIC (RFC 9438).
+/// Multiplicative decrease factor β of CUBIC_C (RFC 9438).
 const CUBIC_BETA: f64 = 0.7;
-/// Constant C of CUBIC's window growth, in packets/s³.
-const CUBIC: f64 = 0.4;
-/// Window increase per RTT of CUBIC in the Reno-friendly region, in packets: 3 (1 − 0.7)/(1 + 0.7).
+/// Constant C of CUBIC_C's window growth, in packets/s³.
+const CUBIC_C: f64 = 0.4;
+/// Window increase per RTT of CUBIC_C in the Reno-friendly region, in packets: 3 (1 − 0.7)/(1 + 0.7).
 const RENO_FRIENDLY_INCREASE_PKTS: f64 = 0.9 / 1.7;
 
 /// Burst sizes at one link, as means over the packets of a transfer.
@@ -62,7 +62,7 @@ pub struct Bursts {
 
 impl Bursts {
     /// Multiplies both sizes by `factor`.
-    pub fn times(&self, factor: f64) -> Bursts {
+    pub fn scaled(&self, factor: f64) -> Bursts {
         Bursts {
             own_pkts: factor * self.own_pkts,
             others_pkts: factor * self.others_pkts,
@@ -72,7 +72,7 @@ impl Bursts {
 
 /// Half the number of packets sent together, by phase of the transfer: means over its packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Rounds {
+struct PhaseBursts {
     /// First round.
     first: f64,
     /// Later rounds of slow start, which are ACK-clocked.
@@ -85,7 +85,7 @@ struct Rounds {
 #[derive(Clone, Copy, Debug)]
 pub struct TransferPath<'a> {
     /// Transfers that use it.
-    pub transfers: &'a Transfers,
+    pub transfers: &'a TransferSizes,
     /// IP bits of a packet.
     pub data_bits: f64,
     /// Round-trip propagation delay, in seconds.
@@ -106,10 +106,10 @@ pub struct PathGradient {
     pub round_trip_s: f64,
 }
 
-impl Rounds {
+impl PhaseBursts {
     /// Computes the bursts of transfers whose narrowest link sends `pps` packets/s and has a buffer of
     /// `room_pkts`.
-    fn of(transfers: &Transfers, pps: f64, rtt_s: f64, room_pkts: f64) -> Rounds {
+    fn of(transfers: &TransferSizes, pps: f64, rtt_s: f64, room_pkts: f64) -> PhaseBursts {
         let initial = transfers.initial_window_pkts();
         let holds = pps * rtt_s;
         let noticed =
@@ -136,7 +136,7 @@ impl Rounds {
             // Mean age of a packet since the end of slow start, in seconds.
             let after_s = 0.5 * beyond_squared / beyond / pps;
             let grown =
-                (CUBIC * after_s.powi(3)).max(RENO_FRIENDLY_INCREASE_PKTS * after_s / rtt_s);
+                (CUBIC_C * after_s.powi(3)).max(RENO_FRIENDLY_INCREASE_PKTS * after_s / rtt_s);
             let overflows = (1.0 - libm::log2(full / noticed)).clamp(0.0, 1.0);
             let began = (1.0 - overflows) * (last - holds).max(0.0)
                 + overflows * (CUBIC_BETA * full - holds).max(0.0);
@@ -144,7 +144,7 @@ impl Rounds {
         } else {
             0.0
         };
-        Rounds {
+        PhaseBursts {
             first: 0.5 * first / mean,
             clocked: 0.5 * clocked / mean,
             standing: standing / mean,
@@ -154,19 +154,19 @@ impl Rounds {
 
 /// Arrival rate of a burst in bit/s. The rate is `times` the bandwidth of the link at position `link`.
 #[derive(Clone, Copy)]
-struct Rate {
+struct BurstRate {
     bps: f64,
     link: usize,
-    times: f64,
+    factor: f64,
 }
 
-impl Rate {
-    fn behind(self, bandwidth_bps: f64, link: usize) -> Rate {
+impl BurstRate {
+    fn after_link(self, bandwidth_bps: f64, link: usize) -> BurstRate {
         if bandwidth_bps < self.bps {
-            Rate {
+            BurstRate {
                 bps: bandwidth_bps,
                 link,
-                times: 1.0,
+                factor: 1.0,
             }
         } else {
             self
@@ -174,23 +174,23 @@ impl Rate {
     }
 
     /// Returns (1 − c/r)⁺ and min(1, r/c)².
-    fn parts(self, bandwidth_bps: f64) -> [f64; 2] {
+    fn burst_weights(self, bandwidth_bps: f64) -> [f64; 2] {
         let own = (1.0 - bandwidth_bps / self.bps).max(0.0);
         [own, (self.bps / bandwidth_bps).min(1.0).powi(2)]
     }
 
     /// Adds the vector–Jacobian product of [`parts`](Self::parts) to `out`, the gradient with respect to the
     /// bandwidths.
-    fn pull(self, l: usize, bandwidth_bps: f64, weights: [f64; 2], out: &mut [f64]) {
+    fn add_weights_vjp(self, l: usize, bandwidth_bps: f64, weights: [f64; 2], out: &mut [f64]) {
         let [own, others] = weights;
         if bandwidth_bps < self.bps {
             out[l] -= own / self.bps;
             if self.bps < f64::INFINITY {
-                out[self.link] += self.times * own * bandwidth_bps / (self.bps * self.bps);
+                out[self.link] += self.factor * own * bandwidth_bps / (self.bps * self.bps);
             }
         } else {
             let slope = 2.0 * others * self.bps / bandwidth_bps.powi(2);
-            out[self.link] += self.times * slope;
+            out[self.link] += self.factor * slope;
             out[l] -= slope * self.bps / bandwidth_bps;
         }
     }
@@ -199,7 +199,7 @@ impl Rate {
 impl TransferPath<'_> {
     /// Returns the IP bit/s of its packets that the link at position `l` can send.
     fn bps(&self, crossings: &[LinkTraffic], l: usize) -> f64 {
-        crossings[self.links[l] as usize].carries_bps(self.data_bits)
+        crossings[self.links[l] as usize].ip_capacity_bps(self.data_bits)
     }
 
     /// Returns the position of the narrowest link, the first of several.
@@ -213,24 +213,24 @@ impl TransferPath<'_> {
         narrowest
     }
 
-    fn rounds(&self, crossings: &[LinkTraffic], narrowest: usize) -> Rounds {
+    fn phase_bursts(&self, crossings: &[LinkTraffic], narrowest: usize) -> PhaseBursts {
         let link = &crossings[self.links[narrowest] as usize];
         let pps = self.bps(crossings, narrowest) / self.data_bits;
-        let room_pkts = link.room_pkts(self.data_bits);
-        Rounds::of(self.transfers, pps, self.round_trip_s, room_pkts)
+        let room_pkts = link.buffer_size_pkts(self.data_bits);
+        PhaseBursts::of(self.transfers, pps, self.round_trip_s, room_pkts)
     }
 
     /// Returns the arrival rates at the first link: of first-round bursts and of later ones.
-    fn rates(&self, crossings: &[LinkTraffic], narrowest: usize) -> [Rate; 2] {
-        let at_once = Rate {
+    fn rates(&self, crossings: &[LinkTraffic], narrowest: usize) -> [BurstRate; 2] {
+        let at_once = BurstRate {
             bps: f64::INFINITY,
             link: 0,
-            times: 0.0,
+            factor: 0.0,
         };
-        let clocked = Rate {
+        let clocked = BurstRate {
             bps: 2.0 * self.bps(crossings, narrowest),
             link: narrowest,
-            times: 2.0,
+            factor: 2.0,
         };
         [at_once, clocked]
     }
@@ -238,12 +238,12 @@ impl TransferPath<'_> {
     /// Passes the burst sizes at each of its links to `each`, in order.
     pub fn bursts(&self, crossings: &[LinkTraffic], mut each: impl FnMut(Bursts)) {
         let narrowest = self.narrowest(crossings);
-        let rounds = self.rounds(crossings, narrowest);
+        let rounds = self.phase_bursts(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
         let narrow_bps = self.bps(crossings, narrowest);
         for l in 0..self.links.len() {
             let bps = self.bps(crossings, l);
-            let [first, later] = [at_once, clocked].map(|rate| rate.parts(bps));
+            let [first, later] = [at_once, clocked].map(|rate| rate.burst_weights(bps));
             let mut burst = Bursts {
                 own_pkts: rounds.first * first[0] + rounds.clocked * later[0],
                 others_pkts: rounds.first * first[1] + rounds.clocked * later[1],
@@ -255,8 +255,8 @@ impl TransferPath<'_> {
                 burst.others_pkts += 0.5 * rounds.standing * (narrow_bps / bps).powi(2);
             }
             each(burst);
-            at_once = at_once.behind(bps, l);
-            clocked = clocked.behind(bps, l);
+            at_once = at_once.after_link(bps, l);
+            clocked = clocked.after_link(bps, l);
         }
     }
 
@@ -271,8 +271,8 @@ impl TransferPath<'_> {
             let bps = self.bps(crossings, l);
             let is_nonsmooth = [at_once.bps, clocked.bps, before_bps].contains(&bps)
                 || l != narrowest && bps == narrow_bps;
-            at_once = at_once.behind(bps, l);
-            clocked = clocked.behind(bps, l);
+            at_once = at_once.after_link(bps, l);
+            clocked = clocked.after_link(bps, l);
             before_bps = bps;
             is_nonsmooth
         })
@@ -281,24 +281,24 @@ impl TransferPath<'_> {
     /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient with respect to the
     /// path, given the adjoint `worth` of the burst sizes at each link. If bandwidths are equal, the
     /// derivative is one-sided: that of a decrease at the first narrowest link.
-    pub fn pull(&self, crossings: &[LinkTraffic], worth: &[Bursts]) -> PathGradient {
+    pub fn vjp(&self, crossings: &[LinkTraffic], adjoints: &[Bursts]) -> PathGradient {
         let narrowest = self.narrowest(crossings);
-        let rounds = self.rounds(crossings, narrowest);
+        let rounds = self.phase_bursts(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
         let narrow_bps = self.bps(crossings, narrowest);
         let mut by_bps = vec![0.0; self.links.len()];
         // Adjoints of the burst sizes by phase.
         let (mut of_first, mut of_clocked, mut of_standing) = (0.0, 0.0, 0.0);
-        for (l, worth) in worth.iter().enumerate() {
+        for (l, worth) in adjoints.iter().enumerate() {
             let bps = self.bps(crossings, l);
             let weights = [worth.own_pkts, worth.others_pkts];
             for (rate, pkts, of) in [
                 (at_once, rounds.first, &mut of_first),
                 (clocked, rounds.clocked, &mut of_clocked),
             ] {
-                let parts = rate.parts(bps);
+                let parts = rate.burst_weights(bps);
                 *of += weights[0] * parts[0] + weights[1] * parts[1];
-                rate.pull(l, bps, weights.map(|it| it * pkts), &mut by_bps);
+                rate.add_weights_vjp(l, bps, weights.map(|it| it * pkts), &mut by_bps);
             }
             if l == narrowest {
                 of_standing += worth.own_pkts;
@@ -309,8 +309,8 @@ impl TransferPath<'_> {
                 by_bps[narrowest] += 2.0 * part * rounds.standing / narrow_bps;
                 by_bps[l] -= 2.0 * part * rounds.standing / bps;
             }
-            at_once = at_once.behind(bps, l);
-            clocked = clocked.behind(bps, l);
+            at_once = at_once.after_link(bps, l);
+            clocked = clocked.after_link(bps, l);
         }
         // Derivatives of the phases by central differences, with steps small enough to cross no
         // discontinuity.
@@ -318,26 +318,26 @@ impl TransferPath<'_> {
         let (pps, rtt_s, room) = (
             narrow_bps / self.data_bits,
             self.round_trip_s,
-            link.room_pkts(self.data_bits),
+            link.buffer_size_pkts(self.data_bits),
         );
-        let slope = |with: &dyn Fn(f64) -> Rounds| {
+        let slope = |with: &dyn Fn(f64) -> PhaseBursts| {
             const ASIDE: f64 = 1e-6;
             let (more, less) = (with(1.0 + ASIDE), with(1.0 - ASIDE));
-            let by = |of: fn(&Rounds) -> f64| (of(&more) - of(&less)) / (2.0 * ASIDE);
+            let by = |of: fn(&PhaseBursts) -> f64| (of(&more) - of(&less)) / (2.0 * ASIDE);
             of_first * by(|it| it.first)
                 + of_clocked * by(|it| it.clocked)
                 + of_standing * by(|it| it.standing)
         };
         let transfers = self.transfers;
-        let by_pps = slope(&|f| Rounds::of(transfers, pps * f, rtt_s, room));
+        let by_pps = slope(&|f| PhaseBursts::of(transfers, pps * f, rtt_s, room));
         by_bps[narrowest] += by_pps / narrow_bps;
         let by_rtt = if rtt_s > 0.0 {
-            slope(&|f| Rounds::of(transfers, pps, rtt_s * f, room)) / rtt_s
+            slope(&|f| PhaseBursts::of(transfers, pps, rtt_s * f, room)) / rtt_s
         } else {
             0.0
         };
-        let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / room
-            * link.room_by_buffer(self.data_bits);
+        let by_room = slope(&|f| PhaseBursts::of(transfers, pps, rtt_s, room * f)) / room
+            * link.buffer_size_derivative(self.data_bits);
         // Converts to derivatives per bit/s on the wire.
         for (by_bps, &l) in by_bps.iter_mut().zip(self.links) {
             *by_bps /= crossings[l as usize].factor(self.data_bits);
@@ -357,7 +357,7 @@ impl TransferPath<'_> {
 /// > λ n/μ + λ₀ w = n
 ///
 /// by Little's law, and U = λ/μ.
-pub fn wait_for_own_s(more_pkts: f64, utilization: f64, transfers_pps: f64) -> f64 {
+pub fn own_burst_wait_s(more_pkts: f64, utilization: f64, transfers_pps: f64) -> f64 {
     if transfers_pps > 0.0 {
         more_pkts * (1.0 - utilization).max(0.0) / transfers_pps
     } else {
@@ -373,9 +373,9 @@ mod tests {
 
     use super::*;
 
-    fn exponential(mean: f64) -> Transfers {
+    fn exponential(mean: f64) -> TransferSizes {
         let most = 20.0 * mean;
-        Transfers::new(Distribution::Exponential { mean, most }, 1460.0, 10.0)
+        TransferSizes::new(Distribution::Exponential { mean, most }, 1460.0, 10.0)
     }
 
     fn link(mbps: f64, buffer_pkts: f64) -> LinkTraffic {
@@ -386,7 +386,7 @@ mod tests {
         }
     }
 
-    fn bursts(transfers: &Transfers, links: &[LinkTraffic], round_trip_s: f64) -> Vec<Bursts> {
+    fn bursts(transfers: &TransferSizes, links: &[LinkTraffic], round_trip_s: f64) -> Vec<Bursts> {
         let path: Vec<u32> = (0..links.len() as u32).collect();
         let way = TransferPath {
             transfers,
@@ -401,8 +401,8 @@ mod tests {
 
     /// A transfer of 70 packets is sent as 10, 20 and 40 if the path holds all of these; computed by hand.
     #[test]
-    fn slow_start_is_three_bursts() {
-        let transfers = Transfers::new(Distribution::Constant(70.0 * 1460.0), 1460.0, 10.0);
+    fn slow_start_sends_three_bursts() {
+        let transfers = TransferSizes::new(Distribution::Constant(70.0 * 1460.0), 1460.0, 10.0);
         let (wide, slow) = (link(1000.0, 1e4), link(100.0, 1e4));
         let at = bursts(&transfers, &[wide, slow], 0.1);
         // At the fast link only the first burst arrives faster than it is served.
@@ -417,7 +417,7 @@ mod tests {
 
     /// The bursts of a long transfer are continuous in the round-trip time and in the buffer size.
     #[test]
-    fn nothing_jumps() {
+    fn bursts_are_continuous_in_rtt_and_buffer() {
         let transfers = exponential(1e6);
         for vary_room in [false, true] {
             let mut before: Option<Bursts> = None;
@@ -441,7 +441,7 @@ mod tests {
     proptest! {
         /// The vector–Jacobian product agrees with finite differences where these exist.
         #[test]
-        fn pulls_are_those_of_differences(
+        fn vjp_matches_finite_differences(
             mbps in prop::collection::vec(5.0..1000.0_f64, 1..5),
             room in 20.0..2000.0_f64,
             round_trip_s in 0.002..0.2_f64,
@@ -465,7 +465,7 @@ mod tests {
             };
             let path: Vec<u32> = (0..links.len() as u32).collect();
             let way = TransferPath { transfers: &transfers, data_bits: 12000.0, round_trip_s, links: &path };
-            let by = way.pull(&links, &worth);
+            let by = way.vjp(&links, &worth);
             let scale = bursts(&transfers, &links, round_trip_s)
                 .iter()
                 .map(|it| it.own_pkts + it.others_pkts)

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::delays::BranchDelays;
 use crate::engine::Setup;
 use crate::engine::aggregates::AggregateState;
-use crate::engine::next_step_packets::Carried;
+use crate::engine::class_scheduler::ScheduleState;
+use crate::engine::next_step_packets::NextStepPackets;
 use crate::engine::plan::{BranchPlan, Plan};
-use crate::engine::queue::LIGHT;
+use crate::engine::queue::EMPTY_LN_RHO;
 use crate::engine::rio::RioState;
-use crate::engine::schedule::ScheduleState;
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
-use crate::session_replay::Paths;
+use crate::session_replay::PathSamples;
 
 /// State of a run: it can be cloned, saved and resumed with bit-identical results.
 ///
@@ -39,7 +39,7 @@ pub struct State {
     #[serde(rename = "handed")]
     pub(crate) forwarded: Vec<f64>,
     #[serde(default)]
-    pub(crate) carried: Carried,
+    pub(crate) carried: NextStepPackets,
     /// Packets that arrived during the last step, by hop.
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
@@ -54,7 +54,7 @@ pub struct State {
     pub(crate) learnt: Vec<LossEstimate>,
     /// Feedback history of the estimating sources: a ring of [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN)
     /// entries for every branch.
-    pub(crate) seen: Vec<PathFeedback>,
+    pub(crate) seen: Vec<FeedbackSample>,
     pub(crate) told: Reporting,
     /// Queues with drop precedences (RIO), and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
@@ -62,12 +62,12 @@ pub struct State {
     pub(crate) schedules: Vec<ScheduleState>,
     /// Controllable connections; usually none.
     #[serde(default)]
-    pub(crate) set: Vec<SetState>,
+    pub(crate) set: Vec<ControlRecord>,
 }
 
 /// Control values of a connection, and its packets without a route before they were set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SetState {
+pub(crate) struct ControlRecord {
     pub now: ControlState,
     /// Path at the start, which determines the order of the links.
     pub first_path: Option<u32>,
@@ -84,7 +84,7 @@ pub(crate) struct Reporting {
     /// Packet delays, by branch.
     pub delays: Vec<BranchDelays>,
     /// Paths over which user sessions are played.
-    pub paths: Paths,
+    pub paths: PathSamples,
 }
 
 /// State of one queue, in the order of processing. Packets have any size.
@@ -193,8 +193,8 @@ pub(crate) struct FifoState {
     /// Packets by arrival slot and hop, block by block.
     pub queue_cells: Vec<f64>,
     /// Arrival slots, link by link.
-    pub slots: Vec<Slot>,
-    pub queues: Vec<SlotQueue>,
+    pub slots: Vec<ArrivalSlot>,
+    pub queues: Vec<ArrivalSlotRing>,
     /// Packets in flight on the links by batch and hop, block by block.
     pub flight_cells: Vec<f64>,
     /// Time at which each batch in flight began to leave its queue, link by link.
@@ -202,12 +202,12 @@ pub(crate) struct FifoState {
     pub flights: Vec<Flight>,
     /// Packets in flight with an earlier value of the delay; usually none.
     #[serde(default)]
-    pub earlier: Vec<Earlier>,
+    pub earlier: Vec<OldDelayPackets>,
 }
 
 /// Packets in flight on one link when its delay changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Earlier {
+pub(crate) struct OldDelayPackets {
     pub rank: u32,
     /// Delay with which they left, in seconds.
     pub delay_s: f64,
@@ -239,7 +239,7 @@ pub(crate) struct Flight {
 /// Feedback sample of a source: cumulative packets sent by one connection, and the expected loss of these on
 /// the whole path at that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PathFeedback {
+pub(crate) struct FeedbackSample {
     /// Time of the sample, in seconds.
     pub time_s: f64,
     pub rtt_s: f64,
@@ -249,7 +249,7 @@ pub(crate) struct PathFeedback {
 
 /// Packets that arrived in a queue during one step (or during several, if the ring is short).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Slot {
+pub(crate) struct ArrivalSlot {
     pub pkts: f64,
     pub bits: f64,
     /// Fraction that is still in the queue.
@@ -258,7 +258,7 @@ pub(crate) struct Slot {
 
 /// Ring of the slots of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SlotQueue {
+pub(crate) struct ArrivalSlotRing {
     pub head: u32,
     pub count: u32,
 }
@@ -280,7 +280,7 @@ impl State {
             down: false,
             queue_pkts: 0.0,
             queue_bits: 0.0,
-            ln_rho: LIGHT,
+            ln_rho: EMPTY_LN_RHO,
             refused: 0.0,
             steepness_per_s: 0.0,
             utilization: 0.0,
@@ -313,22 +313,22 @@ impl State {
             branches: vec![BranchState::default(); branches],
             told: Reporting {
                 delays: vec![BranchDelays::default(); branches],
-                paths: Paths::new(&setup.network, duration_s),
+                paths: PathSamples::new(&setup.network, duration_s),
             },
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
             forwarded: vec![0.0; branches + hops + plan.carried.len()],
-            carried: Carried::new(plan),
+            carried: NextStepPackets::new(plan),
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
             fifo: FifoState::new(plan),
-            learnt: vec![LossEstimate::default(); plan.learners()],
-            seen: vec![PathFeedback::default(); plan.looks],
+            learnt: vec![LossEstimate::default(); plan.estimate_count()],
+            seen: vec![FeedbackSample::default(); plan.looks],
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
-            set: vec![SetState::default(); inner.settable.len()],
+            set: vec![ControlRecord::default(); inner.controllable.len()],
         }
     }
 
@@ -492,7 +492,7 @@ impl State {
 
     /// Returns the maximum difference between the moves of a queue in the two halves of a step, in the same
     /// unit.
-    pub(crate) fn bend(start: &State, middle: &State, end: &State) -> f64 {
+    pub(crate) fn half_step_difference(start: &State, middle: &State, end: &State) -> f64 {
         let times = start.links.iter().zip(&middle.links).zip(&end.links);
         let is_nonsmooth = times.map(|((a, m), b)| {
             let (first, second) = (m.queue_pkts - a.queue_pkts, b.queue_pkts - m.queue_pkts);
@@ -510,7 +510,7 @@ impl State {
         let within = queues.clone().all(|((h, w), l)| {
             let queue = ahead(h.queue_pkts, w.queue_pkts);
             let bits = ahead(h.queue_bits, w.queue_bits);
-            let most = l.buffer_now_pkts(h).min(l.room_pkts(h, queue, bits));
+            let most = l.buffer_now_pkts(h).min(l.buffer_pkts(h, queue, bits));
             (0.0..most).contains(&queue) && bits >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);
@@ -567,7 +567,7 @@ impl LinkState {
     fn renew_ln_rho(&mut self, buffer_pkts: f64, light_rho: f64) {
         let ln_rho = ln_rho_of_mean(self.queue_pkts, buffer_pkts);
         if ln_rho < libm::log(light_rho) {
-            (self.ln_rho, self.refused) = (LIGHT, 0.0);
+            (self.ln_rho, self.refused) = (EMPTY_LN_RHO, 0.0);
         } else {
             self.ln_rho = ln_rho;
             self.refused = equilibrium(ln_rho, buffer_pkts).blocking;
@@ -582,8 +582,8 @@ impl FifoState {
         }
         FifoState {
             queue_cells: vec![0.0; plan.queue_cells],
-            slots: vec![Slot::default(); plan.queue_slots],
-            queues: vec![SlotQueue::default(); plan.links.len()],
+            slots: vec![ArrivalSlot::default(); plan.queue_slots],
+            queues: vec![ArrivalSlotRing::default(); plan.links.len()],
             flight_cells: vec![0.0; plan.flight_cells],
             batch_start_s: vec![0.0; plan.flight_batches],
             flights: vec![Flight::default(); plan.links.len()],

@@ -37,38 +37,38 @@ use crate::mm1k::{Equilibrium, equilibrium};
 use crate::slow_start_bursts::Bursts;
 
 /// Relative amplitude of a window (c), including the factor 1.2.
-const SWING: f64 = 0.255;
+const SAWTOOTH_COEFFICIENT: f64 = 0.255;
 /// Constant n₀.
-const MORE_WINDOWS: f64 = 0.8;
+const WINDOW_OFFSET: f64 = 0.8;
 /// Constant p₀.
-const SMALL_WINDOWS: f64 = 0.032;
+const SMALL_WINDOW_LOSS: f64 = 0.032;
 /// Constants e₀, e₁ and a₀.
-const BUNCHED: f64 = 0.4;
-const BUNCHED_BY_ACKS: f64 = 0.25;
-const FEW_ACKS: f64 = 0.03;
+const ACK_BUNCHING_LIMIT: f64 = 0.4;
+const ACK_BUNCHING_SLOPE: f64 = 0.25;
+const ACK_BUNCHING_SCALE: f64 = 0.03;
 /// Constant h.
-pub(crate) const EMPTY: f64 = 0.23;
+pub(crate) const EXTRA_IDLE: f64 = 0.23;
 
 /// Waiting packets of M/D/1 (one packet size) relative to M/M/1 at the same utilization.
-const ONE_SIZE: f64 = 0.5;
+const MD1_WAITING_FACTOR: f64 = 0.5;
 
 /// Approximate waiting packets of TCP windows under PIE, relative to M/M/1/K.
-const CONTROLLED: f64 = 0.1;
+const PIE_WAITING_FACTOR: f64 = 0.1;
 
 /// Waiting packets behind a link that is not faster, relative to M/M/1/K: almost none.
-const PACED: f64 = 1e-5;
+const PACED_WAITING_FACTOR: f64 = 1e-5;
 
 /// Mean queue length in packets at which the sawtooth reaches half of its effect.
 const SAWTOOTH_ONSET_PKTS: f64 = 3.0;
 
 /// Loss probability below which the reported loss tends to zero.
-const NONE: f64 = 1e-6;
+const LOSS_CUTOFF: f64 = 1e-6;
 
 /// Smallest loss probability that is reported.
-const NOTHING: f64 = 1e-9;
+const MIN_LOSS: f64 = 1e-9;
 
-/// Bound on √p below which the loss is less than [`NOTHING`].
-const LIGHT: f64 = 1e-4;
+/// Bound on √p below which the loss is less than [`MIN_LOSS`].
+const LIGHT_SQRT_LOSS: f64 = 1e-4;
 
 /// Model parameters of one queue, which do not change from step to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +100,7 @@ pub struct ScaledMm1k {
     /// Equilibrium of M/M/1/K'.
     pub inner: Equilibrium,
     /// Buffer size K' in packets.
-    pub room_pkts: f64,
+    pub buffer_pkts: f64,
     /// Mean queue length N in packets.
     pub mean_pkts: f64,
     /// Mean free space K − N in packets.
@@ -108,15 +108,15 @@ pub struct ScaledMm1k {
     /// Derivative dN/dx, with x = ln ρ.
     pub slope: f64,
     /// Fraction of the free space that bursts fill.
-    bursts: FilledByBursts,
+    bursts: BurstFill,
     /// Mean free space without bursts, in packets.
-    free_without: f64,
+    free_without_bursts_pkts: f64,
 }
 
 /// Fraction of the free space that bursts fill, with its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct FilledByBursts {
-    part: f64,
+struct BurstFill {
+    fraction: f64,
     /// Derivatives with respect to ln ρ and to the buffer size.
     by_x: f64,
     by_buffer: f64,
@@ -203,7 +203,7 @@ fn ln_of_loss(loss: f64, pass: f64) -> f64 {
 
 impl WindowLoss {
     /// Subtracts `loss` and rescales the derivatives to those of the new logarithm.
-    fn take_off(&mut self, loss: f64) {
+    fn subtract_loss(&mut self, loss: f64) {
         let scale = self.loss / (self.loss - loss);
         self.loss -= loss;
         self.by_queue *= scale;
@@ -234,7 +234,7 @@ impl DropTailTcpLaw {
     pub fn paced() -> DropTailTcpLaw {
         DropTailTcpLaw {
             calibration: Calibration {
-                waiting: PACED,
+                waiting: PACED_WAITING_FACTOR,
                 ..Calibration::default()
             },
             ..DropTailTcpLaw::default()
@@ -246,20 +246,20 @@ impl Bursts {
     /// Returns the fraction of the free space that bursts fill: f = U n/(n + K e) with n = D e + X U, e = 1 −
     /// U.
     #[inline]
-    fn fills(&self, inner: &Equilibrium, k: f64) -> FilledByBursts {
+    fn burst_fill(&self, inner: &Equilibrium, k: f64) -> BurstFill {
         let (d, x) = (self.own_pkts, self.others_pkts);
         let (busy, idle) = (inner.utilization(), inner.empty);
         let n = d * idle + x * busy;
         let all = n + k * idle;
         if n <= 0.0 {
-            return FilledByBursts::default();
+            return BurstFill::default();
         }
         let full = n / all;
         let per_n = busy * k * idle / (all * all);
         // Derivative with respect to U, with e = 1 − U.
         let by_busy = full + per_n * (x - d) + busy * n * k / (all * all);
-        FilledByBursts {
-            part: busy * full,
+        BurstFill {
+            fraction: busy * full,
             by_x: by_busy * idle * inner.mean_pkts,
             by_buffer: -busy * n * idle / (all * all),
             by_busy,
@@ -282,15 +282,15 @@ impl ScaledMm1k {
         }
     }
 
-    fn filled_by(self, bursts: &Bursts, k: f64) -> ScaledMm1k {
+    fn with_bursts(self, bursts: &Bursts, k: f64) -> ScaledMm1k {
         if *bursts == Bursts::default() {
             return self;
         }
-        let bursts = bursts.fills(&self.inner, k);
+        let bursts = bursts.burst_fill(&self.inner, k);
         ScaledMm1k {
-            mean_pkts: self.mean_pkts + bursts.part * self.free_pkts,
-            free_pkts: (1.0 - bursts.part) * self.free_pkts,
-            slope: (1.0 - bursts.part) * self.slope + bursts.by_x * self.free_pkts,
+            mean_pkts: self.mean_pkts + bursts.fraction * self.free_pkts,
+            free_pkts: (1.0 - bursts.fraction) * self.free_pkts,
+            slope: (1.0 - bursts.fraction) * self.slope + bursts.by_x * self.free_pkts,
             bursts,
             ..self
         }
@@ -298,19 +298,19 @@ impl ScaledMm1k {
 
     /// Returns the derivative of the mean with respect to the buffer size at constant ln ρ. `mean` and `busy`
     /// are those derivatives of the M/M/1/K mean and utilization.
-    pub fn mean_by_room(&self, mean: f64, busy: f64, waiting: f64) -> f64 {
+    pub fn mean_by_buffer(&self, mean: f64, busy: f64, waiting: f64) -> f64 {
         let without = waiting * mean + (1.0 - waiting) * busy;
         let bursts = &self.bursts;
         without
-            + bursts.part * (1.0 - without)
-            + (bursts.by_buffer + bursts.by_busy * busy) * self.free_without
+            + bursts.fraction * (1.0 - without)
+            + (bursts.by_buffer + bursts.by_busy * busy) * self.free_without_bursts_pkts
     }
 
     /// Returns the derivatives of the mean with respect to the burst sizes, at constant ln ρ.
     pub fn mean_by_bursts(&self) -> Bursts {
         Bursts {
-            own_pkts: self.bursts.by.own_pkts * self.free_without,
-            others_pkts: self.bursts.by.others_pkts * self.free_without,
+            own_pkts: self.bursts.by.own_pkts * self.free_without_bursts_pkts,
+            others_pkts: self.bursts.by.others_pkts * self.free_without_bursts_pkts,
         }
     }
 }
@@ -323,39 +323,40 @@ impl DropTailTcpLaw {
         if w == 1.0 {
             let inner = equilibrium(x, k);
             return ScaledMm1k {
-                room_pkts: k,
+                buffer_pkts: k,
                 mean_pkts: inner.mean_pkts,
                 free_pkts: inner.free_pkts,
                 slope: inner.slope,
-                bursts: FilledByBursts::default(),
-                free_without: inner.free_pkts,
+                bursts: BurstFill::default(),
+                free_without_bursts_pkts: inner.free_pkts,
                 inner,
             }
-            .filled_by(&self.bursts, k);
+            .with_bursts(&self.bursts, k);
         }
         let room_pkts = 1.0 + (k - 1.0).max(0.0) / w;
         let inner = equilibrium(x, room_pkts);
         let busy = inner.utilization();
         let free_pkts = inner.empty + w * (inner.free_pkts - inner.empty);
         ScaledMm1k {
-            room_pkts,
+            buffer_pkts: room_pkts,
             mean_pkts: busy + w * (inner.mean_pkts - busy),
             free_pkts,
             slope: w * inner.slope + (1.0 - w) * inner.empty * inner.mean_pkts,
-            bursts: FilledByBursts::default(),
-            free_without: free_pkts,
+            bursts: BurstFill::default(),
+            free_without_bursts_pkts: free_pkts,
             inner,
         }
-        .filled_by(&self.bursts, k)
+        .with_bursts(&self.bursts, k)
     }
 
     /// Returns the model of the same queue under a controller that keeps its delay at a target (PIE). At a
     /// given delay the link is busier than in M/M/1/K, and only its throughput matters. TCP loses few
     /// packets, one at a time, and sends at the rate of acknowledged data.
-    pub fn controlled(&self) -> DropTailTcpLaw {
+    pub fn under_pie(&self) -> DropTailTcpLaw {
         DropTailTcpLaw {
             calibration: Calibration {
-                waiting: self.poisson * ONE_SIZE + (1.0 - self.poisson) * CONTROLLED,
+                waiting: self.poisson * MD1_WAITING_FACTOR
+                    + (1.0 - self.poisson) * PIE_WAITING_FACTOR,
                 ..Calibration::default()
             },
             bursts: self.bursts,
@@ -364,20 +365,20 @@ impl DropTailTcpLaw {
     }
 
     /// Returns true if it differs from M/M/1/K.
-    pub fn is_some(&self) -> bool {
+    pub fn differs_from_mm1k(&self) -> bool {
         self.poisson < 1.0 || self.has_bursts() || self.is_paced()
     }
 
     /// Returns true if its packets arrive over a link that is not faster and do not wait again.
     pub fn is_paced(&self) -> bool {
-        self.calibration.waiting == PACED
+        self.calibration.waiting == PACED_WAITING_FACTOR
     }
 
     /// Returns the packets that bursts add to the mean queue at ln ρ = `x`.
     pub fn added_by_bursts_pkts(&self, x: f64, k: f64) -> f64 {
         if self.has_bursts() {
             let queue = self.queue(x, k);
-            queue.bursts.part * queue.free_without
+            queue.bursts.fraction * queue.free_without_bursts_pkts
         } else {
             0.0
         }
@@ -395,17 +396,17 @@ impl DropTailTcpLaw {
         if queue_pkts > 0.25 * k || self.poisson > 0.0 {
             return false;
         }
-        let windows = self.windows + MORE_WINDOWS;
-        let bunched = BUNCHED + BUNCHED_BY_ACKS * self.acks;
+        let windows = self.windows + WINDOW_OFFSET;
+        let bunched = ACK_BUNCHING_LIMIT + ACK_BUNCHING_SLOPE * self.acks;
         let half = 0.25 * k * k / queue_pkts.max(1e-9 * k);
         let over = half / self.sawtooth_amplitude - bunched * k / windows.sqrt();
         let more = self.calibration.losses.max(1.0).sqrt();
-        over > 0.0 && SWING * windows * more < LIGHT * over
+        over > 0.0 && SAWTOOTH_COEFFICIENT * windows * more < LIGHT_SQRT_LOSS * over
     }
 
     /// Returns the utilization relative to M/M/1/K with the same mean, and its derivatives with respect to
     /// the mean queue and to the buffer size.
-    pub fn busy(&self, queue_pkts: f64, k: f64) -> (f64, f64, f64) {
+    pub fn relative_utilization(&self, queue_pkts: f64, k: f64) -> (f64, f64, f64) {
         let room = (1.0 - queue_pkts / k).max(0.0);
         let rise = room * room.sqrt();
         let swings = queue_pkts / (queue_pkts + SAWTOOTH_ONSET_PKTS);
@@ -420,7 +421,7 @@ impl DropTailTcpLaw {
     }
 
     /// Returns the loss at ln ρ = `x` of M/M/1/K.
-    pub fn in_equilibrium(
+    pub fn loss_in_equilibrium(
         &self,
         x: f64,
         queue: &ScaledMm1k,
@@ -437,11 +438,11 @@ impl DropTailTcpLaw {
                 by: LawGradient::default(),
             };
         }
-        let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
+        let mut of_windows = self.window_loss(queue.mean_pkts, queue.free_pkts);
         if self.poisson <= 0.0 {
             // Removes negligible losses.
-            if of_windows.loss > NOTHING {
-                of_windows.take_off(NOTHING)
+            if of_windows.loss > MIN_LOSS {
+                of_windows.subtract_loss(MIN_LOSS)
             } else {
                 of_windows = WindowLoss::default()
             }
@@ -498,13 +499,13 @@ impl DropTailTcpLaw {
 
     /// Returns the loss of windows alone, at a mean queue of `queue_pkts` packets with space for `free_pkts`
     /// more.
-    pub fn of_windows(&self, queue_pkts: f64, free_pkts: f64) -> WindowLoss {
+    pub fn window_loss(&self, queue_pkts: f64, free_pkts: f64) -> WindowLoss {
         let k = queue_pkts + free_pkts;
         if self.has_negligible_loss(queue_pkts, k) {
             return WindowLoss::default();
         }
         let n = queue_pkts.clamp(1e-9 * k, k);
-        let windows = self.windows + MORE_WINDOWS;
+        let windows = self.windows + WINDOW_OFFSET;
         // Half amplitude divided by σ, and its derivatives with respect to N and K.
         let (half, half_by_n, half_by_k) = if n > 0.5 * k {
             (free_pkts, -1.0, 1.0)
@@ -513,9 +514,10 @@ impl DropTailTcpLaw {
         };
         let [half, half_by_n, half_by_k] =
             [half, half_by_n, half_by_k].map(|it| it / self.sawtooth_amplitude);
-        let without = exp(-self.acks / FEW_ACKS);
-        let bunched = BUNCHED * (1.0 - without) + BUNCHED_BY_ACKS * self.acks;
-        let bunched_by_acks = BUNCHED * without / FEW_ACKS + BUNCHED_BY_ACKS;
+        let without = exp(-self.acks / ACK_BUNCHING_SCALE);
+        let bunched = ACK_BUNCHING_LIMIT * (1.0 - without) + ACK_BUNCHING_SLOPE * self.acks;
+        let bunched_by_acks =
+            ACK_BUNCHING_LIMIT * without / ACK_BUNCHING_SCALE + ACK_BUNCHING_SLOPE;
         let per_bunched = k / windows.sqrt();
         let bunches = per_bunched * bunched;
         // Remainder for the sawtooth term: the difference, smoothly kept positive.
@@ -531,14 +533,14 @@ impl DropTailTcpLaw {
         let by_softly = 2.0 * softly / root;
         let by_bunches = 0.1 * by_softly - by_over;
         // √p = g (1 + g²/p₀)^(−1/3), with g = c n/saw
-        let load = SWING * windows / saw;
-        let small = load * load / SMALL_WINDOWS;
+        let load = SAWTOOTH_COEFFICIENT * windows / saw;
+        let small = load * load / SMALL_WINDOW_LOSS;
         let p = self.calibration.losses * load * load / libm::cbrt((1.0 + small).powi(2));
         let by_ln_load = 2.0 - 4.0 / 3.0 * small / (1.0 + small);
         // Suppresses tiny losses and keeps the loss below 1.
-        let told = p * p / (p + NONE);
+        let told = p * p / (p + LOSS_CUTOFF);
         let loss = told / (1.0 + told);
-        let by_ln_p = (p + 2.0 * NONE) / (p + NONE) * (1.0 - loss);
+        let by_ln_p = (p + 2.0 * LOSS_CUTOFF) / (p + LOSS_CUTOFF) * (1.0 - loss);
         let per_saw = -by_ln_p * by_ln_load / saw;
         WindowLoss {
             loss,
@@ -573,12 +575,12 @@ mod tests {
 
     /// Agrees with the equations of the module documentation: the mean is half the amplitude below full.
     #[test]
-    fn a_saw_stands_below_full() {
+    fn mean_is_half_amplitude_below_full() {
         for (windows, sawtooth_amplitude, load) in
             [(4.0, 1.0, 0.03), (20.0, 0.5, 0.1), (100.0, 2.0, 0.3)]
         {
-            let half = sawtooth_amplitude * SWING * (windows + MORE_WINDOWS) / load;
-            let p = load * load / f64::powf(1.0 + load * load / SMALL_WINDOWS, 2.0 / 3.0);
+            let half = sawtooth_amplitude * SAWTOOTH_COEFFICIENT * (windows + WINDOW_OFFSET) / load;
+            let p = load * load / f64::powf(1.0 + load * load / SMALL_WINDOW_LOSS, 2.0 / 3.0);
             for k in [3.0 * half, 1.5 * half] {
                 let queue_pkts = if half < 0.5 * k {
                     k - half
@@ -586,7 +588,7 @@ mod tests {
                     0.25 * k * k / half
                 };
                 let found = filling(windows, sawtooth_amplitude, 0.0)
-                    .of_windows(queue_pkts, k - queue_pkts)
+                    .window_loss(queue_pkts, k - queue_pkts)
                     .loss;
                 assert!(
                     (found / p - 1.0).abs() < 0.1,
@@ -599,7 +601,7 @@ mod tests {
     proptest! {
         /// The loss increases with the queue, and the derivatives agree with finite differences.
         #[test]
-        fn slopes_are_those_of_differences(
+        fn loss_derivatives_match_finite_differences(
             windows in 0.01..500.0_f64,
             sawtooth_amplitude in 0.2..2.0_f64,
             acks in 0.0..0.9_f64,
@@ -608,7 +610,7 @@ mod tests {
         ) {
             prop_assume!((fill - 0.5).abs() > 1e-3 && acks > 1e-3);
             let n = fill * k;
-            let it = filling(windows, sawtooth_amplitude, acks).of_windows(n, k - n);
+            let it = filling(windows, sawtooth_amplitude, acks).window_loss(n, k - n);
             prop_assert!(it.loss >= 0.0 && it.loss <= 1.0 && it.by_queue >= 0.0, "{it:?}");
             prop_assume!(it.loss > 1e-7 && it.loss < 0.9);
             let near = |slope: f64, at: &dyn Fn(f64) -> f64, scale: f64| {
@@ -617,7 +619,7 @@ mod tests {
                 (slope - should).abs() <= 1e-4 * (should.abs() + 1e-3 / scale)
             };
             let at = filling(windows, sawtooth_amplitude, acks);
-            let loss = |it: DropTailTcpLaw, n: f64, k: f64| it.of_windows(n, k - n).loss;
+            let loss = |it: DropTailTcpLaw, n: f64, k: f64| it.window_loss(n, k - n).loss;
             prop_assert!(near(it.by_queue, &|h| loss(at, n + h, k), k), "{it:?}");
             prop_assert!(near(it.by_buffer, &|h| loss(at, n, k + h), k), "{it:?}");
             let of = |h: f64, part: fn(&mut DropTailTcpLaw) -> &mut f64| {
@@ -632,7 +634,7 @@ mod tests {
 
         /// Queues that are skipped as light have a negligible loss.
         #[test]
-        fn light_queues_lose_nothing(
+        fn skipped_queues_have_negligible_loss(
             windows in 0.0..5.0_f64,
             sawtooth_amplitude in 0.2..2.0_f64,
             acks in 0.0..0.9_f64,
@@ -646,7 +648,7 @@ mod tests {
             while it.has_negligible_loss(more, k) {
                 more *= 1.001;
             }
-            prop_assert!(it.of_windows(more, k - more).loss < 1.1e-10, "{:?}", it.of_windows(more, k - more));
+            prop_assert!(it.window_loss(more, k - more).loss < 1.1e-10, "{:?}", it.window_loss(more, k - more));
         }
     }
 }

@@ -20,12 +20,12 @@
 pub mod mutate;
 mod readers;
 mod run;
-mod watch;
+mod watchdog;
 
 pub use readers::{
     READERS, Reader, capture, connections_table, ipb, links_table, manifest, network, ns2,
     packets_table, profile, samples_table, scenario, series, series_jsonl, stack, summary,
     topology, workloads,
 };
-pub use run::{Failed, Plan, Tried, replay, run, seeds};
-pub use watch::{LONGEST, MOST_BYTES};
+pub use run::{FuzzFailure, FuzzOptions, FuzzReport, replay, run, seeds};
+pub use watchdog::{LONGEST, MAX_MEMORY_BYTES};

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use netflow_hostile::{Plan, READERS, Reader, replay, run};
+use netflow_hostile::{FuzzOptions, READERS, Reader, replay, run};
 
 /// Tries everything that netflow reads with many inputs that nobody meant
 #[derive(Parser)]
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     };
     let readers: Vec<&Reader> = READERS.iter().filter(wanted).collect();
     let share = readers.len() as u32;
-    let plan = Plan {
+    let plan = FuzzOptions {
         seed: arguments.seed,
         inputs: arguments.inputs.div_ceil(u64::from(share)),
         time: arguments.seconds.map_or(Duration::MAX, |seconds| {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
                 "{}: {}\n  as before: {}",
                 reader.name,
                 failed.message,
-                failed.kept.display()
+                failed.input_file.display()
             );
         }
         let began = Instant::now();
@@ -68,12 +68,12 @@ fn main() -> ExitCode {
                 .peak_bytes
                 .map_or("?".to_owned(), |bytes| (bytes >> 20).to_string()),
         );
-        for failed in &tried.failed {
+        for failed in &tried.failures {
             bad += 1;
             println!(
                 "  FAILED at {}\n    kept as {}",
                 failed.message,
-                failed.kept.display()
+                failed.input_file.display()
             );
         }
     }

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 /// Maximum length of an input, in bytes.
-pub const LONGEST_INPUT: usize = 64 << 10;
+pub const MAX_INPUT_BYTES: usize = 64 << 10;
 
 /// Numbers at limits of number types and formats.
 const NUMBERS: &[&str] = &[
@@ -43,17 +43,17 @@ const NUMBERS: &[&str] = &[
 
 /// Mutates an input in a few places, occasionally in many. Pieces are taken from `others`, and
 /// words of the format from `words`.
-pub fn damage(rng: &mut Pcg64, input: &[u8], others: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+pub fn mutate_input(rng: &mut Pcg64, input: &[u8], others: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut bytes = input.to_vec();
-    let most = *pick(rng, &[1, 2, 4, 16]).unwrap_or(&1);
+    let most = *choose(rng, &[1, 2, 4, 16]).unwrap_or(&1);
     for _ in 0..rng.random_range(1..=most) {
-        once(rng, &mut bytes, others, words);
+        mutate_once(rng, &mut bytes, others, words);
     }
-    bytes.truncate(LONGEST_INPUT);
+    bytes.truncate(MAX_INPUT_BYTES);
     bytes
 }
 
-fn once(rng: &mut Pcg64, bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str]) {
+fn mutate_once(rng: &mut Pcg64, bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str]) {
     let at = rng.random_range(0..=bytes.len());
     match rng.random_range(0..11) {
         0 => {
@@ -63,38 +63,38 @@ fn once(rng: &mut Pcg64, bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str]
         }
         1 => {
             if let Some(byte) = bytes.get_mut(at) {
-                *byte = *pick(rng, &[0, 1, 0x7f, 0x80, 0xff, b'\n', b'"', b' ']).unwrap_or(&0);
+                *byte = *choose(rng, &[0, 1, 0x7f, 0x80, 0xff, b'\n', b'"', b' ']).unwrap_or(&0);
             }
         }
         2 => binary_number(rng, bytes, at),
         3 => {
             let length = rng.random_range(1..=8);
             let new: Vec<u8> = (0..length).map(|_| rng.random()).collect();
-            put(bytes, at, at, &new);
+            replace_range(bytes, at, at, &new);
         }
         4 => {
             let end = piece_end(rng, bytes.len(), at);
-            put(bytes, at, end, b"");
+            replace_range(bytes, at, end, b"");
         }
         5 => {
             // Repeats a piece, sometimes many times.
             let end = piece_end(rng, bytes.len(), at);
-            let times = *pick(rng, &[1, 1, 1, 50]).unwrap_or(&1);
+            let times = *choose(rng, &[1, 1, 1, 50]).unwrap_or(&1);
             let again = bytes.get(at..end).unwrap_or_default().repeat(times);
-            put(bytes, at, at, &again);
+            replace_range(bytes, at, at, &again);
         }
         6 => {
-            if let Some(other) = pick(rng, others) {
+            if let Some(other) = choose(rng, others) {
                 let from = rng.random_range(0..=other.len());
                 let piece = other.get(from..piece_end(rng, other.len(), from));
-                put(bytes, at, at, piece.unwrap_or_default());
+                replace_range(bytes, at, at, piece.unwrap_or_default());
             }
         }
         7 | 8 => text_number(rng, bytes, at),
         9 => {
-            if let Some(word) = pick(rng, words) {
+            if let Some(word) = choose(rng, words) {
                 let end = at + rng.random_range(0..2) * word.len();
-                put(bytes, at, end.min(bytes.len()), word.as_bytes());
+                replace_range(bytes, at, end.min(bytes.len()), word.as_bytes());
             }
         }
         _ => {
@@ -109,7 +109,7 @@ fn once(rng: &mut Pcg64, bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str]
     }
 }
 
-fn pick<'a, T>(rng: &mut Pcg64, all: &'a [T]) -> Option<&'a T> {
+fn choose<'a, T>(rng: &mut Pcg64, all: &'a [T]) -> Option<&'a T> {
     match all.len() {
         0 => None,
         count => all.get(rng.random_range(0..count)),
@@ -118,12 +118,12 @@ fn pick<'a, T>(rng: &mut Pcg64, all: &'a [T]) -> Option<&'a T> {
 
 /// Returns the end of a piece that begins at `at`. Pieces are mostly short.
 fn piece_end(rng: &mut Pcg64, length: usize, at: usize) -> usize {
-    let most = *pick(rng, &[4, 16, 64, 4096]).unwrap_or(&4);
+    let most = *choose(rng, &[4, 16, 64, 4096]).unwrap_or(&4);
     length.min(at + rng.random_range(1..=most))
 }
 
-fn put(bytes: &mut Vec<u8>, from: usize, to: usize, new: &[u8]) {
-    if bytes.len() + new.len() <= 2 * LONGEST_INPUT {
+fn replace_range(bytes: &mut Vec<u8>, from: usize, to: usize, new: &[u8]) {
+    if bytes.len() + new.len() <= 2 * MAX_INPUT_BYTES {
         bytes.splice(from..to, new.iter().copied());
     }
 }
@@ -131,7 +131,7 @@ fn put(bytes: &mut Vec<u8>, from: usize, to: usize, new: &[u8]) {
 /// Replaces a binary number of one to eight bytes, in either byte order.
 fn binary_number(rng: &mut Pcg64, bytes: &mut [u8], at: usize) {
     let small = rng.random_range(0_u64..40);
-    let number = *pick(
+    let number = *choose(
         rng,
         &[
             0,
@@ -144,7 +144,7 @@ fn binary_number(rng: &mut Pcg64, bytes: &mut [u8], at: usize) {
         ],
     )
     .unwrap_or(&0);
-    let width = *pick(rng, &[1_usize, 2, 4, 8]).unwrap_or(&1);
+    let width = *choose(rng, &[1_usize, 2, 4, 8]).unwrap_or(&1);
     let little = number.to_le_bytes();
     let mut new = little.get(..width).unwrap_or_default().to_vec();
     if rng.random() {
@@ -172,7 +172,7 @@ fn text_number(rng: &mut Pcg64, bytes: &mut Vec<u8>, at: usize) {
         0 => random
             .get(..rng.random_range(1..=random.len()))
             .unwrap_or_default(),
-        _ => pick(rng, NUMBERS).copied().unwrap_or_default(),
+        _ => choose(rng, NUMBERS).copied().unwrap_or_default(),
     };
-    put(bytes, at + start, at + start + length, new.as_bytes());
+    replace_range(bytes, at + start, at + start + length, new.as_bytes());
 }

@@ -15,12 +15,12 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::Reader;
-use crate::mutate::damage;
-use crate::watch::{Watch, peak_bytes};
+use crate::mutate::mutate_input;
+use crate::watchdog::{Watchdog, peak_bytes};
 
 /// Budget of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct FuzzOptions {
     /// Random seed of the inputs.
     pub seed: u64,
     /// Maximum number of inputs.
@@ -33,7 +33,7 @@ pub struct Plan {
 
 /// Result of a run.
 #[derive(Debug, Default)]
-pub struct Tried {
+pub struct FuzzReport {
     /// Number of inputs tried.
     pub inputs: u64,
     /// Time of the slowest input, and its number; `None` without inputs.
@@ -41,23 +41,23 @@ pub struct Tried {
     /// Peak memory of the process so far, in bytes.
     pub peak_bytes: Option<u64>,
     /// Failures, one for each message.
-    pub failed: Vec<Failed>,
+    pub failures: Vec<FuzzFailure>,
 }
 
 /// Failure of a reader with an input.
 #[derive(Debug)]
-pub struct Failed {
+pub struct FuzzFailure {
     /// Location and message of the panic.
     pub message: String,
     /// File in which the input is kept.
-    pub kept: PathBuf,
+    pub input_file: PathBuf,
 }
 
 /// Time limit for shrinking a failed input.
-const SHRINKING: Duration = Duration::from_secs(3);
+const SHRINK_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum number of distinct failures that are kept.
-const MOST_FAILED: usize = 20;
+const MAX_FAILURES: usize = 20;
 
 /// Returns the initial inputs: those of the corpus and those of other tests.
 ///
@@ -65,11 +65,11 @@ const MOST_FAILED: usize = 20;
 /// If the corpus cannot be read.
 pub fn seeds(reader: &Reader) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut found = files(&corpus().join(reader.name), "");
-    for (folder, end) in reader.more {
-        found.extend(files(&root.join(folder), end));
+    let mut found = read_files(&corpus().join(reader.name), "");
+    for (folder, end) in reader.extra_inputs {
+        found.extend(read_files(&root.join(folder), end));
     }
-    found.retain(|input| input.len() <= crate::mutate::LONGEST_INPUT);
+    found.retain(|input| input.len() <= crate::mutate::MAX_INPUT_BYTES);
     assert!(!found.is_empty(), "no inputs for {}", reader.name);
     found
 }
@@ -81,12 +81,12 @@ pub fn seeds(reader: &Reader) -> Vec<Vec<u8>> {
 ///
 /// # Panics
 /// If the corpus cannot be read.
-pub fn replay(reader: &Reader) -> Result<usize, Failed> {
-    let inputs = files(&corpus().join("failed").join(reader.name), "");
+pub fn replay(reader: &Reader) -> Result<usize, FuzzFailure> {
+    let inputs = read_files(&corpus().join("failed").join(reader.name), "");
     for input in &inputs {
-        attempt(reader, input).map_err(|message| Failed {
+        attempt(reader, input).map_err(|message| FuzzFailure {
             message,
-            kept: place(reader.name, input),
+            input_file: failed_input_path(reader.name, input),
         })?;
     }
     Ok(inputs.len())
@@ -97,9 +97,9 @@ pub fn replay(reader: &Reader) -> Result<usize, Failed> {
 ///
 /// # Panics
 /// If the corpus cannot be read, or written.
-pub fn run(reader: &Reader, plan: &Plan) -> Tried {
+pub fn run(reader: &Reader, plan: &FuzzOptions) -> FuzzReport {
     let seeds = seeds(reader);
-    let (watch, tried) = (Watch::default(), Mutex::new(Tried::default()));
+    let (watch, tried) = (Watchdog::default(), Mutex::new(FuzzReport::default()));
     let (next, done) = (AtomicU64::new(0), AtomicBool::new(false));
     let began = Instant::now();
     let threads = plan.threads.max(1);
@@ -121,17 +121,23 @@ pub fn run(reader: &Reader, plan: &Plan) -> Tried {
                 tried.slowest = Some((took, number));
             }
             if let Err(message) = result {
-                let known = tried.failed.iter().any(|failed| failed.message == message);
-                if !known && tried.failed.len() < MOST_FAILED {
-                    let kept = keep(reader.name, &shrunk(reader, input, &message));
-                    tried.failed.push(Failed { message, kept });
+                let known = tried
+                    .failures
+                    .iter()
+                    .any(|failed| failed.message == message);
+                if !known && tried.failures.len() < MAX_FAILURES {
+                    let kept = save_failed_input(reader.name, &shrink(reader, input, &message));
+                    tried.failures.push(FuzzFailure {
+                        message,
+                        input_file: kept,
+                    });
                 }
             }
         }
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        scope.spawn(|| watch.until(reader.name, threads, || done.load(Ordering::Relaxed)));
+        scope.spawn(|| watch.watch_until(reader.name, threads, || done.load(Ordering::Relaxed)));
         let ended: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
         done.store(true, Ordering::Relaxed);
         for ended in ended {
@@ -150,11 +156,11 @@ fn input(reader: &Reader, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> 
     (reader.name, seed, number).hash(&mut hash);
     let mut rng = Pcg64::seed_from_u64(hash.finish());
     let first = seeds.get(rng.random_range(0..seeds.len()));
-    damage(
+    mutate_input(
         &mut rng,
         first.map_or(&[], Vec::as_slice),
         seeds,
-        reader.words,
+        reader.dictionary,
     )
 }
 
@@ -184,11 +190,11 @@ fn attempt(reader: &Reader, input: &[u8]) -> Result<(), String> {
     PANICKED.with_borrow_mut(|at| *at = Some(String::new()));
     let result = panic::catch_unwind(AssertUnwindSafe(|| (reader.read)(input)));
     let at = PANICKED.take().unwrap_or_default();
-    result.map_err(|payload| format!("{at}: {}", words(&*payload)))
+    result.map_err(|payload| format!("{at}: {}", normalized_message(&*payload)))
 }
 
 /// Returns the panic message without numbers, which differ between inputs of the same failure.
-fn words(payload: &(dyn Any + Send)) -> String {
+fn normalized_message(payload: &(dyn Any + Send)) -> String {
     let text = match (
         payload.downcast_ref::<&str>(),
         payload.downcast_ref::<String>(),
@@ -206,13 +212,13 @@ fn words(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Shrinks an input within a time limit while the failure stays the same.
-fn shrunk(reader: &Reader, mut input: Vec<u8>, message: &str) -> Vec<u8> {
+fn shrink(reader: &Reader, mut input: Vec<u8>, message: &str) -> Vec<u8> {
     let began = Instant::now();
     let mut piece = input.len() / 2;
     while piece > 0 {
         let mut at = 0;
         while at < input.len() {
-            if began.elapsed() > SHRINKING {
+            if began.elapsed() > SHRINK_TIME {
                 return input;
             }
             let mut less = input.clone();
@@ -228,8 +234,8 @@ fn shrunk(reader: &Reader, mut input: Vec<u8>, message: &str) -> Vec<u8> {
 }
 
 /// Stores an input that failed.
-pub(crate) fn keep(reader: &str, input: &[u8]) -> PathBuf {
-    let path = place(reader, input);
+pub(crate) fn save_failed_input(reader: &str, input: &[u8]) -> PathBuf {
+    let path = failed_input_path(reader, input);
     let folder = path.parent().expect("a folder");
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, input));
     if let Err(error) = written {
@@ -238,7 +244,7 @@ pub(crate) fn keep(reader: &str, input: &[u8]) -> PathBuf {
     path
 }
 
-fn place(reader: &str, input: &[u8]) -> PathBuf {
+fn failed_input_path(reader: &str, input: &[u8]) -> PathBuf {
     let mut hash = DefaultHasher::new();
     input.hash(&mut hash);
     let name = format!("{:016x}", hash.finish());
@@ -250,7 +256,7 @@ fn corpus() -> PathBuf {
 }
 
 /// Returns the contents of the files in a folder whose names end with `end`, ordered by name.
-fn files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
+fn read_files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -260,7 +266,7 @@ fn files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     let read = |path: PathBuf| {
         let bytes = fs::read(&path).expect("a file of the corpus");
         if path.extension().is_some_and(|it| it == "hex") {
-            unhexed(&bytes)
+            decode_hex(&bytes)
         } else {
             bytes
         }
@@ -269,7 +275,7 @@ fn files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
 }
 
 /// Decodes hexadecimal numbers with comments between them.
-fn unhexed(text: &[u8]) -> Vec<u8> {
+fn decode_hex(text: &[u8]) -> Vec<u8> {
     let lines = String::from_utf8_lossy(text);
     let digits = lines
         .lines()

@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
-use netflow_hostile::{Plan, READERS, replay, run};
+use netflow_hostile::{FuzzOptions, READERS, replay, run};
 
-fn is_sound(name: &str) {
+fn assert_no_failures(name: &str) {
     let reader = READERS
         .iter()
         .find(|reader| reader.name == name)
         .expect("a reader");
     if let Err(failed) = replay(reader) {
-        panic!("{}, as before: {}", failed.message, failed.kept.display());
+        panic!(
+            "{}, as before: {}",
+            failed.message,
+            failed.input_file.display()
+        );
     }
-    let plan = Plan {
+    let plan = FuzzOptions {
         seed: 1,
         inputs: 400,
         time: Duration::from_secs(60),
@@ -20,19 +24,19 @@ fn is_sound(name: &str) {
     };
     let tried = run(reader, &plan);
     assert!(
-        tried.failed.is_empty(),
+        tried.failures.is_empty(),
         "seed {}: {:?}",
         plan.seed,
-        tried.failed
+        tried.failures
     );
     assert!(tried.inputs > 0);
 }
 
 macro_rules! sound {
     ($($name:ident),*) => {
-        $(#[test] fn $name() { is_sound(stringify!($name)); })*
+        $(#[test] fn $name() { assert_no_failures(stringify!($name)); })*
         #[test]
-        fn no_reader_is_left_out() {
+        fn every_reader_is_tested() {
             let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
             assert_eq!(names, [$(stringify!($name)),*]);
         }

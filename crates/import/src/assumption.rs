@@ -10,12 +10,12 @@ pub struct Assumption {
     /// The assumption in words: `bandwidth 10 Gbit/s, for the label is "10Gbps"`.
     pub text: String,
     /// The parts that it concerns. An empty list means the whole file.
-    pub about: Vec<About>,
+    pub subjects: Vec<Subject>,
 }
 
 /// A part of a network, with its line in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum About {
+pub enum Subject {
     /// Index of a node, and line number.
     Node(usize, usize),
     /// Index of a link, and line number.
@@ -25,23 +25,23 @@ pub enum About {
 }
 
 /// Number of parts that a short listing names.
-const NAMED: usize = 3;
+const MAX_LISTED_SUBJECTS: usize = 3;
 
 impl Assumption {
     /// Returns one line: the text, the number of parts that it concerns, and the first of them.
-    pub fn short(&self, topology: &Topology) -> String {
-        self.listed(topology, NAMED)
+    pub fn summary(&self, topology: &Topology) -> String {
+        self.with_subjects(topology, MAX_LISTED_SUBJECTS)
     }
 
     /// Returns the text with all parts that it concerns.
-    pub fn whole(&self, topology: &Topology) -> String {
-        self.listed(topology, usize::MAX)
+    pub fn full_text(&self, topology: &Topology) -> String {
+        self.with_subjects(topology, usize::MAX)
     }
 
-    fn listed(&self, topology: &Topology, most: usize) -> String {
-        let shown = self.about.iter().take(most);
+    fn with_subjects(&self, topology: &Topology, most: usize) -> String {
+        let shown = self.subjects.iter().take(most);
         let mut names: Vec<String> = shown.map(|about| about.name(topology)).collect();
-        let rest = self.about.len().saturating_sub(most);
+        let rest = self.subjects.len().saturating_sub(most);
         if rest > 0 {
             names.push(format!("and {rest} more"));
         }
@@ -53,19 +53,19 @@ impl Assumption {
     }
 }
 
-impl About {
+impl Subject {
     fn name(&self, topology: &Topology) -> String {
         let (name, line) = match self {
-            About::Node(node, line) => {
+            Subject::Node(node, line) => {
                 let name = topology.nodes.get(*node).map(|node| node.name.clone());
                 (name.unwrap_or_default(), *line)
             }
-            About::Link(link, line) => {
+            Subject::Link(link, line) => {
                 let link = topology.links.get(*link);
                 let name = link.map(|link| topology.link_name(link));
                 (name.unwrap_or_default(), *line)
             }
-            About::Other(name, line) => (name.clone(), *line),
+            Subject::Other(name, line) => (name.clone(), *line),
         };
         match (line, name.as_str()) {
             (0, _) => name,
@@ -79,33 +79,36 @@ impl About {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assumptions {
     list: Vec<Assumption>,
-    places: HashMap<String, usize>,
+    index_by_text: HashMap<String, usize>,
 }
 
 impl Assumptions {
     /// Continues a list of earlier assumptions.
-    pub(crate) fn after(list: Vec<Assumption>) -> Assumptions {
+    pub(crate) fn continue_list(list: Vec<Assumption>) -> Assumptions {
         let texts = list.iter().map(|it| it.text.clone());
         Assumptions {
-            places: texts.zip(0..).collect(),
+            index_by_text: texts.zip(0..).collect(),
             list,
         }
     }
 
-    pub(crate) fn whole(&mut self, text: impl Into<String>) {
+    pub(crate) fn add_general(&mut self, text: impl Into<String>) {
         self.entry(text.into());
     }
 
-    pub(crate) fn about(&mut self, text: impl Into<String>, about: About) {
-        self.entry(text.into()).about.push(about);
+    pub(crate) fn add(&mut self, text: impl Into<String>, about: Subject) {
+        self.entry(text.into()).subjects.push(about);
     }
 
     fn entry(&mut self, text: String) -> &mut Assumption {
         let next = self.list.len();
-        let place = *self.places.entry(text.clone()).or_insert(next);
+        let place = *self.index_by_text.entry(text.clone()).or_insert(next);
         if place == next {
             let about = Vec::new();
-            self.list.push(Assumption { text, about });
+            self.list.push(Assumption {
+                text,
+                subjects: about,
+            });
         }
         &mut self.list[place]
     }

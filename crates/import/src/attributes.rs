@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind, nearest_name};
+use netflow_units::{BitsPerSecond, BufferSize, Seconds, Size, UnitErrorKind, nearest_name};
 
 use crate::errors::{ImportError, ReadResult};
 use crate::label::{self, ByteUnit, LabelBandwidth};
@@ -31,21 +31,25 @@ impl<'t> Attribute<'t> {
 
     /// Returns its name without differences in case and punctuation.
     fn key(&self) -> String {
-        letters(&self.name)
+        normalize_name(&self.name)
     }
 
     fn number(&self) -> ReadResult<f64> {
         let number: Option<f64> = self.value.trim().parse().ok();
         let finite = number.filter(|number| number.is_finite());
         finite.ok_or_else(|| {
-            let message = format!("`{}` of `{}` is not a number", cut(&self.value), self.name);
-            with_point(ImportError::value(self.span.clone(), message), &self.value)
+            let message = format!(
+                "`{}` of `{}` is not a number",
+                truncate_text(&self.value),
+                self.name
+            );
+            with_separator_help(ImportError::value(self.span.clone(), message), &self.value)
         })
     }
 }
 
 /// Adds help to an error, if the text is a number with a decimal comma or with digit grouping.
-pub(crate) fn with_point(wrong: ImportError, text: &str) -> ImportError {
+pub(crate) fn with_separator_help(wrong: ImportError, text: &str) -> ImportError {
     match format!("{} bit/s", text.trim()).parse::<BitsPerSecond>() {
         Err(error) if matches!(error.kind(), UnitErrorKind::Separator { .. }) => {
             wrong.help(error.help().replace(" bit/s\"", "\""))
@@ -55,17 +59,17 @@ pub(crate) fn with_point(wrong: ImportError, text: &str) -> ImportError {
 }
 
 /// Returns a text cut to a length that fits into messages.
-pub(crate) fn cut(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let line = plain(text);
-    match line.char_indices().nth(LONGEST) {
+pub(crate) fn truncate_text(text: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    let line = single_line(text);
+    match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
 }
 
 /// Returns a text in one line, without control characters.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn single_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join(" ")
@@ -73,7 +77,7 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// Returns the assumed unit of rates without one, in bit/s. `largest` is the largest of them. The unit is
 /// Mbit/s, or bit/s if `largest` would exceed 1 Tbit/s.
-pub(crate) fn unit_of_bare_bps(largest: f64) -> f64 {
+pub(crate) fn default_rate_unit_bps(largest: f64) -> f64 {
     if largest > 1e6 { 1.0 } else { 1e6 }
 }
 
@@ -93,7 +97,7 @@ impl StatedQuantity {
     }
 
     /// Returns the number if it has no unit.
-    pub(crate) fn bare(&self) -> Option<f64> {
+    pub(crate) fn unitless(&self) -> Option<f64> {
         match *self {
             StatedQuantity::WithoutUnit(number) => Some(number),
             StatedQuantity::WithUnit(_) => None,
@@ -101,7 +105,7 @@ impl StatedQuantity {
     }
 
     /// Returns the value in base units. `unit` applies to a number without a unit.
-    pub(crate) fn in_units_of(&self, unit: f64) -> f64 {
+    pub(crate) fn to_base_units(&self, unit: f64) -> f64 {
         match *self {
             StatedQuantity::WithUnit(value) => value,
             StatedQuantity::WithoutUnit(number) => number * unit,
@@ -120,7 +124,7 @@ pub(crate) struct NodeAttributes {
     pub(crate) y: Option<f64>,
     pub(crate) population: Option<f64>,
     /// True if the node represents a link with more than two ends.
-    pub(crate) hyperedge: bool,
+    pub(crate) is_hyperedge: bool,
 }
 
 /// The attributes of a link.
@@ -137,7 +141,7 @@ pub(crate) struct LinkAttributes {
     pub(crate) metric: Option<f64>,
     /// A status such as `Planned`.
     pub(crate) status: Option<String>,
-    pub(crate) buffer: Option<Room>,
+    pub(crate) buffer: Option<BufferSize>,
     /// Shared-risk groups.
     pub(crate) srlg: Vec<String>,
     /// Attributes of the opposite direction only.
@@ -154,7 +158,7 @@ impl LinkAttributes {
 
     /// Returns whether both have the same name and equal attributes, regardless of their position in the
     /// file.
-    pub(crate) fn is_alike(&self, other: &LinkAttributes) -> bool {
+    pub(crate) fn has_equal_name_and_attributes(&self, other: &LinkAttributes) -> bool {
         self.name == other.name && self.has_equal_attributes(other)
     }
 
@@ -200,7 +204,7 @@ impl LinkAttributes {
 
 /// Returns the name of an attribute of the opposite direction without its prefix: `metric` for
 /// `reverse_metric`.
-fn of_reverse(name: &str) -> Option<&str> {
+fn strip_reverse_prefix(name: &str) -> Option<&str> {
     const WORD: &str = "reverse";
     let begins = name.get(..WORD.len())?.eq_ignore_ascii_case(WORD);
     let rest = name[WORD.len()..].trim_start_matches(['_', '-', ' ', '.']);
@@ -208,7 +212,7 @@ fn of_reverse(name: &str) -> Option<&str> {
 }
 
 /// Returns a text in lower case without white space and punctuation.
-pub(crate) fn letters(text: &str) -> String {
+pub(crate) fn normalize_name(text: &str) -> String {
     let letters = text.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
@@ -234,7 +238,7 @@ fn is_down(status: &str) -> bool {
         "no",
         "0",
     ];
-    DOWN.contains(&&*letters(status))
+    DOWN.contains(&&*normalize_name(status))
 }
 
 /// Returns whether a status means that a link is in service.
@@ -253,7 +257,7 @@ pub(crate) fn is_up(status: &str) -> bool {
         "yes",
         "1",
     ];
-    UP.contains(&&*letters(status))
+    UP.contains(&&*normalize_name(status))
 }
 
 /// The values of several attributes for one quantity.
@@ -270,7 +274,7 @@ impl<T> Default for Candidates<T> {
 impl<T> Candidates<T> {
     /// Adds the value of an attribute. `rank` is the index of its name in the list of known names.
     fn add(&mut self, rank: usize, name: &str, value: T) {
-        self.all.push((rank, plain(name), value));
+        self.all.push((rank, single_line(name), value));
     }
 
     /// Returns the value that takes precedence: the first in the list of known names, regardless of the
@@ -288,7 +292,7 @@ impl<T> Candidates<T> {
         let (_, taken, value) = all.next()?;
         for (_, name, other) in all {
             if says_something(&other) && !is_alike(&value, &other) {
-                let text = format!("`{name}` says something else than `{taken}`, which counts");
+                let text = format!("`{name}` contradicts `{taken}`: `{taken}` is used");
                 contradictions.push(text);
             }
         }
@@ -298,7 +302,7 @@ impl<T> Candidates<T> {
 
 impl StatedQuantity {
     /// Returns whether both can be equal, in one of the possible units of a number without a unit.
-    fn may_be(&self, other: &StatedQuantity) -> bool {
+    fn may_equal(&self, other: &StatedQuantity) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
         match (self, other) {
             (StatedQuantity::WithUnit(a), StatedQuantity::WithUnit(b))
@@ -313,15 +317,15 @@ impl StatedQuantity {
 
 /// Returns a text unless it is empty or a placeholder such as `None`, which Python writes for a missing
 /// value.
-fn said(text: &str) -> Option<String> {
-    let text = plain(text);
+fn non_placeholder(text: &str) -> Option<String> {
+    let text = single_line(text);
     (!matches!(text.as_str(), "" | "None" | "?" | "null" | "NaN" | "nan")).then_some(text)
 }
 
-pub(crate) fn node(attributes: &[Attribute<'_>]) -> ReadResult<NodeAttributes> {
+pub(crate) fn parse_node(attributes: &[Attribute<'_>]) -> ReadResult<NodeAttributes> {
     let mut says = NodeAttributes::default();
     for attribute in attributes {
-        let Some(value) = said(&attribute.value) else {
+        let Some(value) = non_placeholder(&attribute.value) else {
             continue;
         };
         match attribute.key().as_str() {
@@ -340,22 +344,25 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> ReadResult<NodeAttributes> {
                 }
                 says.population = Some(number);
             }
-            "hyperedge" => says.hyperedge = value != "0",
+            "hyperedge" => says.is_hyperedge = value != "0",
             _ => {}
         }
     }
     Ok(says)
 }
 
-pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
+pub(crate) fn parse_link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
     let mut says = LinkAttributes::default();
     let reverse = attributes.iter().filter_map(|it| {
-        let name = of_reverse(&it.name)?;
+        let name = strip_reverse_prefix(&it.name)?;
         Some(Attribute::new(name, it.value.clone(), it.span.clone()))
     });
     let reverse: Vec<Attribute<'_>> = reverse.collect();
-    if reverse.iter().any(|it| said(&it.value).is_some()) {
-        says.reverse = Some(Box::new(link(&reverse)?));
+    if reverse
+        .iter()
+        .any(|it| non_placeholder(&it.value).is_some())
+    {
+        says.reverse = Some(Box::new(parse_link(&reverse)?));
     }
     let (mut speed, mut speed_unit) = (None, None);
     // Labels, ordered from the most to the least reliable source of a bandwidth.
@@ -363,7 +370,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
     let (mut rates, mut times) = (Candidates::default(), Candidates::default());
     let (mut lengths, mut metrics) = (Candidates::default(), Candidates::default());
     for attribute in attributes {
-        let Some(value) = said(&attribute.value) else {
+        let Some(value) = non_placeholder(&attribute.value) else {
             continue;
         };
         let key = attribute.key();
@@ -388,7 +395,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
                 }
             }
             key if GROUPS.contains(&key) => {
-                let names = value.split(';').map(plain);
+                let names = value.split(';').map(single_line);
                 says.srlg.extend(names.filter(|name| !name.is_empty()));
             }
             "buffer" => says.buffer = Some(buffer(attribute)?),
@@ -397,9 +404,9 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
                 if let Some((rank, unit)) = rate_key(&key) {
                     let said = (rate(attribute, unit)?, value, attribute.span.clone());
                     rates.add(1 + rank, name, said);
-                } else if let Some((rank, unit)) = of(&key, TIMES, TIME_UNITS) {
+                } else if let Some((rank, unit)) = match_key(&key, TIMES, TIME_UNITS) {
                     times.add(rank, name, (time(attribute, unit)?, attribute.span.clone()));
-                } else if let Some((rank, unit)) = of(&key, LENGTHS, LENGTH_UNITS) {
+                } else if let Some((rank, unit)) = match_key(&key, LENGTHS, LENGTH_UNITS) {
                     lengths.add(rank, name, length_km(attribute, unit)?);
                 } else if let Some(rank) = METRICS.iter().position(|it| *it == key) {
                     metrics.add(rank, name, not_negative(attribute)?);
@@ -411,7 +418,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
     // A bandwidth of 0 means that it is unknown.
     let rate = rates.select(
         |(rate, ..)| !rate.stated().is_zero(),
-        |(rate, ..), (other, ..)| rate.stated().may_be(&other.stated()),
+        |(rate, ..), (other, ..)| rate.stated().may_equal(&other.stated()),
         aside,
     );
     match rate {
@@ -421,12 +428,12 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
     }
     let any = |_: &f64| true;
     let alike = |a: &f64, b: &f64| a == b;
-    says.delay = times.select(|_| true, |(a, _), (b, _)| a.may_be(b), aside);
+    says.delay = times.select(|_| true, |(a, _), (b, _)| a.may_equal(b), aside);
     says.length_km = lengths.select(any, alike, aside);
     says.metric = metrics.select(any, alike, aside);
     if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
         let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
-        match label::bandwidth(&text, ByteUnit::Bits) {
+        match label::parse_bandwidth(&text, ByteUnit::Bits) {
             Some(told) if told.bytes.is_some() => says.label = Some((told, text)),
             Some(told) => says.bandwidth = Some((StatedQuantity::WithUnit(told.bps), span)),
             None => {}
@@ -436,7 +443,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
         let mut labels = labels.into_iter().flatten().peekable();
         says.silent = labels.peek().cloned();
         says.label =
-            labels.find_map(|label| Some((label::bandwidth(&label, ByteUnit::Bits)?, label)));
+            labels.find_map(|label| Some((label::parse_bandwidth(&label, ByteUnit::Bits)?, label)));
     }
     Ok(says)
 }
@@ -501,7 +508,7 @@ const METRICS: &[&str] = &[
 
 /// Parses a name of a rate like [`of`]. A unit alone is also a name: `mbps`.
 fn rate_key(key: &str) -> Option<(usize, Option<f64>)> {
-    of(key, RATES, RATE_UNITS).or_else(|| {
+    match_key(key, RATES, RATE_UNITS).or_else(|| {
         let named = RATE_UNITS.iter().filter(|(name, _)| is_rate_unit(name));
         let unit = named.clone().find(|(name, _)| *name == key)?;
         Some((RATES.len(), Some(unit.1)))
@@ -514,7 +521,7 @@ pub(crate) fn is_rate_unit(unit: &str) -> bool {
 }
 
 /// Returns the index of the word that a key begins with, and the unit that follows it, if any.
-fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option<f64>)> {
+fn match_key(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option<f64>)> {
     let mut words = words.iter().enumerate();
     words.find_map(|(rank, word)| match key.strip_prefix(word)? {
         "" => Some((rank, None)),
@@ -526,7 +533,7 @@ fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option
 }
 
 /// Returns whether the name of an attribute of nodes is known.
-pub(crate) fn is_of_node(name: &str) -> bool {
+pub(crate) fn is_node_attribute(name: &str) -> bool {
     const KEYS: &[&str] = &[
         "name",
         "label",
@@ -545,7 +552,7 @@ pub(crate) fn is_of_node(name: &str) -> bool {
 }
 
 /// Names of attributes of links that have no unit.
-const NAMED: &[&str] = &[
+const UNITLESS_ATTRIBUTES: &[&str] = &[
     "linkspeedraw",
     "linkspeed",
     "linkspeedunits",
@@ -562,22 +569,22 @@ const NAMED: &[&str] = &[
 ];
 
 /// Returns the known name of a link attribute that is most similar to an unknown one.
-pub(crate) fn near_of_link(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest_link_attribute(name: &str) -> Option<&'static str> {
     let words = [RATES, TIMES, LENGTHS, METRICS, STATUS, GROUPS];
     let words = words.into_iter().flatten();
     nearest_name(name, words.copied(), &[])
 }
 
 /// Returns whether the name of an attribute of links is known.
-pub(crate) fn is_of_link(name: &str) -> bool {
-    let key = letters(of_reverse(name).unwrap_or(name));
+pub(crate) fn is_link_attribute(name: &str) -> bool {
+    let key = normalize_name(strip_reverse_prefix(name).unwrap_or(name));
     let known = [(TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
-    let words = [NAMED, METRICS, STATUS, GROUPS];
+    let words = [UNITLESS_ATTRIBUTES, METRICS, STATUS, GROUPS];
     words.into_iter().flatten().any(|word| *word == key)
         || rate_key(&key).is_some()
         || known
             .iter()
-            .any(|(words, units)| of(&key, words, units).is_some())
+            .any(|(words, units)| match_key(&key, words, units).is_some())
 }
 
 fn not_negative(attribute: &Attribute<'_>) -> ReadResult<f64> {
@@ -611,17 +618,17 @@ pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
     }
 }
 
-fn buffer(attribute: &Attribute<'_>) -> ReadResult<Room> {
-    let above_0 = |room: &Room| match room {
-        Room::Size(Size::Bytes(bytes)) => bytes.get() > 0.0,
-        Room::Size(Size::Packets(packets)) => packets.get() > 0.0,
-        Room::Time(time) => time.get() > 0.0,
+fn buffer(attribute: &Attribute<'_>) -> ReadResult<BufferSize> {
+    let above_0 = |room: &BufferSize| match room {
+        BufferSize::Size(Size::Bytes(bytes)) => bytes.get() > 0.0,
+        BufferSize::Size(Size::Packets(packets)) => packets.get() > 0.0,
+        BufferSize::Time(time) => time.get() > 0.0,
     };
-    let room = attribute.value.trim().parse::<Room>().ok();
+    let room = attribute.value.trim().parse::<BufferSize>().ok();
     room.filter(above_0).ok_or_else(|| {
         let message = format!(
-            "`{}` of `{}` is no room of a queue",
-            cut(&attribute.value),
+            "`{}` of `{}` is not a buffer size",
+            truncate_text(&attribute.value),
             attribute.name
         );
         ImportError::value(attribute.span.clone(), message).help("write 100 pkt, 150 KB or 50 ms")
@@ -647,7 +654,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<Bandwidth> {
         let number = not_negative(attribute)?;
         return Ok(Bandwidth::StatedQuantity(match unit {
             // The name ends in bytes per second: `capacity_GBps`.
-            Some(unit) if counts_bytes(&attribute.name, unit) && number > 0.0 => {
+            Some(unit) if has_byte_unit_suffix(&attribute.name, unit) && number > 0.0 => {
                 return Ok(Bandwidth::Label(LabelBandwidth::of_bytes(
                     8.0 * number * unit,
                 )));
@@ -660,34 +667,34 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<Bandwidth> {
     if let Ok(rate) = text.parse::<BitsPerSecond>()
         && rate.get() >= 0.0
     {
-        return Ok(if is_of_bytes(text) && rate.get() > 0.0 {
+        return Ok(if is_byte_rate(text) && rate.get() > 0.0 {
             Bandwidth::Label(LabelBandwidth::of_bytes(rate.get()))
         } else {
             Bandwidth::StatedQuantity(StatedQuantity::WithUnit(rate.get()))
         });
     }
-    label::bandwidth(&attribute.value, ByteUnit::Bytes)
+    label::parse_bandwidth(&attribute.value, ByteUnit::Bytes)
         .map(Bandwidth::Label)
         .ok_or_else(|| {
             let message = format!(
                 "`{}` of `{}` is not a rate",
-                cut(&attribute.value),
+                truncate_text(&attribute.value),
                 attribute.name
             );
             let wrong = ImportError::value(attribute.span.clone(), message)
-                .help("write a number, or one with its unit, such as 10 Mbit/s");
-            with_point(wrong, &attribute.value)
+                .help("write a number, with or without a unit, such as 10 Mbit/s");
+            with_separator_help(wrong, &attribute.value)
         })
 }
 
 /// Returns whether a key ends in a unit of bytes, such as `capacity_GBps`. In `capacityBps`, the capital
 /// letter begins a word.
-pub(crate) fn counts_bytes(key: &str, unit: f64) -> bool {
+pub(crate) fn has_byte_unit_suffix(key: &str, unit: f64) -> bool {
     key.ends_with("Bps") && (unit > 1.0 || key.ends_with("_Bps"))
 }
 
 /// Returns whether a rate has a unit of bytes per second.
-pub(crate) fn is_of_bytes(rate: &str) -> bool {
+pub(crate) fn is_byte_rate(rate: &str) -> bool {
     rate.trim_end().ends_with("B/s")
 }
 
@@ -708,7 +715,7 @@ fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<StatedQuanti
         Err(error) => {
             let message = format!(
                 "`{}` of `{}` is not a time: {error}",
-                cut(&attribute.value),
+                truncate_text(&attribute.value),
                 attribute.name
             );
             Err(ImportError::value(attribute.span.clone(), message).help(error.help()))

@@ -7,7 +7,7 @@ const RADIUS_KM: f64 = 6371.0088;
 /// Speed of light in a vacuum.
 const LIGHT_KM_PER_S: f64 = 299_792.458;
 /// Speed of light in glass, as a fraction of that in a vacuum.
-const IN_GLASS: f64 = 2.0 / 3.0;
+const FIBRE_VELOCITY_FACTOR: f64 = 2.0 / 3.0;
 
 /// Returns the great-circle distance of two nodes; `None` if one has no geographic position.
 pub fn great_circle_km(from: Position, to: Position) -> Option<f64> {
@@ -28,11 +28,11 @@ pub fn great_circle_km(from: Position, to: Position) -> Option<f64> {
 
 /// Returns the propagation delay of a fibre of this length.
 pub fn fibre_delay_s(km: f64) -> f64 {
-    km / (LIGHT_KM_PER_S * IN_GLASS)
+    km / (LIGHT_KM_PER_S * FIBRE_VELOCITY_FACTOR)
 }
 
 /// Returns the lower bound of the propagation delay: that of light in a vacuum.
-pub(crate) fn least_delay_s(km: f64) -> f64 {
+pub(crate) fn min_delay_s(km: f64) -> f64 {
     km / LIGHT_KM_PER_S
 }
 
@@ -50,7 +50,7 @@ mod tests {
     /// On a great circle of radius R, an angle a has the length a R. A degree of the equator is R π /
     /// 180.
     #[test]
-    fn distances_are_those_on_the_earth() {
+    fn great_circle_distances_are_correct() {
         let degree_km = RADIUS_KM * std::f64::consts::PI / 180.0;
         let km = |from, to| great_circle_km(from, to).unwrap();
         assert!((km(at(0.0, 0.0), at(1.0, 0.0)) - degree_km).abs() < 1e-9);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn light_in_glass_takes_five_milliseconds_for_a_thousand_km() {
+    fn fibre_delay_is_five_ms_per_1000_km() {
         assert!((fibre_delay_s(1000.0) - 0.005_003_461_428).abs() < 1e-12);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use netflow_document::{FileId, Findings, Place, ProblemKind};
+use netflow_document::{FileId, Findings, ProblemKind, SourceSpan};
 
 /// An error: kind, place, message and help.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +47,10 @@ impl ImportError {
 
     /// Reports the error for this file.
     pub(crate) fn report(self, file: FileId, findings: &mut Findings) {
-        let place = Place::new(file, self.span);
+        let place = SourceSpan::new(file, self.span);
         let finding = findings.error(self.kind, place, self.message);
         if !self.help.is_empty() {
-            finding.help(self.help);
+            finding.set_help(self.help);
         }
     }
 }

@@ -53,14 +53,14 @@ impl Format {
     /// Returns its description in one line.
     pub fn description(self) -> &'static str {
         match self {
-            Format::GraphMl => "GraphML, as of the Internet Topology Zoo",
-            Format::Gml => "GML, as of the Internet Topology Zoo",
-            Format::SndlibNative => "SNDlib's native format",
+            Format::GraphMl => "GraphML, as in the Internet Topology Zoo",
+            Format::Gml => "GML, as in the Internet Topology Zoo",
+            Format::SndlibNative => "native format of SNDlib",
             Format::SndlibXml => "SNDlib's XML",
             Format::Repetita => "graphs and demands of Repetita and DEFO",
-            Format::NodeLink => "NetworkX's node-link JSON, as of topohub",
-            Format::EdgeList => "a CSV table of links, or of demands",
-            Format::Ns2 => "the simplex-link and duplex-link lines of an ns-2 script",
+            Format::NodeLink => "node-link JSON of NetworkX, as in topohub",
+            Format::EdgeList => "CSV table of links or demands",
+            Format::Ns2 => "simplex-link and duplex-link lines of an ns-2 script",
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_begins_with_tells_its_format() {
+    fn format_is_detected_by_content() {
         let of = |name: &str, text: &str| Format::of(Path::new(name), text);
         let graphml = "\u{feff}<?xml version=\"1.0\"?>\n<!-- <network> -->\n<graphml xmlns=\"\">";
         assert_eq!(of("a.xml", graphml), Some(Format::GraphMl));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use netflow_network::{Buffer, LinkId};
 use netflow_scenario::CompiledScenario;
-use netflow_units::{Bytes, Packets, Room, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, Packets, Seconds, Size};
 
 use crate::{Link, Node, Position, Reverse, Topology};
 
@@ -15,10 +15,10 @@ struct DirectedLink {
     bandwidth_bps: f64,
     delay_s: f64,
     metric: Option<f64>,
-    buffer: Option<Room>,
+    buffer: Option<BufferSize>,
     srlg: Vec<String>,
     /// Index of the opposite direction of the same link.
-    other: Option<usize>,
+    opposite: Option<usize>,
 }
 
 impl Topology {
@@ -35,7 +35,7 @@ impl Topology {
                 population: None,
             })
             .collect();
-        for note in &scenario.notes {
+        for note in &scenario.node_annotations {
             let Some(node) = nodes.get_mut(note.node.index()) else {
                 continue;
             };
@@ -57,9 +57,9 @@ impl Topology {
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_s: spec.delay_s,
                 metric: spec.metric,
-                buffer: room(spec.buffer),
+                buffer: fixed_buffer(spec.buffer),
                 srlg: groups.remove(&id).unwrap_or_default(),
-                other: network.opposite_direction(id).map(|other| other.index()),
+                opposite: network.opposite_direction(id).map(|other| other.index()),
             }
         });
         let ways: Vec<DirectedLink> = ways.collect();
@@ -68,7 +68,7 @@ impl Topology {
             name: None,
             origin: Vec::new(),
             nodes,
-            links: paired(&ways),
+            links: merge_directions(&ways),
             demands: Vec::new(),
             zero_demands: 0,
             assumptions: Vec::new(),
@@ -77,23 +77,23 @@ impl Topology {
 }
 
 /// Returns a fixed buffer size, if the buffer has one.
-fn room(buffer: Buffer) -> Option<Room> {
+fn fixed_buffer(buffer: Buffer) -> Option<BufferSize> {
     match buffer {
-        Buffer::Packets(packets) => Some(Room::Size(Size::Packets(Packets(packets)))),
-        Buffer::Bytes(bytes) => Some(Room::Size(Size::Bytes(Bytes(bytes)))),
-        Buffer::Time(time) => Some(Room::Time(Seconds(time.s))),
+        Buffer::Packets(packets) => Some(BufferSize::Size(Size::Packets(Packets(packets)))),
+        Buffer::Bytes(bytes) => Some(BufferSize::Size(Size::Bytes(Bytes(bytes)))),
+        Buffer::Time(time) => Some(BufferSize::Time(Seconds(time.s))),
         Buffer::BandwidthDelay => None,
     }
 }
 
 /// Merges both directions of a link into one link. Two links that differ only in their direction are also
 /// merged.
-fn paired(ways: &[DirectedLink]) -> Vec<Link> {
+fn merge_directions(ways: &[DirectedLink]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for (place, way) in ways.iter().enumerate() {
-        let back = way.other.and_then(|other| ways.get(other));
-        if way.other.is_some_and(|other| other < place) {
+        let back = way.opposite.and_then(|other| ways.get(other));
+        if way.opposite.is_some_and(|other| other < place) {
             continue;
         }
         let others = waiting.entry((way.to, way.from)).or_default();

@@ -32,9 +32,7 @@ impl ByteUnit {
     fn remark(self) -> &'static str {
         match self {
             ByteUnit::Bytes => "read as bytes; Mb/s and Mbit/s are bits",
-            ByteUnit::Bits => {
-                "taken as bits, as such labels mean them; in a column it would be bytes"
-            }
+            ByteUnit::Bits => "read as bits, as usual in labels; in a column it would mean bytes",
         }
     }
 }
@@ -63,8 +61,8 @@ impl LabelBandwidth {
 
 /// Returns the bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or
 /// `10-34 Mb/s`; `None` if there is none.
-pub(crate) fn bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwidth> {
-    let tokens = tokens(text, bytes);
+pub(crate) fn parse_bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwidth> {
+    let tokens = tokenize(text, bytes);
     // A negative bandwidth is invalid.
     if let [sign, number, ..] = &*tokens
         && sign.is('-')
@@ -78,8 +76,8 @@ pub(crate) fn bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwidth> {
     let mut plus = false;
     let mut left_out = false;
     while at < tokens.len() {
-        let Some((term, next)) = term(&tokens, at) else {
-            left_out |= is_factor(&tokens, at);
+        let Some((term, next)) = parse_term(&tokens, at) else {
+            left_out |= is_unapplied_factor(&tokens, at);
             plus = tokens[at].is('+') || (plus && !matches!(tokens[at].kind, TokenKind::Word(_)));
             at += 1;
             continue;
@@ -106,12 +104,12 @@ pub(crate) fn bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwidth> {
     };
     let mut rule = match (least.rule, found.iter().all(same)) {
         (rule, true) => rule.to_owned(),
-        ("", false) => format!("the least of {}", found.len()),
-        (rule, false) => format!("{rule}, the least of {}", found.len()),
+        ("", false) => format!("the lowest of {}", found.len()),
+        (rule, false) => format!("{rule}, the lowest of {}", found.len()),
     };
     if left_out {
         rule += if rule.is_empty() { "" } else { ", " };
-        rule += "a factor is left out";
+        rule += "a factor is ignored";
     }
     Some(LabelBandwidth {
         bps: least.bps,
@@ -155,7 +153,7 @@ impl Token {
     }
 }
 
-fn tokens(text: &str, bytes: ByteUnit) -> Vec<Token> {
+fn tokenize(text: &str, bytes: ByteUnit) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut rest = text;
     let mut after_space = true;
@@ -166,7 +164,7 @@ fn tokens(text: &str, bytes: ByteUnit) -> Vec<Token> {
             || matches!(found.last(), Some(Token { kind: TokenKind::Sign(c), .. }) if *c != '.');
         let fraction = c == '.' && is_free && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         let kind = if c.is_ascii_digit() || fraction {
-            let (number, used) = number(rest);
+            let (number, used) = parse_number(rest);
             length = used;
             TokenKind::Number(number)
         } else if c.is_alphabetic() {
@@ -207,7 +205,7 @@ fn tokens(text: &str, bytes: ByteUnit) -> Vec<Token> {
 
 /// Parses a number at the start of a text and returns its length: `1,000.5`, or `2,5` with a decimal
 /// comma.
-fn number(text: &str) -> (f64, usize) {
+fn parse_number(text: &str) -> (f64, usize) {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
         let rest = bytes.get(from..).unwrap_or_default();
@@ -240,20 +238,20 @@ fn number(text: &str) -> (f64, usize) {
 }
 
 /// Parses a rate with its multiplicity: `4x155Mbps`, `STM-64x2`.
-fn term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
-    let (multiplicity, start) = match times_before(tokens, at) {
+fn parse_term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
+    let (multiplicity, start) = match multiplicity_before(tokens, at) {
         Some((multiplicity, next)) => (multiplicity, next),
         None => (1.0, at),
     };
-    let (Rate { bps, rule, bytes }, next) = rate(tokens, start)?;
-    let (after, next) = match times_after(tokens, next) {
+    let (LabelRate { bps, rule, bytes }, next) = parse_rate(tokens, start)?;
+    let (after, next) = match multiplicity_after(tokens, next) {
         Some((multiplicity, next)) => (multiplicity, next),
         None => (1.0, next),
     };
     let multiplicity = multiplicity * after;
     let bps = bps * multiplicity;
     let rule = match rule {
-        "" if multiplicity != 1.0 => "so many times",
+        "" if multiplicity != 1.0 => "multiplied",
         rule => rule,
     };
     let possible = bps.is_finite() && bps > 0.0;
@@ -271,7 +269,7 @@ fn is_times(token: Option<&Token>) -> bool {
 }
 
 /// Returns whether a word denotes a bundle: `40 λ x 10 Gb/s`, `10G LAG x2`.
-fn is_of_many(token: Option<&Token>) -> bool {
+fn is_bundle_word(token: Option<&Token>) -> bool {
     let words = [
         "λ",
         "lambda",
@@ -294,7 +292,7 @@ fn is_of_many(token: Option<&Token>) -> bool {
 }
 
 /// Returns whether there is a factor at this token that was not applied: `x 2`, `half of`.
-fn is_factor(tokens: &[Token], at: usize) -> bool {
+fn is_unapplied_factor(tokens: &[Token], at: usize) -> bool {
     let number = |token: Option<&Token>| token.is_some_and(Token::is_number);
     let word = |at: usize, all: &[&str]| {
         let kind = tokens.get(at).map(|token| &token.kind);
@@ -315,31 +313,31 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
     // number identifies the link.
     let counted = match (
         tokens.get(at).map(|it| &it.kind),
-        technology(tokens, at + 1),
+        parse_technology(tokens, at + 1),
     ) {
         (Some(TokenKind::Number(n)), Some((bps, _))) => {
             let said_twice = (n * 1e6 / bps - 1.0).abs() < 0.06;
-            *n != 1.0 && !said_twice && !(at > 0 && is_of_many(tokens.get(at - 1)))
+            *n != 1.0 && !said_twice && !(at > 0 && is_bundle_word(tokens.get(at - 1)))
         }
         _ => false,
     };
-    let bundled = is_of_many(tokens.get(at))
+    let bundled = is_bundle_word(tokens.get(at))
         && tokens.get(at + 1).is_some_and(|token| token.is('('))
         && number(tokens.get(at + 2));
     multiplied || part || doubled || fraction || counted || bundled
 }
 
-fn times_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+fn multiplicity_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     let TokenKind::Number(multiplicity) = tokens.get(at)?.kind else {
         return None;
     };
     let whole = multiplicity.fract() == 0.0 && (1.0..=1000.0).contains(&multiplicity);
-    let sign = at + 1 + usize::from(is_of_many(tokens.get(at + 1)));
+    let sign = at + 1 + usize::from(is_bundle_word(tokens.get(at + 1)));
     (whole && is_times(tokens.get(sign))).then_some((multiplicity, sign + 1))
 }
 
-fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
-    let sign = at + usize::from(is_of_many(tokens.get(at)));
+fn multiplicity_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+    let sign = at + usize::from(is_bundle_word(tokens.get(at)));
     if !is_times(tokens.get(sign)) {
         return None;
     }
@@ -354,40 +352,40 @@ fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
 }
 
 /// A rate without its multiplicity.
-struct Rate {
+struct LabelRate {
     bps: f64,
     rule: &'static str,
     bytes: Option<ByteUnit>,
 }
 
 /// Parses a rate: `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
-fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
+fn parse_rate(tokens: &[Token], at: usize) -> Option<(LabelRate, usize)> {
     let TokenKind::Number(first) = tokens.get(at)?.kind else {
-        let (bps, next) = technology(tokens, at)?;
+        let (bps, next) = parse_technology(tokens, at)?;
         let (rule, bytes) = ("", None);
-        return Some((Rate { bps, rule, bytes }, next));
+        return Some((LabelRate { bps, rule, bytes }, next));
     };
     let between = |at: usize| match tokens.get(at) {
         Some(token) if token.is('-') => Some("the lower end"),
-        Some(token) if token.is('/') => Some("the least of 2"),
+        Some(token) if token.is('/') => Some("the lowest of 2"),
         _ => None,
     };
-    let of = |number: f64, unit: Unit, rule| Rate {
+    let of = |number: f64, unit: RateUnit, rule| LabelRate {
         bps: number * unit.bps,
         rule,
         bytes: unit.bytes,
     };
-    if let Some((unit, next)) = unit(tokens, at + 1) {
+    if let Some((unit, next)) = parse_unit(tokens, at + 1) {
         // The upper end of a range is skipped.
         if between(next) == Some("the lower end")
-            && let Some((_, _, next)) = single(tokens, next + 1)
+            && let Some((_, _, next)) = parse_number_and_unit(tokens, next + 1)
         {
             return Some((of(first, unit, "the lower end"), next));
         }
         return Some((of(first, unit, ""), next));
     }
     let rule = between(at + 1)?;
-    let (second, unit, next) = single(tokens, at + 2)?;
+    let (second, unit, next) = parse_number_and_unit(tokens, at + 2)?;
     let least = if first > 0.0 {
         first.min(second)
     } else {
@@ -397,17 +395,17 @@ fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
 }
 
 /// Parses a number and its unit.
-fn single(tokens: &[Token], at: usize) -> Option<(f64, Unit, usize)> {
+fn parse_number_and_unit(tokens: &[Token], at: usize) -> Option<(f64, RateUnit, usize)> {
     let TokenKind::Number(number) = tokens.get(at)?.kind else {
         return None;
     };
-    let (unit, next) = unit(tokens, at + 1)?;
+    let (unit, next) = parse_unit(tokens, at + 1)?;
     Some((number, unit, next))
 }
 
 /// A unit of rates.
 #[derive(Clone, Copy)]
-struct Unit {
+struct RateUnit {
     bps: f64,
     bytes: Option<ByteUnit>,
 }
@@ -426,7 +424,7 @@ fn is_ethernet(tokens: &[Token], at: usize, speeds: &[f64]) -> bool {
 }
 
 /// Parses a unit of rates in any spelling. A capital B with `/s` or `ps` means bytes.
-fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
+fn parse_unit(tokens: &[Token], at: usize) -> Option<(RateUnit, usize)> {
     let token = tokens.get(at)?;
     let TokenKind::Word(word) = &token.kind else {
         return None;
@@ -447,7 +445,7 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
         |token: &Token| matches!(&token.kind, TokenKind::Word(s) if s == "s" || s == "sec");
     let a_second = slash && tokens.get(at + 2).is_some_and(second);
     let bytes = token.bytes.filter(|_| a_second || word.ends_with("ps"));
-    let unit = Unit {
+    let unit = RateUnit {
         bps: bps * bytes.map_or(1.0, ByteUnit::bits),
         bytes,
     };
@@ -455,7 +453,7 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
 }
 
 /// Parses a technology with a fixed rate, such as OC-48.
-fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+fn parse_technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     let TokenKind::Word(word) = &tokens.get(at)?.kind else {
         return None;
     };
@@ -496,12 +494,12 @@ mod tests {
     use super::*;
 
     fn label(text: &str) -> Option<LabelBandwidth> {
-        bandwidth(text, ByteUnit::Bits)
+        parse_bandwidth(text, ByteUnit::Bits)
     }
 
     /// Factors that are not understood are reported. Fractions and negative rates are handled as such.
     #[test]
-    fn what_is_not_understood_is_told() {
+    fn unknown_factors_are_reported() {
         for (text, bps) in [
             ("two 10G", 10e9),
             ("4 OC-12", 622.08e6),
@@ -513,7 +511,7 @@ mod tests {
             let told = label(text).unwrap();
             assert_eq!(
                 (told.bps, &*told.rule),
-                (bps, "a factor is left out"),
+                (bps, "a factor is ignored"),
                 "{text}"
             );
         }
@@ -534,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_tell_their_bandwidth() {
+    fn bandwidth_is_parsed_from_labels() {
         let cases = [
             ("45 Mbps DS-3", 45e6),
             ("OC192/STM64", 192.0 * 51.84e6),
@@ -600,7 +598,7 @@ mod tests {
 
     /// In columns, units mean the same as in scenarios. In labels, bytes are read as bits, with a remark.
     #[test]
-    fn a_unit_means_in_columns_what_it_means_in_scenarios() {
+    fn column_units_match_scenario_units() {
         use netflow_units::BitsPerSecond;
         for prefix in ["", "k", "K", "m", "M", "g", "G"] {
             for unit in ["b/s", "B/s", "bit/s", "bps", "Bps", "BPS"] {
@@ -617,7 +615,7 @@ mod tests {
                     ),
                 ] {
                     // A label without a prefix is not recognized as a rate.
-                    let Some(told) = bandwidth(&text, bytes) else {
+                    let Some(told) = parse_bandwidth(&text, bytes) else {
                         assert_eq!(text, "10 B/s");
                         continue;
                     };
@@ -630,14 +628,14 @@ mod tests {
         assert_eq!((told.bps, told.bytes), (20e9, Some(ByteUnit::Bits)));
         assert_eq!(
             told.remark(),
-            " (so many times; taken as bits, as such labels mean them; in a column it would be bytes)"
+            " (multiplied; read as bits, as usual in labels; in a column it would mean bytes)"
         );
-        let told = bandwidth("10 GBps", ByteUnit::Bytes).unwrap();
+        let told = parse_bandwidth("10 GBps", ByteUnit::Bytes).unwrap();
         assert_eq!((told.bps, told.bytes), (80e9, Some(ByteUnit::Bytes)));
     }
 
     #[test]
-    fn other_labels_tell_none() {
+    fn other_labels_have_no_bandwidth() {
         for text in [
             "",
             "Green Link",
@@ -664,17 +662,17 @@ mod tests {
     }
 
     #[test]
-    fn how_several_rates_become_one_is_told() {
+    fn combination_rule_of_rates_is_reported() {
         let rule = |text| label(text).unwrap().rule;
         assert_eq!(rule("1 Gbps"), "");
         assert_eq!(rule("45 Mbps DS-3"), "");
         assert_eq!(rule("1-20Gbps"), "the lower end");
-        assert_eq!(rule("GigE/FE/ATM"), "the least of 2");
+        assert_eq!(rule("GigE/FE/ATM"), "the lowest of 2");
         assert_eq!(rule("4x1 Gbps + 2x STM-1"), "the sum");
-        assert_eq!(rule("2x10Gb/s"), "so many times");
-        assert_eq!(rule("half of 10G"), "a factor is left out");
-        assert_eq!(rule("dual 10 Gbit/s"), "a factor is left out");
-        assert_eq!(rule("10G protected x2"), "a factor is left out");
+        assert_eq!(rule("2x10Gb/s"), "multiplied");
+        assert_eq!(rule("half of 10G"), "a factor is ignored");
+        assert_eq!(rule("dual 10 Gbit/s"), "a factor is ignored");
+        assert_eq!(rule("10G protected x2"), "a factor is ignored");
         assert_eq!(rule("1-20Gbps x blue"), "the lower end");
         for plain in [
             "10 Mbit/s half-duplex",

@@ -23,7 +23,6 @@
 mod assumption;
 mod attributes;
 mod distance;
-mod draft;
 mod errors;
 mod format;
 mod from_scenario;
@@ -32,9 +31,10 @@ mod lines;
 mod names;
 mod read;
 mod topology;
+mod topology_builder;
 mod write;
 
-pub use assumption::{About, Assumption};
+pub use assumption::{Assumption, Subject};
 pub use distance::{fibre_delay_s, great_circle_km};
 pub use format::Format;
 pub use read::{Coordinates, Reading, from_text, read};

@@ -17,7 +17,7 @@ impl Lines {
     }
 
     /// Returns the line number of a byte, from 1.
-    pub(crate) fn of_byte(&self, byte: usize) -> usize {
+    pub(crate) fn line_of_byte(&self, byte: usize) -> usize {
         self.starts.partition_point(|&start| start <= byte) + 1
     }
 }
@@ -64,10 +64,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_have_lines_and_words_have_bytes() {
+    fn lines_and_word_spans_are_correct() {
         let text = "a b\n\nü c\r\n";
         let of = Lines::of(text);
-        assert_eq!([of.of_byte(0), of.of_byte(4), of.of_byte(5)], [1, 2, 3]);
+        assert_eq!(
+            [of.line_of_byte(0), of.line_of_byte(4), of.line_of_byte(5)],
+            [1, 2, 3]
+        );
         let all: Vec<_> = lines(text).collect();
         assert_eq!(all, [(0, "a b"), (4, ""), (5, "ü c")]);
         let last = &words(5, "ü c")[1];

@@ -60,9 +60,9 @@ pub(crate) fn unique(requests: &[NameRequest<'_>]) -> Vec<String> {
 /// options.
 pub(crate) fn legal(text: &str) -> String {
     /// Maximum length; longer names are cut.
-    const LONGEST: usize = 60;
+    const MAX_CHARS: usize = 60;
     let mut name = String::new();
-    for c in text.chars().take(LONGEST) {
+    for c in text.chars().take(MAX_CHARS) {
         match c {
             _ if c.is_alphanumeric() || c == '_' => name.push(c),
             // An apostrophe or a point is removed without a replacement.
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_legal_name_is_kept_whatever_the_order() {
+    fn legal_names_are_kept_in_any_order() {
         for (preferred, expected) in [
             (["POP-1", "POP 1"], ["POP-1", "POP-1-2"]),
             (["POP 1", "POP-1"], ["POP-1-2", "POP-1"]),

@@ -1,7 +1,7 @@
 //! A network independent of its file format.
 
 use netflow_scenario::file::DemandKind;
-use netflow_units::Room;
+use netflow_units::BufferSize;
 
 use crate::{Assumption, Format};
 
@@ -82,7 +82,7 @@ pub struct Link {
     /// Routing metric.
     pub metric: Option<f64>,
     /// Buffer size of its queue.
-    pub buffer: Option<Room>,
+    pub buffer: Option<BufferSize>,
     /// Shared-risk groups that contain it.
     pub srlg: Vec<String>,
 }
@@ -99,7 +99,7 @@ pub struct Reverse {
     /// Routing metric.
     pub metric: Option<f64>,
     /// Buffer size of its queue.
-    pub buffer: Option<Room>,
+    pub buffer: Option<BufferSize>,
 }
 
 impl Reverse {
@@ -149,7 +149,7 @@ impl Topology {
     }
 
     /// Returns the ends of each direction of each link.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn directions(&self) -> impl Iterator<Item = (usize, usize)> {
         self.links.iter().flat_map(|link| {
             let back = (!link.directed).then_some((link.to, link.from));
             std::iter::once((link.from, link.to)).chain(back)
@@ -157,7 +157,7 @@ impl Topology {
     }
 
     /// Returns, for every link, the number of earlier links with the same ends in either order.
-    pub fn parallel(&self) -> Vec<usize> {
+    pub fn parallel_link_numbers(&self) -> Vec<usize> {
         let mut seen = std::collections::HashMap::new();
         let ends = self.links.iter().map(|link| {
             let ends = (link.from.min(link.to), link.from.max(link.to));

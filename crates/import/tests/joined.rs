@@ -27,7 +27,7 @@ fn network(files: &[(&str, &str)]) -> Topology {
 }
 
 /// Returns the problems of invalid files.
-fn wrong(files: &[(&str, &str)]) -> String {
+fn join_error(files: &[(&str, &str)]) -> String {
     joined(files).expect_err("they are wrong").to_string()
 }
 
@@ -47,7 +47,7 @@ fn first_link(topology: &Topology) -> (String, f64) {
 
 /// Regression: `POP 1` and `POP-1` have the same legal name. A demand was assigned to the wrong one.
 #[test]
-fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
+fn similar_names_do_not_merge_nodes() {
     let there = "from,to,capacity_gbps,delay_ms\nPOP-1,core,10,1\nPOP 1,core,1,1\n";
     let back = "from,to,capacity_gbps,delay_ms\nPOP 1,core,1,1\nPOP-1,core,10,1\n";
     for links in [there, back] {
@@ -72,8 +72,8 @@ fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
     // A name similar to that of a node is not accepted.
     for name in ["Sao-Paulo-2", "São Paulo"] {
         let demands = format!("from,to,rate_mbps\n{name},core,800\n");
-        let said = wrong(&[("links.csv", links), ("demands.csv", &demands)]);
-        assert!(said.contains("has no node"), "{said}");
+        let said = join_error(&[("links.csv", links), ("demands.csv", &demands)]);
+        assert!(said.contains("unknown node"), "{said}");
     }
     let text = written(&network(&[("links.csv", links)])).text;
     assert!(text.contains("label = \"Sao Paulo\""), "{text}");
@@ -86,7 +86,7 @@ fn identifier_equal_to_another_nodes_name_is_rejected() {
         r#""nodes": [{"id": 0, "name": "1"}, {"id": 1, "name": "0"}, {"id": 2, "name": "x"}]"#;
     let links = r#""links": [{"source": 0, "target": 2, "bandwidth": "10 Gbit/s"}, {"source": 1, "target": 2, "bandwidth": "1 Gbit/s"}]"#;
     let json = format!(r#"{{"directed": false, "multigraph": false, {nodes}, {links}}}"#);
-    let said = wrong(&[("g.json", &json), ("d.csv", "from,to,rate_mbps\n0,x,800\n")]);
+    let said = join_error(&[("g.json", &json), ("d.csv", "from,to,rate_mbps\n0,x,800\n")]);
     assert!(said.contains("`0` is the name of several nodes"), "{said}");
     assert!(
         said.contains("the nodes are `1` and `0` in the scenario"),
@@ -125,7 +125,7 @@ fn loads(text: &str) -> Vec<(String, f64)> {
 
 fn assumed(written: &WrittenScenario) -> String {
     let all = written.assumptions.iter();
-    let all: Vec<String> = all.map(|it| it.whole(&written.topology)).collect();
+    let all: Vec<String> = all.map(|it| it.full_text(&written.topology)).collect();
     all.join("\n")
 }
 
@@ -134,19 +134,19 @@ fn load_of(text: &str, link: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no {link}:\n{text}")).1
 }
 
-fn near(a: f64, b: f64) -> bool {
+fn is_close(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-9
 }
 
 /// A cable of 980 km between nodes at a distance of 504 km.
 #[test]
-fn a_stated_length_is_that_of_the_fibre() {
+fn stated_length_is_fibre_length() {
     let nodes = "id,lat,lon\nber,52.52,13.40\nmuc,48.14,11.58\n";
     let read = |km: &str| {
         let links = format!("from,to,capacity_gbps,km\nber,muc,10,{km}\n");
         written(&network(&[("nodes.csv", nodes), ("links.csv", &links)]))
     };
-    let (stated, text) = (read("980"), "delay by the length that the file states");
+    let (stated, text) = (read("980"), "delay from the length in the file");
     assert!(
         stated.text.contains("delay     = \"4.903 ms\"  # 980 km"),
         "{}",
@@ -167,18 +167,22 @@ fn a_stated_length_is_that_of_the_fibre() {
 }
 
 #[test]
-fn links_and_demands_have_one_unit() {
+fn links_and_demands_share_rate_unit() {
     let links = "from,to,capacity,delay_ms\nA,B,7000000,5\n";
     let demands = "from,to,rate\nA,B,950000\nB,A,400000\n";
     let read = written(&network(&[("links.csv", links), ("demands.csv", demands)]));
-    assert!(near(load_of(&read.text, "A->B"), 0.95 / 7.0));
+    assert!(is_close(load_of(&read.text, "A->B"), 0.95 / 7.0));
     assert!(!assumed(&read).contains("--unit"), "{}", assumed(&read));
     for demands in ["from,to,rate_gbps\nA,B,1\n", "from,to,rate\nA,B,50\n"] {
         let read = written(&network(&[("links.csv", links), ("demands.csv", demands)]));
         assert!(assumed(&read).contains("--unit"), "{}", assumed(&read));
     }
     let files = [("links.csv", links), ("d.csv", "from,to,rate\nA,B,0.5\n")];
-    assert!(wrong(&files).contains("--unit"), "{}", wrong(&files));
+    assert!(
+        join_error(&files).contains("--unit"),
+        "{}",
+        join_error(&files)
+    );
     // The unit of a format also applies to tables read together with it.
     let graph = "NODES 2\na 0 0\nb 1 1\nEDGES 2\ne0 0 1 1 1000000 5\ne1 1 0 1 1000000 5\n";
     let read = network(&[("a.graph", graph), ("d.csv", "from,to,rate\na,b,200000\n")]);
@@ -195,7 +199,7 @@ fn one_way_links_carry_one_way_demands() {
         loads(&read.text),
         [("A->B".to_owned(), 0.4), ("B->C".to_owned(), 0.4)]
     );
-    let none = "demands without a path from sender to receiver: left out: C->A";
+    let none = "demands without a path from sender to receiver: ignored: C->A";
     assert!(assumed(&read).contains(none), "{}", assumed(&read));
     // TCP needs a return path for acknowledgements.
     let choices = Defaults {
@@ -212,12 +216,12 @@ fn one_way_links_carry_one_way_demands() {
 }
 
 #[test]
-fn a_measured_matrix_has_no_further_acknowledgements() {
+fn measured_matrix_adds_no_acks() {
     let links = "from,to,capacity_gbps,delay_ms\nA,B,10,5\n";
     let demands = "from,to,rate_mbps\nA,B,8000\nB,A,1000\n";
     let topology = network(&[("links.csv", links), ("demands.csv", demands)]);
     let read = written(&topology);
-    assert!(near(load_of(&read.text, "B->A"), 0.1));
+    assert!(is_close(load_of(&read.text, "B->A"), 0.1));
     assert!(assumed(&read).contains("demands are of kind `constant` (--kind)"));
     let choices = Defaults {
         kind: DemandKind::Tcp,
@@ -229,7 +233,7 @@ fn a_measured_matrix_has_no_further_acknowledgements() {
 }
 
 #[test]
-fn columns_of_demands_have_the_usual_names() {
+fn usual_demand_column_names_are_read() {
     let links = "from,to,capacity_gbps\nA,B,10\n";
     for demands in [
         "Source,Destination,bps\nA,B,100000000\n",
@@ -261,7 +265,7 @@ fn columns_of_demands_have_the_usual_names() {
         assert_eq!(read.links[0].bandwidth_bps, Some(10e9), "{links}");
     }
     // Errors have the line number of the original file.
-    let said = wrong(&[("links.csv", "sep=;\nfrom;to;metric\nA;B;-1\n")]);
+    let said = join_error(&[("links.csv", "sep=;\nfrom;to;metric\nA;B;-1\n")]);
     assert!(said.contains("links.csv:3:1"), "{said}");
 }
 
@@ -282,7 +286,7 @@ fn a_square_matrix_is_read() {
     assert_eq!(read_gbps.demands[0].rate_bps, 2e9);
     let text = assumed(&written(&read));
     assert!(
-        text.contains("rows are the senders and columns the receivers"),
+        text.contains("rows of the demand matrix are read as senders"),
         "{text}"
     );
 }
@@ -295,7 +299,7 @@ fn a_matrix_of_zeros_stays_zero() {
         let read = written(&network(&[("links.csv", links), ("matrix.csv", matrix)]));
         assert!(!read.text.contains("[[connection]]"), "{}", read.text);
         assert!(
-            assumed(&read).contains("no traffic: of the demands"),
+            assumed(&read).contains("demands are 0, and all others are ignored"),
             "{}",
             assumed(&read)
         );
@@ -303,17 +307,17 @@ fn a_matrix_of_zeros_stays_zero() {
 }
 
 #[test]
-fn a_row_that_repeats_another_is_one_link() {
+fn repeated_rows_are_one_link() {
     let demands = ("demands.csv", "from,to,rate_mbps\nParis,Lyon,12000\n");
     for (again, word) in [
-        ("Paris,Lyon,10,4", "repeats one above it"),
+        ("Paris,Lyon,10,4", "is equal to an earlier row"),
         ("Lyon,Paris,10,4", "its ends exchanged"),
     ] {
         let links =
             format!("from,to,capacity_gbps,delay_ms\nParis,Lyon,10,4\n{again}\nLyon,Nice,10,3\n");
         let read = written(&network(&[("links.csv", &links), demands]));
         assert_eq!(loads(&read.text).len(), 4, "{}", read.text);
-        assert!(near(load_of(&read.text, "Paris->Lyon"), 1.2), "{again}");
+        assert!(is_close(load_of(&read.text, "Paris->Lyon"), 1.2), "{again}");
         assert!(!read.text.contains("ecmp     ="), "{}", read.text);
         let text = assumed(&read);
         assert!(text.contains(word) && text.contains("(line 3)"), "{text}");
@@ -348,21 +352,23 @@ fn risk_groups_paths_and_classes_are_kept() {
         .map(|id| of.network.connection_name(id))
         .collect();
     assert_eq!(names, ["A->C:EF", "A->C/constant", "A->C/constant+2"]);
-    assert!(near(load_of(&read.text, "A->B"), 0.1) && near(load_of(&read.text, "A->C"), 0.1));
+    assert!(
+        is_close(load_of(&read.text, "A->B"), 0.1) && is_close(load_of(&read.text, "A->C"), 0.1)
+    );
     // Shared-risk groups are kept in the network of a scenario.
     let again = Topology::of(&of);
     assert_eq!(again.links[1].srlg, ["bridge", "duct1"]);
     for (path, text) in [
-        ("A > C > B", "does not lead from"),
-        ("B > C", "does not lead from"),
-        ("A > D > C", "no node `D`"),
+        ("A > C > B", "does not run from"),
+        ("B > C", "does not run from"),
+        ("A > D > C", "unknown node `D`"),
     ] {
         let demands = format!("from,to,rate_mbps,path\nA,C,1,{path}\n");
-        let said = wrong(&[("links.csv", links), ("demands.csv", &demands)]);
+        let said = join_error(&[("links.csv", links), ("demands.csv", &demands)]);
         assert!(said.contains(text), "{said}");
     }
     let short = "from,to\nA,B\nB,C\n";
-    let said = wrong(&[
+    let said = join_error(&[
         ("links.csv", short),
         ("d.csv", "from,to,rate,path\nA,C,1,A > C\n"),
     ]);
@@ -380,11 +386,11 @@ fn links_out_of_service_are_omitted() {
     assert_eq!(read.links.len(), 3);
     let text = assumed(&written(&read));
     assert!(
-        text.contains("the status \"down\" is out of service: left out: A--C (line 4)"),
+        text.contains("the status \"down\" is out of service: ignored: A--C (line 4)"),
         "{text}"
     );
     assert!(
-        text.contains("a link that is \"Planned\"") && !text.contains("\"up\""),
+        text.contains("a link with the status \"Planned\"") && !text.contains("\"up\""),
         "{text}"
     );
     let json = r#"{"nodes": [{"id": "A"}, {"id": "B"}, {"id": "C"}], "edges": [
@@ -399,9 +405,9 @@ fn paths_of_equal_metric_share_traffic() {
     let topology = network(&[("links.csv", links), ("demands.csv", demands)]);
     let read = written(&topology);
     assert!(read.text.contains("ecmp     = true"), "{}", read.text);
-    assert!(assumed(&read).contains("paths of equal metric share traffic"));
+    assert!(assumed(&read).contains("traffic is divided among paths of equal metric"));
     for link in ["A->B", "B->D", "A->C", "C->D"] {
-        assert!(near(load_of(&read.text, link), 0.6), "{link}");
+        assert!(is_close(load_of(&read.text, link), 0.6), "{link}");
     }
     let choices = Defaults {
         ecmp: Some(false),
@@ -411,10 +417,10 @@ fn paths_of_equal_metric_share_traffic() {
     assert!(read.text.contains("ecmp     = false"), "{}", read.text);
     let text = assumed(&read);
     assert!(
-        text.contains("1 of 1 demands uses one of several shortest paths: --ecmp"),
+        text.contains("1 of 1 demands uses one of several shortest paths: use --ecmp"),
         "{text}"
     );
-    assert!(near(load_of(&read.text, "A->B"), 1.2));
+    assert!(is_close(load_of(&read.text, "A->B"), 1.2));
     // Without metrics, equal delays are coincidental.
     let links = links.replace(",metric", ",note").replace(",10\n", ",x\n");
     let topology = network(&[("links.csv", &links), ("demands.csv", demands)]);
@@ -424,11 +430,11 @@ fn paths_of_equal_metric_share_traffic() {
         ..Defaults::default()
     };
     let read = write(&topology, &choices, &Origin::default());
-    assert!(near(load_of(&read.text, "A->B"), 0.6));
+    assert!(is_close(load_of(&read.text, "A->B"), 0.6));
 }
 
 #[test]
-fn utf16_is_named() {
+fn utf16_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("links.csv");
     for mark in ["\u{feff}", ""] {
@@ -455,7 +461,7 @@ fn opposite_directions_are_one_link() {
     let text = assumed(&read);
     assert!(
         text.contains(
-            "two directions that differ are one link (`reverse`), and fail together: A--B (line 2)"
+            "two different directions are read as one link with `reverse`: they fail together: A--B (line 2)"
         ),
         "{text}"
     );
@@ -505,13 +511,13 @@ fn opposite_directions_are_one_link() {
     assert!(
         read.assumptions
             .iter()
-            .all(|it| !it.text.contains("nothing that is known"))
+            .all(|it| !it.text.contains("ignoring unknown"))
     );
     for one_way in [
         "from,to,directed,reverse_metric\nA,B,yes,10\n",
         "from,to,metric,reverse_metric\nA,B,1,10\nB,A,10,1\n",
     ] {
-        let said = wrong(&[("links.csv", one_way)]);
+        let said = join_error(&[("links.csv", one_way)]);
         let text = "attributes of its reverse direction";
         assert!(said.contains(text), "{said}");
     }

@@ -5,7 +5,7 @@ use netflow_import::{
     scenario,
 };
 use netflow_scenario::file::DemandKind;
-use netflow_units::{Packets, Room, Size};
+use netflow_units::{BufferSize, Packets, Size};
 use proptest::prelude::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -42,7 +42,7 @@ fn reverse() -> impl Strategy<Value = Reverse> {
             delay_s: Some(delay_s),
             length_km,
             metric,
-            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+            buffer: pkts.map(|pkts| BufferSize::Size(Size::Packets(Packets(pkts)))),
         },
     )
 }
@@ -74,7 +74,7 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
             delay_s,
             length_km: km,
             metric,
-            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+            buffer: pkts.map(|pkts| BufferSize::Size(Size::Packets(Packets(pkts)))),
             srlg,
             reverse: reverse.filter(|_| !directed),
         },
@@ -120,7 +120,7 @@ fn through_scenario(topology: &Topology) -> Topology {
 }
 
 /// Returns the directions of links by the names of their ends, sorted. A bidirectional link counts twice.
-fn ways(topology: &Topology) -> Vec<String> {
+fn describe_directions(topology: &Topology) -> Vec<String> {
     let mut ways = Vec::new();
     for link in &topology.links {
         let name = |node: usize| &topology.nodes[node].name;
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn graphml_is_read_as_it_was_written(before in topology()) {
+    fn graphml_round_trips(before in topology()) {
         let text = graphml::write(&before);
         let mut after = from_text("written.graphml", &text, &Reading::default()).unwrap();
         prop_assert_eq!(&after.assumptions, &Vec::new());
@@ -156,7 +156,7 @@ proptest! {
 
     /// A scenario contains every link, for any number of parallel links.
     #[test]
-    fn a_scenario_keeps_every_link(before in topology()) {
+    fn scenario_keeps_every_link(before in topology()) {
         let mut before = before;
         for link in &mut before.links {
             link.bandwidth_bps.get_or_insert(1e9);
@@ -171,10 +171,10 @@ proptest! {
             before.links.push(link);
         }
         let after = through_scenario(&before);
-        prop_assert_eq!(ways(&after), ways(&before));
+        prop_assert_eq!(describe_directions(&after), describe_directions(&before));
         let text = graphml::write(&after);
         let again = from_text("written.graphml", &text, &Reading::default()).unwrap();
-        prop_assert_eq!(ways(&again), ways(&after));
+        prop_assert_eq!(describe_directions(&again), describe_directions(&after));
     }
 }
 
@@ -210,7 +210,7 @@ fn shipped_networks_keep_every_link() {
 /// topohub computes lengths with its own formula. It uses an earth radius of 6372.8 km instead of
 /// 6371.0088 km, and two decimals.
 #[test]
-fn distances_are_those_of_topohub() {
+fn distances_match_topohub() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/reference/topologies/germany50.json"
@@ -230,7 +230,7 @@ fn distances_are_those_of_topohub() {
 }
 
 #[test]
-fn a_table_of_demands_is_read_as_it_was_written() {
+fn demand_table_round_trips() {
     let csv = "from,to\nA,B\nB,C\n";
     let mut before = from_text("a.csv", csv, &Reading::default()).unwrap();
     let demand = netflow_import::Demand::new;
@@ -250,14 +250,17 @@ fn a_table_of_demands_is_read_as_it_was_written() {
 
 /// Regression: the written scenario was invalid.
 #[test]
-fn long_names_are_cut_and_negative_bandwidths_refused() {
+fn long_names_are_cut_negative_bandwidths_rejected() {
     let long = "x".repeat(2000);
     let csv = format!("from,to\n{long}a,{long}b\n{long}b,C\n");
     let read = from_text("a.csv", &csv, &Reading::default()).unwrap();
     assert_eq!(through_scenario(&read).links.len(), 2);
     let csv = "from,to,LinkSpeedRaw\nA,B,-1e9\n";
     let problems = from_text("a.csv", csv, &Reading::default()).unwrap_err();
-    assert_eq!(problems.into_vec()[0].message, "a bandwidth of -1 Gbit/s");
+    assert_eq!(
+        problems.into_vec()[0].message,
+        "bandwidth out of range: -1 Gbit/s"
+    );
 }
 
 /// Populations are kept, also those of nodes without other attributes and those of 0.
@@ -285,7 +288,7 @@ fn missing_return_paths_are_reported() {
     let written = scenario::write(&read, &Default::default(), &Default::default());
     assert!(!written.text.contains("[[connection]]"));
     assert!(
-        written.text.contains("no node that reaches another"),
+        written.text.contains("no two nodes reach each other"),
         "{}",
         written.text
     );

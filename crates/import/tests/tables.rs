@@ -13,7 +13,7 @@ fn named(name: &str, text: &str) -> Topology {
 }
 
 /// Reads two files, given as names and texts, as one network.
-fn together(files: [(&str, &str); 2]) -> Result<Topology, Problems> {
+fn import_two(files: [(&str, &str); 2]) -> Result<Topology, Problems> {
     let folder = tempfile::tempdir().unwrap();
     let files = files.map(|(name, text)| {
         let path = folder.path().join(name);
@@ -30,7 +30,7 @@ fn refused(text: &str) -> Problem {
 
 fn assumed(topology: &Topology) -> Vec<String> {
     let list = topology.assumptions.iter();
-    list.map(|it| it.short(topology)).collect()
+    list.map(|it| it.summary(topology)).collect()
 }
 
 /// Returns the number of `[[link]]` tables of the scenario, and the number of unidirectional ones.
@@ -42,7 +42,7 @@ fn links(topology: &Topology) -> (usize, usize) {
 
 /// Regression: each row became two links, with twice the capacity.
 #[test]
-fn a_table_of_both_directions_has_each_link_once() {
+fn opposite_rows_are_one_link() {
     let both = "from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,A,10,1\nB,C,1,2\nC,B,1,2\n";
     let topology = import(both);
     assert_eq!(links(&topology), (2, 0));
@@ -79,7 +79,7 @@ fn parallel_links_are_circuits() {
         let assumed: Vec<String> = written
             .assumptions
             .iter()
-            .map(|it| it.whole(&written.topology))
+            .map(|it| it.full_text(&written.topology))
             .collect();
         (
             names,
@@ -100,7 +100,7 @@ fn parallel_links_are_circuits() {
     // Equal bandwidth but different length: costs by delay differ.
     let (_, shares, assumed) =
         written("from,to,capacity_gbps,delay\nA,B,10,5\nB,A,10,7\nB,C,10,3\n");
-    assert!(!shares && assumed.contains("in length"), "{assumed}");
+    assert!(!shares && assumed.contains("or length"), "{assumed}");
     // Unidirectional links, some of which are parallel.
     let (names, ..) = written(
         "from,to,capacity_gbps,directed\nA,B,10,yes\nB,A,1,yes\nB,A,2,yes\nA,C,1,no\nA,B,3,no\n",
@@ -118,7 +118,7 @@ fn partly_bidirectional_links_are_reported() {
     let told = assumed(&some);
     let told: Vec<&String> = told
         .iter()
-        .filter(|it| it.contains("a further link"))
+        .filter(|it| it.contains("a second link"))
         .collect();
     assert!(
         matches!(told[..], [one] if one.ends_with("B--A (line 3)")),
@@ -127,7 +127,7 @@ fn partly_bidirectional_links_are_reported() {
 }
 
 #[test]
-fn formats_without_directions_are_read_alike() {
+fn undirected_formats_are_read_equally() {
     let json = |directed: &str| {
         let edges = r#"[{"source": "A", "target": "B"}, {"source": "B", "target": "A"}]"#;
         let nodes = r#"[{"id": "A"}, {"id": "B"}]"#;
@@ -159,7 +159,7 @@ fn formats_without_directions_are_read_alike() {
 }
 
 #[test]
-fn a_rate_means_in_columns_what_it_means_in_scenarios() {
+fn column_rates_match_scenario_rates() {
     let of = |text: &str| {
         let column = import(&format!("from,to,bandwidth\nA,B,{text}\n"));
         let label = import(&format!("from,to,label\nA,B,{text}\n"));
@@ -185,7 +185,7 @@ fn a_rate_means_in_columns_what_it_means_in_scenarios() {
         // Bytes in the label of a map mean bits, with a remark.
         assert_eq!(label, Some(if bytes { bps / 8.0 } else { bps }), "{text}");
         assert_eq!(
-            of_label.contains("taken as bits"),
+            of_label.contains("read as bits"),
             bytes,
             "{text}: {of_label}"
         );
@@ -203,7 +203,7 @@ fn a_rate_means_in_columns_what_it_means_in_scenarios() {
 }
 
 #[test]
-fn a_length_is_a_delay() {
+fn length_determines_delay() {
     for head in ["km", "length", "distance_km", "dist"] {
         let read = import(&format!("from,to,{head}\nA,B,1000\nB,C,1000 km\n"));
         assert_eq!(read.links[0].length_km, Some(1000.0), "{head}");
@@ -214,7 +214,7 @@ fn a_length_is_a_delay() {
     }
     let unknown = import("from,to,colour\nA,B,red\n");
     let told = assumed(&unknown).join("; ");
-    assert!(told.contains("the column `colour` says nothing"), "{told}");
+    assert!(told.contains("ignoring unknown column `colour`"), "{told}");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn decimal_comma_is_reported() {
 fn decimal_comma_in_csv_is_reported() {
     let wrong = refused("from,to,capacity_gbps\nA,B,1,5\n");
     let help = wrong.help.unwrap_or_default();
-    assert!(help.contains("the decimal mark is a point"), "{help}");
+    assert!(help.contains("use a point as the decimal mark"), "{help}");
     assert_eq!(refused("from,to,capacity_gbps\nA,B\n").help, None);
 }
 
@@ -242,17 +242,17 @@ fn decimal_comma_in_csv_is_reported() {
 #[test]
 fn matrix_oddities_are_reported() {
     let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
-    let read = |matrix| together([("links.csv", links), ("matrix.csv", matrix)]);
+    let read = |matrix| import_two([("links.csv", links), ("matrix.csv", matrix)]);
     let rows = "from,to,rate\nA,B,1 Mbit/s\nB,A,1 Mbit/s\nA,B,1 Mbit/s\n";
     let topology = read(rows).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert_eq!(topology.demands.len(), 3);
     let told = assumed(&topology).join("; ");
-    assert_eq!(told.matches("a further demand").count(), 1, "{told}");
+    assert_eq!(told.matches("several demands between").count(), 1, "{told}");
 }
 
 #[test]
-fn a_table_of_nodes_gives_links_their_delay() {
-    let read = |nodes, links| together([("nodes.csv", nodes), ("links.csv", links)]);
+fn node_table_determines_link_delays() {
+    let read = |nodes, links| import_two([("nodes.csv", nodes), ("links.csv", links)]);
     let links_csv = "from,to,capacity_gbps\nber,muc,10\nmuc,vie,10\n";
     let nodes = "id,name,lat,lon,population,owner\nber,Berlin,52.52,13.40,3700000,x\nmuc,München,48.14,11.58,1500000,y\n";
     let topology = read(nodes, links_csv).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -264,34 +264,38 @@ fn a_table_of_nodes_gives_links_their_delay() {
     let text = write(&topology, &Defaults::default(), &Origin::default()).text;
     assert!(text.contains("# 503.8 km"), "{text}");
     let told = assumed(&topology).join("; ");
-    assert!(told.contains("`owner` of the table of nodes"), "{told}");
-    assert!(told.contains("1 of the links' nodes"), "{told}");
+    assert!(told.contains("`owner` of the node table"), "{told}");
+    assert!(told.contains("1 nodes of links"), "{told}");
     for (nodes, links, message) in [
-        ("id,lat,lon\nx,1,2\n", links_csv, "no link begins or ends"),
+        ("id,lat,lon\nx,1,2\n", links_csv, "no link refers to a node"),
         ("id,lat,lon\nber,1,2\nber,1,2\n", links_csv, "exists twice"),
-        ("id,lat,lon\nber,91,2\n", links_csv, "nowhere on the earth"),
+        (
+            "id,lat,lon\nber,91,2\n",
+            links_csv,
+            "has invalid coordinates",
+        ),
         ("id,lat,lon\nber,north,2\n", links_csv, "not a number"),
         (
             "id,lat,lon\nber,1,2\n",
             "id,lat,lon\nber,1,2\n",
-            "second table of nodes",
+            "second node table",
         ),
         (
             "id,lat,lon\nber,1,2\n",
             "graph [ node [ id 0 ] ]",
-            "a table of nodes goes with a CSV",
+            "a node table needs a CSV",
         ),
     ] {
         let problems = read(nodes, links).expect_err(message).into_vec();
         assert!(problems[0].message.contains(message), "{:?}", problems[0]);
     }
     let alone = refused("id,lat,lon\nber,1,2\n");
-    assert_eq!(alone.message, "there are nodes, but no links");
+    assert_eq!(alone.message, "the files have nodes, but no links");
 }
 
 /// Regression: demands in bit/s were read as Mbit/s if links were in bit/s.
 #[test]
-fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
+fn large_unitless_rates_are_bits_per_second() {
     for (bandwidth, rate, bps) in [
         (1e9, 5e6, [1e9, 5e6]),
         (1000.0, 5.0, [1e9, 5e6]),
@@ -302,7 +306,7 @@ fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
     ] {
         let links = format!("from,to,bandwidth\nA,B,{bandwidth}\n");
         let demands = format!("from,to,rate\nA,B,{rate}\n");
-        let found = together([("links.csv", &links), ("demands.csv", &demands)]).unwrap();
+        let found = import_two([("links.csv", &links), ("demands.csv", &demands)]).unwrap();
         let bandwidth_bps = found.links[0].bandwidth_bps.unwrap();
         let is = [bandwidth_bps, found.demands[0].rate_bps];
         assert_eq!(is, bps, "{bandwidth} {rate}");
@@ -312,11 +316,11 @@ fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
 /// The unit in the name of a demand column is applied or the table is rejected. Regression: `rate_tbps`
 /// was read as Mbit/s.
 #[test]
-fn units_of_columns_of_demands_are_known_or_refused() {
+fn demand_column_units_are_known_or_rejected() {
     let links = "from,to,capacity_gbps\nA,B,10\n";
     let read = |column: &str, cell: &str| {
         let demands = format!("from,to,{column}\nA,B,{cell}\n");
-        together([("links.csv", links), ("demands.csv", &demands)])
+        import_two([("links.csv", links), ("demands.csv", &demands)])
     };
     for (column, cell, bps) in [
         ("rate_tbps", "0.002", 2e9),
@@ -352,14 +356,14 @@ fn units_of_columns_of_demands_are_known_or_refused() {
     ] {
         let problems = read(column, "2").expect_err(column).into_vec();
         assert!(
-            problems[0].message.contains("says no unit of rates"),
+            problems[0].message.contains("has no known unit of rates"),
             "{:?}",
             problems[0]
         );
     }
     let problems = read("rate_kbps_mbps", "2").unwrap_err().into_vec();
     assert!(
-        problems[0].message.contains("says two units of rates"),
+        problems[0].message.contains("contains two units of rates"),
         "{:?}",
         problems[0]
     );
@@ -378,9 +382,9 @@ fn contradicting_attributes_are_reported() {
         assert_eq!((link.metric, link.delay_s), (Some(1.0), Some(5e-3)));
         let told = assumed(&topology).join("\n");
         for both in [
-            "`capacity` says something else than `bandwidth`, which counts",
-            "`weight` says something else than `metric`, which counts",
-            "`latency` says something else than `delay`, which counts",
+            "`capacity` contradicts `bandwidth`: `bandwidth` is used",
+            "`weight` contradicts `metric`: `metric` is used",
+            "`latency` contradicts `delay`: `delay` is used",
         ] {
             assert!(told.contains(both), "{told}");
         }
@@ -394,20 +398,20 @@ fn contradicting_attributes_are_reported() {
         let topology = import(text);
         assert_eq!(topology.links[0].bandwidth_bps, Some(bps), "{text}");
         let told = assumed(&topology).join("\n");
-        assert!(!told.contains("something else"), "{told}");
+        assert!(!told.contains("contradicts"), "{told}");
     }
     let topology = import("from,to,bandwidth,LinkSpeedRaw\nA,B,100 Mbit/s,3000000\n");
     assert_eq!(topology.links[0].bandwidth_bps, Some(3e6));
     let told = assumed(&topology).join("\n");
     assert!(
-        told.contains("`bandwidth` says something else than `LinkSpeedRaw`"),
+        told.contains("`bandwidth` contradicts `LinkSpeedRaw`"),
         "{told}"
     );
     // Two of three attributes agree.
     let topology = import("from,to,cap,capacity,bandwidth\nA,B,100,3,100 Mbit/s\n");
     let told = assumed(&topology).join("\n");
     assert!(
-        told.contains("`capacity` says something else than `bandwidth`"),
+        told.contains("`capacity` contradicts `bandwidth`"),
         "{told}"
     );
     assert!(!told.contains("`cap` says"), "{told}");

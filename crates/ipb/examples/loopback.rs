@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netflow_ipb::{Load, RunOptions, Server, ServerOptions, StopCondition};
-use netflow_workload::{Application, Http, Telnet, Times, Workload};
+use netflow_workload::{Application, Http, Telnet, TimeSample, Workload};
 
 /// Returns the median round trip of the same messages between two idle threads: a request of 200 bytes
 /// and a reply of 1750 bytes.
@@ -31,7 +31,7 @@ fn floor_s() -> std::io::Result<f64> {
         times_s.push(began.elapsed().as_secs_f64());
         thread::sleep(Duration::from_millis(1));
     }
-    Ok(Times::new(times_s).quantile(0.5))
+    Ok(TimeSample::new(times_s).quantile(0.5))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -65,8 +65,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         done.store(true, Ordering::Relaxed);
         measured
     })?;
-    let mut times = measured.waits().times();
-    times.push(("own lateness", Times::new(measured.late_s.clone())));
+    let mut times = measured.waits().samples();
+    times.push(("own lateness", TimeSample::new(measured.late_s.clone())));
     for (name, times) in times {
         if let Some(s) = times.summary() {
             println!(

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use netflow_workload::Kind;
+use netflow_workload::UserKind;
 #[cfg(target_os = "linux")]
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,12 +23,12 @@ pub async fn serve(
     limits: Limits,
     served: Arc<Mutex<Served>>,
 ) -> Result<(), DropReason> {
-    stream.set_nodelay(true).map_err(|e| reason(&e))?;
+    stream.set_nodelay(true).map_err(|e| drop_reason(&e))?;
     // A whole reply may be in the kernel's send buffer, where no write times out.
     #[cfg(target_os = "linux")]
     SockRef::from(&stream)
         .set_tcp_user_timeout(Some(seconds(limits.reply_s)))
-        .map_err(|e| reason(&e))?;
+        .map_err(|e| drop_reason(&e))?;
     let mut connection = Connection {
         parser: Parser::new(limits.message_bytes),
         send_buffer: SendBuffer::default(),
@@ -43,7 +43,7 @@ pub async fn serve(
     let ended = tokio::select! {
         biased;
         () = slot.evicted() => Err(DropReason::Evicted),
-        talk = timeout_at(end, connection.talk(&mut stream)) => talk.unwrap_or(Err(DropReason::Lifetime)),
+        talk = timeout_at(end, connection.serve_requests(&mut stream)) => talk.unwrap_or(Err(DropReason::Lifetime)),
     };
     if ended.is_err() {
         // Unread data is discarded: the connection is reset.
@@ -56,7 +56,7 @@ struct Connection<'a> {
     parser: Parser,
     send_buffer: SendBuffer,
     /// Kind of user, once a request is complete.
-    kind: Option<Kind>,
+    kind: Option<UserKind>,
     /// Traffic of the replies in the outbox, counted once they are sent.
     unsent: Traffic,
     slot: &'a ConnectionSlot,
@@ -67,17 +67,17 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), DropReason> {
+    async fn serve_requests(&mut self, stream: &mut TcpStream) -> Result<(), DropReason> {
         /// Bytes of pending replies beyond which they are sent before more requests are parsed.
-        const ENOUGH: u64 = 32 << 10;
+        const FLUSH_THRESHOLD_BYTES: u64 = 32 << 10;
         let mut buffer = vec![0; 16 << 10];
         let mut request = None;
         loop {
-            let (until, late) = self.patience(&mut request);
+            let (until, late) = self.read_deadline(&mut request);
             let read = timeout_at(until, stream.read(&mut buffer)).await;
-            let length = read.map_err(|_| late)?.map_err(|e| reason(&e))?;
+            let length = read.map_err(|_| late)?.map_err(|e| drop_reason(&e))?;
             if length == 0 {
-                let between = self.parser.left_bytes().is_none();
+                let between = self.parser.remaining_bytes().is_none();
                 return between.then_some(()).ok_or(DropReason::ClosedEarly);
             }
             self.has_sent = true;
@@ -85,8 +85,8 @@ impl Connection<'_> {
             let mut input = buffer.get(..length).unwrap_or_default();
             while let Some(asked) = self.parser.next(&mut input)? {
                 request = None;
-                self.answer(asked);
-                if self.send_buffer.left_bytes() > ENOUGH {
+                self.queue_reply(asked);
+                if self.send_buffer.remaining_bytes() > FLUSH_THRESHOLD_BYTES {
                     self.send(stream).await?;
                 }
             }
@@ -96,9 +96,9 @@ impl Connection<'_> {
 
     /// Returns the deadline of the next read, and the reason for the drop if it passes. `request`
     /// contains the start and the deadline of an incomplete request; the deadline never moves earlier.
-    fn patience(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, DropReason) {
+    fn read_deadline(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, DropReason) {
         let now = Instant::now();
-        let Some(left_bytes) = self.parser.left_bytes() else {
+        let Some(left_bytes) = self.parser.remaining_bytes() else {
             *request = None;
             return if self.has_sent {
                 (now + seconds(self.limits.idle_s), DropReason::Idle)
@@ -108,22 +108,22 @@ impl Connection<'_> {
         };
         let (began, end) = request.unwrap_or((now, now));
         // The request's length may only now be known.
-        let end = end.max(began + self.allowed(self.limits.request_s, left_bytes));
+        let end = end.max(began + self.allowed_time(self.limits.request_s, left_bytes));
         *request = Some((began, end));
         (end, DropReason::SlowRequest)
     }
 
-    fn allowed(&self, at_least_s: f64, bytes: u64) -> Duration {
-        seconds(at_least_s + bytes as f64 / self.limits.slowest_bytes_per_s)
+    fn allowed_time(&self, at_least_s: f64, bytes: u64) -> Duration {
+        seconds(at_least_s + bytes as f64 / self.limits.min_bytes_per_s)
     }
 
-    fn answer(&mut self, asked: Request) {
+    fn queue_reply(&mut self, asked: Request) {
         let (head, filler, filler_bytes) = match asked.kind {
-            Kind::Http | Kind::Video => {
+            UserKind::Http | UserKind::Video => {
                 let (head, body_bytes) = reply_head(asked.reply_bytes);
                 (head, filler::BODY, body_bytes)
             }
-            Kind::Telnet => (Vec::new(), filler::ECHO, u64::from(asked.reply_bytes)),
+            UserKind::Telnet => (Vec::new(), filler::ECHO, u64::from(asked.reply_bytes)),
         };
         self.unsent.connections += u64::from(self.kind.is_none());
         self.unsent.requests += 1;
@@ -137,13 +137,13 @@ impl Connection<'_> {
     /// Sends all replies and counts them.
     async fn send(&mut self, stream: &mut TcpStream) -> Result<(), DropReason> {
         // The kernel accepts more only after it has sent half of its unsent data.
-        let patience = self.allowed(self.limits.reply_s, UNSENT_BYTES.into());
+        let patience = self.allowed_time(self.limits.reply_s, UNSENT_BYTES.into());
         while !self.send_buffer.is_empty() {
             let end = Instant::now() + patience;
             let write = timeout_at(end, stream.write(self.send_buffer.chunk())).await;
             let written = write
                 .map_err(|_| DropReason::NotReading)?
-                .map_err(|e| reason(&e))?;
+                .map_err(|e| drop_reason(&e))?;
             self.send_buffer.advance(written);
             self.slot.record_sent();
         }
@@ -155,7 +155,7 @@ impl Connection<'_> {
     }
 }
 
-fn reason(error: &std::io::Error) -> DropReason {
+fn drop_reason(error: &std::io::Error) -> DropReason {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::ConnectionReset

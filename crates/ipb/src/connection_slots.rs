@@ -16,12 +16,12 @@ pub struct ConnectionSlots(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    all: usize,
-    quiet: Duration,
+    capacity: usize,
+    min_silence: Duration,
     taken: HashMap<u64, SlotState>,
     /// Number of slots by source address, without zero entries.
-    from: HashMap<IpAddr, usize>,
-    next: u64,
+    slots_by_address: HashMap<IpAddr, usize>,
+    next_number: u64,
 }
 
 #[derive(Debug)]
@@ -48,11 +48,11 @@ impl ConnectionSlots {
     /// `quiet`.
     pub fn new(all: usize, quiet: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
-            all,
-            quiet,
+            capacity: all,
+            min_silence: quiet,
             taken: HashMap::new(),
-            from: HashMap::new(),
-            next: 0,
+            slots_by_address: HashMap::new(),
+            next_number: 0,
         })))
     }
 
@@ -68,14 +68,14 @@ impl ConnectionSlots {
         {
             return Err(DropReason::TooManyFromOne);
         }
-        if state.taken.len() >= state.all && !state.evict_silent(None, now) {
+        if state.taken.len() >= state.capacity && !state.evict_silent(None, now) {
             return Err(DropReason::TooMany);
         }
         if let Some(from) = from {
-            *state.from.entry(from).or_default() += 1;
+            *state.slots_by_address.entry(from).or_default() += 1;
         }
-        let number = state.next;
-        state.next += 1;
+        let number = state.next_number;
+        state.next_number += 1;
         let evicted = Arc::new(Notify::new());
         let taken = SlotState {
             from,
@@ -101,11 +101,11 @@ impl ConnectionSlots {
 impl State {
     /// Returns the maximum number of slots of one address.
     fn share(&self) -> usize {
-        self.all.div_ceil(4)
+        self.capacity.div_ceil(4)
     }
 
     fn taken_from(&self, from: IpAddr) -> usize {
-        self.from.get(&from).copied().unwrap_or(0)
+        self.slots_by_address.get(&from).copied().unwrap_or(0)
     }
 
     /// Evicts the longest silent connection, first one on which the peer never sent anything. If `from`
@@ -115,7 +115,7 @@ impl State {
             .taken
             .iter()
             .filter(|(_, taken)| from.is_none() || taken.from == from)
-            .filter(|(_, taken)| !taken.has_sent || now - taken.last_activity >= self.quiet)
+            .filter(|(_, taken)| !taken.has_sent || now - taken.last_activity >= self.min_silence)
             .min_by_key(|(number, taken)| (taken.has_sent, taken.last_activity, **number));
         let Some(number) = silent.map(|(number, _)| *number) else {
             return false;
@@ -129,11 +129,11 @@ impl State {
     fn free(&mut self, number: u64) -> Option<SlotState> {
         let taken = self.taken.remove(&number)?;
         if let Some(from) = taken.from
-            && let Some(count) = self.from.get_mut(&from)
+            && let Some(count) = self.slots_by_address.get_mut(&from)
         {
             *count -= 1;
             if *count == 0 {
-                self.from.remove(&from);
+                self.slots_by_address.remove(&from);
             }
         }
         Some(taken)

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use netflow_workload::Kind;
+use netflow_workload::UserKind;
 use serde::Serialize;
 
 /// Locks counters. A poisoned lock is used as is, because every update is atomic under the lock.
@@ -78,10 +78,10 @@ impl DropReason {
             Self::Lifetime => "open too long",
             Self::TooMany => "too many connections",
             Self::TooManyFromOne => "too many connections from one address",
-            Self::Evicted => "silent while others had no place",
+            Self::Evicted => "evicted for a new connection",
             Self::ClosedEarly => "closed within a request",
             Self::Reset => "reset",
-            Self::Stopped => "open at the end",
+            Self::Stopped => "open at the end of the run",
             Self::System => "system error",
         }
     }
@@ -143,11 +143,11 @@ impl Served {
         }
     }
 
-    pub(crate) fn of(&mut self, kind: Kind) -> &mut Traffic {
+    pub(crate) fn of(&mut self, kind: UserKind) -> &mut Traffic {
         match kind {
             // To the server, a video chunk is a file.
-            Kind::Http | Kind::Video => &mut self.http,
-            Kind::Telnet => &mut self.telnet,
+            UserKind::Http | UserKind::Video => &mut self.http,
+            UserKind::Telnet => &mut self.telnet,
         }
     }
 }

@@ -46,7 +46,7 @@ fn available() -> String {
         String::new(),
         |names| {
             let names: Vec<&str> = names.split_whitespace().collect();
-            format!("; there are {}", names.join(", "))
+            format!("; available: {}", names.join(", "))
         },
     )
 }

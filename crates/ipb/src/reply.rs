@@ -22,7 +22,7 @@ pub struct ReplyParser {
     /// Incomplete head.
     head: Vec<u8>,
     /// Missing bytes of the first expected reply, once known.
-    left_bytes: Option<u64>,
+    remaining_bytes: Option<u64>,
 }
 
 impl ReplyParser {
@@ -42,7 +42,7 @@ impl ReplyParser {
         let mut complete = 0;
         while !input.is_empty() {
             let expected = *self.expected.front().ok_or(Failure::Surplus)?;
-            let Some(left_bytes) = self.left_bytes(expected, &mut input)? else {
+            let Some(left_bytes) = self.start_reply_bytes(expected, &mut input)? else {
                 return Ok(complete);
             };
             let here =
@@ -53,7 +53,7 @@ impl ReplyParser {
                 return Err(Failure::Malformed);
             }
             input = rest;
-            self.left_bytes = match left_bytes - here as u64 {
+            self.remaining_bytes = match left_bytes - here as u64 {
                 0 => {
                     self.expected.pop_front();
                     complete += 1;
@@ -66,18 +66,18 @@ impl ReplyParser {
     }
 
     /// Returns the missing bytes of the first reply; `None` if its head is incomplete.
-    fn left_bytes(
+    fn start_reply_bytes(
         &mut self,
         expected: ExpectedReply,
         input: &mut &[u8],
     ) -> Result<Option<u64>, Failure> {
-        match (self.left_bytes, expected) {
+        match (self.remaining_bytes, expected) {
             (Some(left_bytes), _) => Ok(Some(left_bytes)),
             (None, ExpectedReply::Echo(bytes)) => Ok(Some(u64::from(bytes))),
             (None, ExpectedReply::File(bytes)) => {
                 match with_head(&mut self.head, input, |head| body_bytes(head, bytes)) {
                     Ok(Some(body_bytes)) => body_bytes.map(Some),
-                    Ok(None) => could_be_a_reply(&self.head).map(|()| None),
+                    Ok(None) => check_reply_prefix(&self.head).map(|()| None),
                     Err(_) => Err(Failure::Malformed),
                 }
             }
@@ -85,7 +85,7 @@ impl ReplyParser {
     }
 }
 
-fn could_be_a_reply(head: &[u8]) -> Result<(), Failure> {
+fn check_reply_prefix(head: &[u8]) -> Result<(), Failure> {
     const START: &[u8] = b"HTTP/1.1 200 ";
     let length = START.len().min(head.len());
     if head.get(..length) == START.get(..length) {
@@ -97,7 +97,7 @@ fn could_be_a_reply(head: &[u8]) -> Result<(), Failure> {
 
 /// Returns the length of the body after a head, in a reply that must have `whole_bytes`.
 fn body_bytes(head: &[u8], whole_bytes: u32) -> Result<u64, Failure> {
-    could_be_a_reply(head)?;
+    check_reply_prefix(head)?;
     let mut headers = [httparse::EMPTY_HEADER; 16];
     let mut reply = httparse::Response::new(&mut headers);
     let complete = reply.parse(head).is_ok_and(|status| status.is_complete());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_replies_are_told_apart() {
+    fn invalid_replies_have_distinct_failures() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
         let whole = head.len() as u32 + 10;
         let file = ExpectedReply::File;
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn replies_survive_any_cut(
+        fn replies_parse_in_any_fragmentation(
             lengths in prop::collection::vec((any::<bool>(), 1..5000_u32), 1..10),
             cut in 1..700_usize,
         ) {
@@ -178,7 +178,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_reply_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             for expected in [ExpectedReply::File(100), ExpectedReply::Echo(100)] {
                 let mut replies = ReplyParser::default();
                 replies.expect(expected);

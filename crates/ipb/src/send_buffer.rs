@@ -10,8 +10,8 @@ const CHUNK: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub struct SendBuffer {
     pieces: VecDeque<Piece>,
-    left_bytes: u64,
-    ready: Vec<u8>,
+    remaining_bytes: u64,
+    current_chunk: Vec<u8>,
     written: usize,
 }
 
@@ -25,7 +25,7 @@ struct Piece {
 impl SendBuffer {
     /// Appends a message: a head, followed by `filler_bytes` copies of the byte `filler`.
     pub fn push(&mut self, head: Vec<u8>, filler: u8, filler_bytes: u64) {
-        self.left_bytes += head.len() as u64 + filler_bytes;
+        self.remaining_bytes += head.len() as u64 + filler_bytes;
         match self.pieces.back_mut() {
             Some(last) if head.is_empty() && last.filler == filler => {
                 last.filler_bytes += filler_bytes;
@@ -39,36 +39,37 @@ impl SendBuffer {
     }
 
     /// Returns the bytes still to be sent.
-    pub fn left_bytes(&self) -> u64 {
-        self.left_bytes
+    pub fn remaining_bytes(&self) -> u64 {
+        self.remaining_bytes
     }
 
     pub fn is_empty(&self) -> bool {
-        self.left_bytes == 0
+        self.remaining_bytes == 0
     }
 
     /// Returns the next bytes to send; empty if nothing is pending.
     pub fn chunk(&mut self) -> &[u8] {
-        if self.written == self.ready.len() {
-            self.ready.clear();
+        if self.written == self.current_chunk.len() {
+            self.current_chunk.clear();
             self.written = 0;
             self.fill();
         }
-        self.ready.get(self.written..).unwrap_or_default()
+        self.current_chunk.get(self.written..).unwrap_or_default()
     }
 
     fn fill(&mut self) {
         while let Some(piece) = self.pieces.front_mut() {
-            self.ready.append(&mut piece.head);
-            let room = CHUNK.saturating_sub(self.ready.len());
+            self.current_chunk.append(&mut piece.head);
+            let room = CHUNK.saturating_sub(self.current_chunk.len());
             let fill = room.min(usize::try_from(piece.filler_bytes).unwrap_or(usize::MAX));
-            self.ready.resize(self.ready.len() + fill, piece.filler);
+            self.current_chunk
+                .resize(self.current_chunk.len() + fill, piece.filler);
             piece.filler_bytes -= fill as u64;
             if piece.filler_bytes > 0 {
                 return;
             }
             self.pieces.pop_front();
-            if self.ready.len() >= CHUNK {
+            if self.current_chunk.len() >= CHUNK {
                 return;
             }
         }
@@ -76,9 +77,9 @@ impl SendBuffer {
 
     /// Marks the first `bytes` of the [chunk](Self::chunk) as sent.
     pub fn advance(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.ready.len() - self.written);
+        let bytes = bytes.min(self.current_chunk.len() - self.written);
         self.written += bytes;
-        self.left_bytes -= bytes as u64;
+        self.remaining_bytes -= bytes as u64;
     }
 }
 
@@ -100,7 +101,10 @@ mod tests {
         let mut sent = Vec::new();
         let mut portion = 1;
         while !outbox.is_empty() {
-            assert_eq!(outbox.left_bytes() as usize, expected.len() - sent.len());
+            assert_eq!(
+                outbox.remaining_bytes() as usize,
+                expected.len() - sent.len()
+            );
             let chunk = outbox.chunk();
             assert!(chunk.len() <= CHUNK + 4);
             let take = portion.min(chunk.len());

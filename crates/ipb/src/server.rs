@@ -91,7 +91,7 @@ pub struct Limits {
     /// to each 128 KB. The time that `slowest_bytes_per_s` allows is then added.
     pub reply_s: f64,
     /// Minimum rate at which a peer sends a long request or reads a long reply, in bytes/s.
-    pub slowest_bytes_per_s: f64,
+    pub min_bytes_per_s: f64,
     /// Maximum time from the connection to its first byte, in seconds.
     pub first_byte_s: f64,
     /// Maximum time without a request, in seconds.
@@ -110,7 +110,7 @@ impl Default for Limits {
             message_bytes: 1 << 30,
             request_s: 60.0,
             reply_s: 120.0,
-            slowest_bytes_per_s: 100.0,
+            min_bytes_per_s: 100.0,
             first_byte_s: 10.0,
             idle_s: 1200.0,
             lifetime_s: 86_400.0,

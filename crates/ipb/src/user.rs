@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_workload::{Exchange, Kind, Session, SessionStateMachine, Turn, WaitFor};
+use netflow_workload::{Exchange, ResponseEvent, Session, SessionStateMachine, Turn, UserKind};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -35,7 +35,7 @@ pub async fn run_session(
     let stream = connect(&shared).await?;
     let took = asked.elapsed();
     shared.tally(load, |users| {
-        users.waits.push(WaitFor::Connect, took.as_secs_f64())
+        users.waits.push(ResponseEvent::Connect, took.as_secs_f64())
     });
     let mut user = User {
         stream,
@@ -43,12 +43,12 @@ pub async fn run_session(
         replies: ReplyParser::default(),
         input: vec![0; 64 << 10],
         scripts: match session.kind {
-            Kind::Http | Kind::Video => Vec::new(),
-            Kind::Telnet => scripts(&session.turns),
+            UserKind::Http | UserKind::Video => Vec::new(),
+            UserKind::Telnet => scripts(&session.turns),
         }
         .into_iter(),
-        scripted: 0,
-        player: SessionStateMachine::new(session),
+        scripted_keystrokes: 0,
+        state_machine: SessionStateMachine::new(session),
         next: None,
         reply_bytes: VecDeque::new(),
         last_reply_at: Instant::now(),
@@ -84,8 +84,8 @@ struct User {
     /// Scripts still to be sent, each with its number of keystrokes, and the remaining keystrokes of the
     /// last sent script.
     scripts: std::vec::IntoIter<(Vec<u8>, u64)>,
-    scripted: u64,
-    player: SessionStateMachine<std::time::Instant>,
+    scripted_keystrokes: u64,
+    state_machine: SessionStateMachine<std::time::Instant>,
     /// Start of the next turn, if known, and whether a pause precedes it.
     next: Option<(Instant, bool)>,
     /// Lengths of the pending replies.
@@ -98,17 +98,17 @@ struct User {
 
 impl User {
     async fn run_session(&mut self) -> Result<End, Failure> {
-        let pause_s = self.player.on_connected();
-        self.pause(self.last_reply_at, pause_s);
-        while !self.player.is_over() {
+        let pause_s = self.state_machine.on_connected();
+        self.schedule_next_turn(self.last_reply_at, pause_s);
+        while !self.state_machine.is_over() {
             let Some((next, paused)) = self.next else {
-                self.event(None).await?;
+                self.process_io(None).await?;
                 continue;
             };
-            let over = self.shared.is_over_before(next);
+            let over = self.shared.end_if_before(next);
             let until = over.unwrap_or(next);
             if Instant::now() < until {
-                self.event(Some(until)).await?;
+                self.process_io(Some(until)).await?;
             } else if over.is_some() {
                 self.await_replies().await?;
                 return Ok(End::Left);
@@ -118,18 +118,18 @@ impl User {
                 }
                 self.next = None;
                 let now = Instant::now();
-                let act = self.player.begin_turn(now.into_std());
+                let act = self.state_machine.begin_turn(now.into_std());
                 let (asks, pause_s) = (act.requests.to_vec(), act.pause_s);
-                self.ask(&asks);
+                self.send_requests(&asks);
                 // The next turn is scheduled from the due time, so that lateness does not accumulate.
-                self.pause(next, pause_s);
+                self.schedule_next_turn(next, pause_s);
             }
         }
         Ok(End::Finished)
     }
 
     /// Schedules the next turn if it begins after a pause, which starts at `from`.
-    fn pause(&mut self, from: Instant, pause_s: Option<f64>) {
+    fn schedule_next_turn(&mut self, from: Instant, pause_s: Option<f64>) {
         if let Some(pause_s) = pause_s {
             let pause = self.shared.pause(pause_s);
             self.next = Some((from + pause, !pause.is_zero()));
@@ -137,12 +137,12 @@ impl User {
     }
 
     /// Sends the requests of all exchanges at once.
-    fn ask(&mut self, exchanges: &[Exchange]) {
+    fn send_requests(&mut self, exchanges: &[Exchange]) {
         let mut sums = Sums::default();
-        let kind = self.player.session().kind;
+        let kind = self.state_machine.session().kind;
         for exchange in exchanges {
             let [request_bytes, reply_bytes] = match kind {
-                Kind::Http | Kind::Video => {
+                UserKind::Http | UserKind::Video => {
                     let (head, body_bytes) =
                         request_head(exchange.request_bytes, exchange.reply_bytes);
                     let (reply_head, reply_body_bytes) = reply_head(exchange.reply_bytes);
@@ -152,14 +152,14 @@ impl User {
                         .expect(ExpectedReply::File(exchange.reply_bytes));
                     [request_bytes, reply_head.len() as u64 + reply_body_bytes]
                 }
-                Kind::Telnet => {
-                    if self.scripted == 0 {
+                UserKind::Telnet => {
+                    if self.scripted_keystrokes == 0 {
                         let (script, keystrokes) = self.scripts.next().unwrap_or_default();
-                        self.scripted = keystrokes;
+                        self.scripted_keystrokes = keystrokes;
                         sums.script_bytes += script.len() as u64;
                         self.send_buffer.push(script, filler::KEYSTROKE, 0);
                     }
-                    self.scripted = self.scripted.saturating_sub(1);
+                    self.scripted_keystrokes = self.scripted_keystrokes.saturating_sub(1);
                     let key_bytes = u64::from(exchange.request_bytes);
                     self.send_buffer
                         .push(Vec::new(), filler::KEYSTROKE, key_bytes);
@@ -177,15 +177,18 @@ impl User {
     /// Sends pending data and waits for all replies.
     async fn await_replies(&mut self) -> Result<(), Failure> {
         while !self.replies.is_empty() {
-            self.event(None).await?;
+            self.process_io(None).await?;
         }
         Ok(())
     }
 
     /// Sends or receives once, or waits until `until`, but at most for the timeout of a reply.
-    async fn event(&mut self, until: Option<Instant>) -> Result<(), Failure> {
+    async fn process_io(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let patience = seconds(self.shared.options.timeout_s);
-        let give_up = self.player.oldest_request_time().map(Instant::from_std);
+        let give_up = self
+            .state_machine
+            .oldest_request_time()
+            .map(Instant::from_std);
         let give_up = give_up.map(|asked| asked.max(self.last_reply_at) + patience);
         let wake = match (until, give_up) {
             (Some(until), Some(give_up)) => until.min(give_up),
@@ -224,7 +227,7 @@ impl User {
         }
         self.last_reply_at = now;
         for _ in 0..complete {
-            let Some(answered) = self.player.on_reply(now.into_std()) else {
+            let Some(answered) = self.state_machine.on_reply(now.into_std()) else {
                 break;
             };
             let (waits, pause_s) = (answered.waits, answered.action.pause_s);
@@ -237,8 +240,8 @@ impl User {
                     users.waits.push(kind, wait_s);
                 }
             });
-            self.ask(&asks);
-            self.pause(now, pause_s);
+            self.send_requests(&asks);
+            self.schedule_next_turn(now, pause_s);
         }
         Ok(())
     }
@@ -274,7 +277,7 @@ impl Sums {
         users.requests += self.requests;
         users.request_bytes += self.request_bytes;
         users.script_bytes += self.script_bytes;
-        users.lengthened += self.lengthened;
+        users.padded_messages += self.lengthened;
     }
 }
 

@@ -87,7 +87,7 @@ fn failure(load: Load, reply: &'static [u8], stay: bool) -> Failure {
 }
 
 #[test]
-fn replies_that_are_wrong_are_told_apart() {
+fn invalid_replies_have_distinct_failures() {
     let page = || plain(1.0);
     let short = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nxxxxxxxxxx";
     let long = b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\nxxxxxxxxxx";
@@ -108,7 +108,7 @@ fn replies_that_are_wrong_are_told_apart() {
 }
 
 #[test]
-fn more_than_was_asked_for_is_noticed() {
+fn surplus_data_is_a_failure() {
     let server = fake(1, |_, mut stream| {
         first_request(&mut stream);
         let (mut reply, body) = reply_head(5000);
@@ -146,7 +146,7 @@ fn reset_users_are_counted_and_others_continue() {
 }
 
 #[test]
-fn run_survives_the_death_of_its_server() {
+fn run_survives_server_exit() {
     let server = Server::bind(ServerOptions {
         port: 0,
         ..ServerOptions::default()
@@ -180,7 +180,7 @@ fn run_survives_the_death_of_its_server() {
 }
 
 #[test]
-fn nobody_there_is_refused() {
+fn missing_server_counts_as_refused() {
     // The port is free, because its listener is dropped.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
     let measured = run(address.unwrap(), plain(2.0), 5);
@@ -191,7 +191,7 @@ fn nobody_there_is_refused() {
 /// A listener with a full queue accepts no connections.
 #[cfg(target_os = "linux")]
 #[test]
-fn waiting_for_a_connection_ends() {
+fn connect_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     SockRef::from(&listener).listen(0).unwrap();
     let measured = run(listener.local_addr().unwrap(), plain(1.0), 6);
@@ -262,7 +262,7 @@ fn requests_after_the_first_are_pipelined() {
 
 /// Keystrokes do not wait for echoes.
 #[test]
-fn users_of_terminals_type_on() {
+fn keystrokes_do_not_wait_for_echoes() {
     let server = fake(1, |_, mut stream| {
         let mut parser = Parser::new(1 << 20);
         let mut keystrokes = 0;
@@ -289,7 +289,7 @@ fn users_of_terminals_type_on() {
 }
 
 #[test]
-fn long_messages_go_both_ways_at_once() {
+fn long_messages_flow_in_both_directions() {
     let constant = Distribution::Constant;
     let pages = Http {
         request_bytes: constant(700_000.0),
@@ -308,7 +308,7 @@ fn long_messages_go_both_ways_at_once() {
 
 /// A message shorter than its head is sent as a head, and counted.
 #[test]
-fn lengthened_messages_are_counted() {
+fn padded_messages_are_counted() {
     let constant = Distribution::Constant;
     let pages = Http {
         request_bytes: constant(1.0),
@@ -321,7 +321,7 @@ fn lengthened_messages_are_counted() {
         run(server, load(Application::Http(pages), 1, 100.0), 1)
     });
     let users = &measured.users[0];
-    assert_eq!((users.finished, users.lengthened), (1, 6));
+    assert_eq!((users.finished, users.padded_messages), (1, 6));
     assert_eq!(served.http.reply_bytes, users.reply_bytes);
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".len() as u64;
     assert_eq!(users.reply_bytes, 6 * head);
@@ -352,7 +352,7 @@ fn stopped_run_keeps_its_measurements() {
 /// Users arrive for the duration, and leave after their current page. Users who never got a connection
 /// are counted separately.
 #[test]
-fn a_run_ends_in_time() {
+fn run_ends_at_its_duration() {
     let (measured, served) = serve_while(ServerOptions::default(), |server| {
         let options = RunOptions {
             until: StopCondition::Seconds(0.5),
@@ -368,7 +368,7 @@ fn a_run_ends_in_time() {
     assert_eq!(served.http.connections, users.come);
     // With think times of seconds, four connections are soon all in use.
     assert!(users.left >= 1 && users.left <= 4);
-    let held = &measured.held_back;
+    let held = &measured.queued_users;
     assert!(held.users >= held.turned_away && held.turned_away > 0);
     assert!(held.longest_s <= measured.wall_s);
     // All users who arrived in half a second, at a hundred users/s.
@@ -377,7 +377,7 @@ fn a_run_ends_in_time() {
 }
 
 #[test]
-fn wrong_options_say_what_is_allowed() {
+fn invalid_options_report_allowed_values() {
     let server: SocketAddr = "127.0.0.1:1".parse().unwrap();
     let message = |change: fn(&mut RunOptions)| {
         let mut options = RunOptions::new(server, vec![plain(1.0)]);

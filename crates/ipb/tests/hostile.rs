@@ -44,7 +44,7 @@ fn read_to_end(stream: &mut TcpStream) -> u64 {
 }
 
 /// Sends a valid request and checks the reply.
-fn ask_well(server: SocketAddr) {
+fn request_and_check_reply(server: SocketAddr) {
     let mut stream = connect(server);
     stream
         .write_all(b"GET /1234 HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -59,7 +59,7 @@ fn ask_well(server: SocketAddr) {
 fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<DropReason> {
     let ((), served) = serve_while(limited(limits), |server| {
         peer(server);
-        ask_well(server);
+        request_and_check_reply(server);
     });
     assert!(served.http.requests >= 1);
     assert_eq!(served.accepted, 2);
@@ -73,7 +73,7 @@ fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<DropReas
 }
 
 #[test]
-fn malformed_bytes_are_dropped_for_what_they_are() {
+fn malformed_requests_are_dropped_with_reason() {
     let cases: [(&[u8], Option<DropReason>); 9] = [
         (b"", None),
         (b"GET /100 HTTP/1.1\r\n\r\n", None),
@@ -108,10 +108,10 @@ fn malformed_bytes_are_dropped_for_what_they_are() {
 
 /// A peer that sends one byte at a time without end.
 #[test]
-fn slow_requests_end() {
+fn slow_requests_are_dropped() {
     let limits = Limits {
         request_s: 0.3,
-        slowest_bytes_per_s: 1e12,
+        min_bytes_per_s: 1e12,
         ..Limits::default()
     };
     for start in [
@@ -135,10 +135,10 @@ fn slow_requests_end() {
 
 /// A body that arrives fast enough is not a slow request.
 #[test]
-fn long_requests_may_take_their_time() {
+fn long_fast_request_is_not_dropped() {
     let limits = Limits {
         request_s: 0.2,
-        slowest_bytes_per_s: 500.0,
+        min_bytes_per_s: 500.0,
         ..Limits::default()
     };
     let found = dropped_for(limits, |server| {
@@ -158,7 +158,7 @@ fn long_requests_may_take_their_time() {
 fn peer_that_does_not_read_is_dropped() {
     let limits = Limits {
         reply_s: 0.3,
-        slowest_bytes_per_s: 1e12,
+        min_bytes_per_s: 1e12,
         ..Limits::default()
     };
     for asked in [
@@ -181,7 +181,7 @@ fn peer_that_does_not_read_is_dropped() {
 fn slow_reader_is_not_dropped() {
     let limits = Limits {
         reply_s: 0.7,
-        slowest_bytes_per_s: 1e12,
+        min_bytes_per_s: 1e12,
         ..Limits::default()
     };
     let found = dropped_for(limits, |server| {
@@ -221,7 +221,7 @@ fn silent_connections_do_not_shut_others_out() {
     };
     let ((), served) = serve_while(limited(limits), |server| {
         let mut silent: Vec<TcpStream> = (0..8).map(|_| connect(server)).collect();
-        ask_well(server);
+        request_and_check_reply(server);
         // The first of them was evicted.
         assert_eq!(read_to_end(&mut silent[0]), 0);
         for stream in &mut silent[1..] {
@@ -249,7 +249,7 @@ fn silent_connection_with_earlier_data_is_evicted() {
             stream.read_exact(&mut [0; 50]).unwrap();
         }
         thread::sleep(Duration::from_millis(700));
-        ask_well(server);
+        request_and_check_reply(server);
         assert_eq!(read_to_end(&mut kept[0]), 0);
     });
     assert_eq!(served.http.requests, 5);
@@ -257,7 +257,7 @@ fn silent_connection_with_earlier_data_is_evicted() {
 }
 
 #[test]
-fn idle_connections_end() {
+fn idle_connections_are_closed() {
     let limits = Limits {
         idle_s: 0.2,
         ..Limits::default()
@@ -307,7 +307,7 @@ fn resets_are_counted() {
 }
 
 #[test]
-fn there_are_only_so_many_connections() {
+fn connection_count_is_limited() {
     let limits = Limits {
         connections: 3,
         ..Limits::default()
@@ -345,7 +345,7 @@ fn there_are_only_so_many_connections() {
 #[test]
 fn open_connections_are_counted_when_the_server_stops() {
     let (_kept, served) = serve_while(ServerOptions::default(), |server| {
-        ask_well(server);
+        request_and_check_reply(server);
         connect(server)
     });
     // The kernel may have accepted the connection before the server does.
@@ -353,7 +353,7 @@ fn open_connections_are_counted_when_the_server_stops() {
 }
 
 #[test]
-fn a_port_in_use_is_named() {
+fn port_in_use_is_reported() {
     let first = Server::bind(ServerOptions {
         port: 0,
         ..ServerOptions::default()
@@ -392,7 +392,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 /// Hundreds of peers that send arbitrary bytes, one after the other, to the same server.
 #[test]
-fn any_bytes_leave_a_server_that_serves() {
+fn server_survives_arbitrary_bytes() {
     let limits = Limits {
         message_bytes: 1 << 20,
         ..Limits::default()
@@ -414,7 +414,7 @@ fn any_bytes_leave_a_server_that_serves() {
             }
             let _ = stream.shutdown(Shutdown::Write);
             read_to_end(&mut stream);
-            ask_well(server);
+            request_and_check_reply(server);
             Ok(())
         });
         peers.unwrap();

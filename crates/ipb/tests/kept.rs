@@ -16,17 +16,17 @@ use socket2::{Domain, Socket, Type};
 /// Maximum time for any step of a test.
 const BOUND: Duration = Duration::from_secs(10);
 /// Interval between two reads of the table.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Bytes in the kernel buffers at the server's end of a connection: replies not acknowledged, and
 /// requests not read.
-struct Kept {
+struct KernelQueues {
     replies: u64,
     requests: u64,
 }
 
 /// Returns the bytes of a connection; `None` if it does not exist.
-fn kept(server: SocketAddr, peer: &TcpStream) -> Option<Kept> {
+fn kernel_queues(server: SocketAddr, peer: &TcpStream) -> Option<KernelQueues> {
     let (server, peer) = (server.port(), peer.local_addr().unwrap().port());
     let table = fs::read_to_string("/proc/net/tcp").unwrap();
     let hexadecimal = |text: &str| u64::from_str_radix(text, 16).unwrap();
@@ -38,7 +38,7 @@ fn kept(server: SocketAddr, peer: &TcpStream) -> Option<Kept> {
             return None;
         }
         let (replies, requests) = fields[4].split_once(':').unwrap();
-        Some(Kept {
+        Some(KernelQueues {
             replies: hexadecimal(replies),
             requests: hexadecimal(requests),
         })
@@ -47,12 +47,12 @@ fn kept(server: SocketAddr, peer: &TcpStream) -> Option<Kept> {
 
 /// Waits until both buffers stay below `most_bytes` for a while. Data in flight when a peer stops reading
 /// is retransmitted until its kernel accepts it.
-fn wait_for_little(server: SocketAddr, peer: &TcpStream, most_bytes: u64) {
+fn wait_until_drained(server: SocketAddr, peer: &TcpStream, most_bytes: u64) {
     let began = Instant::now();
     let mut little = Instant::now();
-    while little.elapsed() < 30 * LOOK {
-        thread::sleep(LOOK);
-        let Kept { replies, requests } = kept(server, peer).unwrap();
+    while little.elapsed() < 30 * POLL_INTERVAL {
+        thread::sleep(POLL_INTERVAL);
+        let KernelQueues { replies, requests } = kernel_queues(server, peer).unwrap();
         if replies == 0 || replies.max(requests) > most_bytes {
             little = Instant::now();
         }
@@ -81,7 +81,7 @@ fn peer_that_does_not_read_uses_little_system_memory() {
             let _ = peer.write(&asked);
         }
         // A segment has up to 64 KB, and the last may begin below the limit of 128 KB.
-        wait_for_little(server, &peer, 3 << 16);
+        wait_until_drained(server, &peer, 3 << 16);
     });
 }
 
@@ -104,9 +104,9 @@ fn peer_that_does_not_read_is_closed() {
             let mut peer = TcpStream::from(peer);
             write!(peer, "GET /{reply_bytes} HTTP/1.1\r\n\r\n").unwrap();
             let began = Instant::now();
-            while kept(server, &peer).is_some() {
+            while kernel_queues(server, &peer).is_some() {
                 assert!(began.elapsed() < BOUND, "the server keeps the connection");
-                thread::sleep(LOOK);
+                thread::sleep(POLL_INTERVAL);
             }
             peer
         });

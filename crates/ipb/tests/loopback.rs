@@ -4,7 +4,7 @@ mod common;
 
 use common::{http, serve_while, telnet};
 use netflow_ipb::{DropReason, RunOptions, ServerOptions, StopCondition};
-use netflow_workload::{Kind, Session, Workload};
+use netflow_workload::{Session, UserKind, Workload};
 
 /// Sums over sessions: turns, exchanges, request bytes, reply bytes.
 fn sums(sessions: &[Session]) -> [u64; 4] {
@@ -29,11 +29,11 @@ fn first(users: usize, loads: [(&Workload, f64); 2]) -> [Vec<Session>; 2] {
     all.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
     all.truncate(users);
     let of = |kind| all.iter().filter(|s| s.kind == kind).cloned().collect();
-    [of(Kind::Http), of(Kind::Telnet)]
+    [of(UserKind::Http), of(UserKind::Telnet)]
 }
 
 #[test]
-fn users_do_what_the_workload_says() {
+fn users_match_the_workload() {
     let loads = vec![http(7, 200.0), telnet(8, 100.0)];
     let users = 60;
     let expected = first(
@@ -61,7 +61,10 @@ fn users_do_what_the_workload_says() {
         let [turns, exchanges, request_bytes, reply_bytes] = sums(&expected[i]);
         let sessions = expected[i].len() as u64;
         assert_eq!((users.come, users.finished), (sessions, sessions));
-        assert_eq!((users.failed(), users.left, users.lengthened), (0, 0, 0));
+        assert_eq!(
+            (users.failed(), users.left, users.padded_messages),
+            (0, 0, 0)
+        );
         assert_eq!(traffic.connections, sessions);
         assert_eq!((users.requests, traffic.requests), (exchanges, exchanges));
         assert_eq!(users.request_bytes, request_bytes);
@@ -72,9 +75,9 @@ fn users_do_what_the_workload_says() {
         let waits = &users.waits;
         assert_eq!(waits.connect_s.len() as u64, sessions);
         let expected = match users.kind {
-            Kind::Http => [exchanges, turns, 0],
-            Kind::Telnet => [0, 0, exchanges],
-            Kind::Video => [exchanges, 0, 0],
+            UserKind::Http => [exchanges, turns, 0],
+            UserKind::Telnet => [0, 0, exchanges],
+            UserKind::Video => [exchanges, 0, 0],
         };
         let found = [&waits.file_s, &waits.page_s, &waits.echo_s].map(|w| w.len() as u64);
         assert_eq!(found, expected);

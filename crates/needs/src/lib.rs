@@ -67,12 +67,12 @@ impl Need {
 pub fn skip(need: Need, why: &str) {
     let needed = std::env::var(NEEDS).unwrap_or_default();
     let file = std::env::var_os(SKIPS);
-    if let Err(fault) = told(need, why, Location::caller(), &needed, file.as_deref()) {
+    if let Err(fault) = report_skip(need, why, Location::caller(), &needed, file.as_deref()) {
         panic!("{fault}");
     }
 }
 
-fn told(
+fn report_skip(
     need: Need,
     why: &str,
     place: &Location<'_>,
@@ -116,22 +116,22 @@ fn is_needed(need: Need, needed: &str) -> Result<bool, String> {
 mod tests {
     use super::*;
 
-    fn tell(need: Need, needed: &str, file: Option<&std::ffi::OsStr>) -> Result<(), String> {
-        told(need, "it is\nnot here", Location::caller(), needed, file)
+    fn try_report(need: Need, needed: &str, file: Option<&std::ffi::OsStr>) -> Result<(), String> {
+        report_skip(need, "it is\nnot here", Location::caller(), needed, file)
     }
 
     #[test]
-    fn what_is_needed_and_missing_fails() {
-        assert!(tell(Need::Ns2, "", None).is_ok());
-        assert!(tell(Need::Ns2, "chromium, namespaces", None).is_ok());
-        let fault = tell(Need::Ns2, "chromium,ns2", None).unwrap_err();
+    fn missing_required_need_fails() {
+        assert!(try_report(Need::Ns2, "", None).is_ok());
+        assert!(try_report(Need::Ns2, "chromium, namespaces", None).is_ok());
+        let fault = try_report(Need::Ns2, "chromium,ns2", None).unwrap_err();
         assert_eq!(fault, "NETFLOW_NEEDS has ns2, but: it is not here");
     }
 
     /// A misspelt need must fail, because it would never match.
     #[test]
-    fn a_misspelt_need_fails() {
-        let fault = tell(Need::Ns2, "chromum", None).unwrap_err();
+    fn unknown_need_fails() {
+        let fault = try_report(Need::Ns2, "chromum", None).unwrap_err();
         assert!(
             fault.contains("no `chromum`; there are ns2, ns3, chromium, mdbook, namespaces"),
             "{fault}"
@@ -142,8 +142,8 @@ mod tests {
     fn skips_are_added_to_the_file() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("skips");
-        tell(Need::Ns2, "", Some(file.as_os_str())).unwrap();
-        tell(Need::Quiet, "", Some(file.as_os_str())).unwrap();
+        try_report(Need::Ns2, "", Some(file.as_os_str())).unwrap();
+        try_report(Need::Quiet, "", Some(file.as_os_str())).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
@@ -151,13 +151,13 @@ mod tests {
             lines[0].starts_with("SKIPPED (ns2): it is not here ["),
             "{text}"
         );
-        assert!(tell(Need::Ns2, "", Some(place.path().as_os_str())).is_err());
+        assert!(try_report(Need::Ns2, "", Some(place.path().as_os_str())).is_err());
     }
 
     /// Runs the skipped test in a separate process, because the harness captures output within this
     /// one.
     #[test]
-    fn a_skip_is_heard_past_the_harness() {
+    fn skip_is_printed_despite_captured_output() {
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "tests::skipping", "--ignored"])
             .env_remove(NEEDS)

@@ -96,14 +96,14 @@ pub(crate) struct BufferSizing<'a> {
 /// users belong to the others because they are few and small.
 #[derive(Clone, Copy, Default)]
 struct Sizes {
-    tcp: Weighted,
-    others: Weighted,
+    tcp: WeightedMean,
+    others: WeightedMean,
     /// True if acknowledgements cross the link.
     acks: bool,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Weighted {
+struct WeightedMean {
     weights: f64,
     bytes: f64,
 }
@@ -193,10 +193,10 @@ fn size_backups(links: &[LinkSpec], trips: &mut [LinkRtt]) {
 impl BufferSizing<'_> {
     /// Returns the buffer of every link in packets.
     pub fn buffers_pkts(&self) -> Vec<f64> {
-        let data = self.data();
+        let data = self.data_sizes();
         let needs_trips = |link: &LinkSpec| link.buffer == Buffer::BandwidthDelay;
         let trips = if self.links.iter().any(needs_trips) {
-            self.trips()
+            self.link_rtts()
         } else {
             vec![LinkRtt::default(); self.links.len()]
         };
@@ -213,7 +213,7 @@ impl BufferSizing<'_> {
     }
 
     /// Returns the sizes of the data packets that cross each link at any time.
-    fn data(&self) -> Vec<Sizes> {
+    fn data_sizes(&self) -> Vec<Sizes> {
         let mut data = vec![Sizes::default(); self.links.len()];
         let branches = (0..).zip(&self.routes.branches);
         for (_, branch) in branches.filter(|&(b, _)| self.routes.is_used(b)) {
@@ -231,10 +231,10 @@ impl BufferSizing<'_> {
     }
 
     /// Returns the round-trip times over each link at the start.
-    fn trips(&self) -> Vec<LinkRtt> {
+    fn link_rtts(&self) -> Vec<LinkRtt> {
         let mut trips = vec![LinkRtt::default(); self.links.len()];
         let at_start = self.routes.epochs.first();
-        let branches = at_start.map_or(&[][..], |epoch| &epoch.branch_of);
+        let branches = at_start.map_or(&[][..], |epoch| &epoch.class_path_of);
         for (class, &branch) in self.classes.iter().zip(branches) {
             if branch == NO_CLASS_PATH {
                 continue;
@@ -242,11 +242,11 @@ impl BufferSizing<'_> {
             let branch = self.routes.branches[branch as usize];
             let ways = [branch.data, branch.back].map(|way| self.routes.links(way));
             let bytes = self.spec(class).packet_size_bytes;
-            let there_s = self.empty_s(ways[0], bytes);
+            let there_s = self.unloaded_delay_s(ways[0], bytes);
             let trip_s = match ways[1] {
                 // No return path: its delay is taken as that of the forward path.
                 [] => 2.0 * there_s,
-                back => there_s + self.empty_s(back, self.spec(class).source.ack_bytes()),
+                back => there_s + self.unloaded_delay_s(back, self.spec(class).source.ack_bytes()),
             };
             for &link in ways.into_iter().flatten() {
                 let trip = &mut trips[link as usize];
@@ -259,7 +259,7 @@ impl BufferSizing<'_> {
     }
 
     /// Returns the unloaded one-way delay of a packet over these links, in seconds.
-    fn empty_s(&self, way: &[u32], bytes: f64) -> f64 {
+    fn unloaded_delay_s(&self, way: &[u32], bytes: f64) -> f64 {
         let links = way.iter().map(|&link| &self.links[link as usize]);
         links
             .map(|link| link.delay_s + 8.0 * link.overhead.wire_bytes(bytes) / link.bandwidth_bps)

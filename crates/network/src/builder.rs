@@ -10,7 +10,7 @@ use crate::compiled::{Class, ClassPath, CompiledNetwork, Epoch, LinkEvent, NO_CL
 use crate::explicit_paths::ExplicitPaths;
 use crate::ids::Owner;
 use crate::routing::{Request, Router};
-use crate::runtime_control::{AllAnnounced, ControllableConnection, control_index_of_class};
+use crate::runtime_control::{AllAllowedSettings, ControllableConnection, control_index_of_class};
 use crate::scheduling::{ClassQueues, MultiQueueLink};
 use crate::srlg::RiskGroups;
 use crate::users::{UserTraffic, Users, WorkloadSpec};
@@ -39,16 +39,16 @@ pub struct NetworkBuilder {
     events: Vec<EventSpec>,
     aggregates: Vec<AggregateSpec>,
     workloads: Vec<Users>,
-    pub(crate) classed: Vec<MultiQueueLink>,
+    pub(crate) multi_queue_links: Vec<MultiQueueLink>,
     /// Duplex links and shared-risk link groups.
-    pub(crate) risks: RiskGroups,
+    pub(crate) risk_groups: RiskGroups,
     /// Traffic classes of connections.
     pub(crate) queue_class_of: BTreeMap<u32, String>,
     /// Values that may be set at run time.
-    pub(crate) announced: AllAnnounced,
+    pub(crate) allowed_settings: AllAllowedSettings,
     /// Errors for ids of other networks.
-    foreign: Vec<BuildError>,
-    pub(crate) expanded: ClassQueues,
+    foreign_id_errors: Vec<BuildError>,
+    pub(crate) class_queues: ClassQueues,
     pub(crate) calibration: Option<CalibrationPlan>,
     memory_limit_bytes: Option<u64>,
 }
@@ -65,11 +65,11 @@ impl Network {
             events,
             aggregates,
             workloads,
-            classed,
+            multi_queue_links: classed,
             queue_class_of,
             opposite_direction: other_way,
             risk_groups,
-            settable,
+            controllable: settable,
             calibration,
             memory_limit_bytes,
             // Derived from the inputs.
@@ -77,10 +77,10 @@ impl Network {
             buffer_pkts: _,
             class_of: _,
             classes: _,
-            branches: _,
+            class_paths: _,
             path_links: _,
             epochs: _,
-            shared: _,
+            shared_links: _,
         } = &*self.inner;
         let owner = *owner;
         let queues: usize = classed.iter().map(|it| it.classes.len()).sum();
@@ -104,17 +104,17 @@ impl Network {
             events: events.collect(),
             aggregates: aggregates.clone(),
             workloads: workloads.clone(),
-            classed: classed.clone(),
-            risks: RiskGroups {
-                other_way: other_way.clone(),
+            multi_queue_links: classed.clone(),
+            risk_groups: RiskGroups {
+                opposite_directions: other_way.clone(),
                 groups: groups.collect(),
             },
             queue_class_of: queue_class_of.clone(),
-            announced: (settable.iter())
-                .map(|it| (it.connection, it.announced()))
+            allowed_settings: (settable.iter())
+                .map(|it| (it.connection, it.allowed_settings()))
                 .collect(),
-            foreign: Vec::new(),
-            expanded: ClassQueues::default(),
+            foreign_id_errors: Vec::new(),
+            class_queues: ClassQueues::default(),
             calibration: calibration.clone(),
             memory_limit_bytes: Some(*memory_limit_bytes),
         }
@@ -139,12 +139,12 @@ impl NetworkBuilder {
             events: Vec::new(),
             aggregates: Vec::new(),
             workloads: Vec::new(),
-            classed: Vec::new(),
-            risks: RiskGroups::default(),
+            multi_queue_links: Vec::new(),
+            risk_groups: RiskGroups::default(),
             queue_class_of: BTreeMap::new(),
-            announced: BTreeMap::new(),
-            foreign: Vec::new(),
-            expanded: ClassQueues::default(),
+            allowed_settings: BTreeMap::new(),
+            foreign_id_errors: Vec::new(),
+            class_queues: ClassQueues::default(),
             calibration: None,
             memory_limit_bytes: None,
         }
@@ -174,7 +174,7 @@ impl NetworkBuilder {
     /// Adds a directed link. A duplex link consists of two.
     pub fn link(&mut self, spec: LinkSpec) -> LinkId {
         let ends = [("from", spec.from.1), ("to", spec.to.1)];
-        self.must_own(&ends, |it| format!("link {}", it.links.len()));
+        self.check_owner(&ends, |it| format!("link {}", it.links.len()));
         self.links.push(spec);
         LinkId(self.links.len() as u32 - 1, self.owner)
     }
@@ -185,14 +185,14 @@ impl NetworkBuilder {
         for (field, path) in [("path", &spec.path), ("return_path", &spec.return_path)] {
             nodes.extend(path.iter().flatten().map(|node| (field, node.1)));
         }
-        self.must_own(&nodes, |_| format!("connection {}", spec.name));
+        self.check_owner(&nodes, |_| format!("connection {}", spec.name));
         self.connections.push(spec);
         ConnectionId(self.connections.len() as u32 - 1, self.owner)
     }
 
     /// Adds an event.
     pub fn event(&mut self, spec: EventSpec) {
-        self.must_own(&[("link", spec.link.1)], |_| {
+        self.check_owner(&[("link", spec.link.1)], |_| {
             format!("event at {} s", spec.at_s)
         });
         self.events.push(spec);
@@ -201,7 +201,7 @@ impl NetworkBuilder {
     /// Adds an aggregate: packets of its members are marked where they enter the network.
     pub fn aggregate(&mut self, spec: AggregateSpec) -> AggregateId {
         let members: Vec<_> = spec.members.iter().map(|m| ("members", m.1)).collect();
-        self.must_own(&members, |_| format!("aggregate {}", spec.name));
+        self.check_owner(&members, |_| format!("aggregate {}", spec.name));
         self.aggregates.push(spec);
         AggregateId(self.aggregates.len() as u32 - 1, self.owner)
     }
@@ -212,10 +212,10 @@ impl NetworkBuilder {
         let ends = [("clients", &spec.clients), ("servers", &spec.servers)];
         let ends = ends.map(|(field, nodes)| nodes.iter().map(move |node| (field, node.1)));
         let ends: Vec<_> = ends.into_iter().flatten().collect();
-        self.must_own(&ends, |_| format!("workload {}", spec.name));
+        self.check_owner(&ends, |_| format!("workload {}", spec.name));
         let spec = Arc::new(spec);
         let nodes = spec.pairs();
-        if workload_errors(&spec).len() + self.foreign.len() > 0 {
+        if workload_errors(&spec).len() + self.foreign_id_errors.len() > 0 {
             let pairs = Vec::new();
             self.workloads.push(Users { spec, pairs });
             return Vec::new();
@@ -231,7 +231,12 @@ impl NetworkBuilder {
         for &(client, server) in &nodes {
             let name = match nodes.len() {
                 1 => spec.name.clone(),
-                _ => format!("{}/{}-{}", spec.name, self.name(client), self.name(server)),
+                _ => format!(
+                    "{}/{}-{}",
+                    spec.name,
+                    self.node_name(client),
+                    self.node_name(server)
+                ),
             };
             let ways = [
                 (client, server, "requests", [&spec.return_path, &spec.path]),
@@ -278,13 +283,13 @@ impl NetworkBuilder {
 
     /// Adds class queues to a link.
     pub fn schedule(&mut self, spec: MultiQueueLink) {
-        self.must_own(&[("link", spec.link.1)], |_| "classes of a link".to_owned());
-        self.classed.push(spec);
+        self.check_owner(&[("link", spec.link.1)], |_| "classes of a link".to_owned());
+        self.multi_queue_links.push(spec);
     }
 
     /// Assigns the connection's data and acknowledgements to the queue of this class, on links that have one.
     pub fn classify(&mut self, connection: ConnectionId, class: &str) {
-        self.must_own(&[("connection", connection.1)], |_| {
+        self.check_owner(&[("connection", connection.1)], |_| {
             format!("class {class}")
         });
         self.queue_class_of.insert(connection.0, class.to_owned());
@@ -296,7 +301,7 @@ impl NetworkBuilder {
     }
 
     /// Records errors for ids of other networks; returns whether there are none.
-    pub(crate) fn must_own(
+    pub(crate) fn check_owner(
         &mut self,
         ids: &[(&'static str, Owner)],
         subject: impl Fn(&Self) -> String,
@@ -309,7 +314,7 @@ impl NetworkBuilder {
             })
             .collect();
         let owns_all = errors.is_empty();
-        self.foreign.extend(errors);
+        self.foreign_id_errors.extend(errors);
         owns_all
     }
 
@@ -318,17 +323,17 @@ impl NetworkBuilder {
     /// # Errors
     /// All errors, not only the first one.
     pub fn build(mut self) -> Result<Network, Vec<BuildError>> {
-        if !self.foreign.is_empty() {
-            return Err(self.foreign);
+        if !self.foreign_id_errors.is_empty() {
+            return Err(self.foreign_id_errors);
         }
         let mut errors = Vec::new();
         self.check_classes(&mut errors);
-        self.expanded = ClassQueues::new(&mut self.links, &self.classed, &mut errors);
+        self.class_queues = ClassQueues::new(&mut self.links, &self.multi_queue_links, &mut errors);
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
         self.check_workloads(&mut errors);
-        self.check_announced(&mut errors);
+        self.check_allowed_settings(&mut errors);
         let aggregate_of = diffserv::check(
             &self.links,
             &link_names,
@@ -339,18 +344,20 @@ impl NetworkBuilder {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let (class_of, classes) = classes::group(
+        let (class_of, classes) = classes::group_into_classes(
             &self.connections,
             &aggregate_of,
             &self.queue_class_of,
-            &self.announced,
+            &self.allowed_settings,
         );
         let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
         for event in &self.events {
             let event = LinkEvent::from(event);
             events.push(event);
             // A class queue shares the events of its link.
-            let queues = self.queues().filter(|&(_, parent, _)| parent == event.link);
+            let queues = self
+                .class_queue_links()
+                .filter(|&(_, parent, _)| parent == event.link);
             events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
@@ -362,7 +369,7 @@ impl NetworkBuilder {
             routes: &routes,
         };
         let buffer_pkts = crossed.buffers_pkts();
-        let (other_way, risk_groups) = self.risks.tables();
+        let (other_way, risk_groups) = self.risk_groups.into_parts();
         Ok(Network {
             inner: Arc::new(CompiledNetwork {
                 owner: self.owner,
@@ -373,18 +380,18 @@ impl NetworkBuilder {
                 connections: self.connections,
                 class_of,
                 classes,
-                branches: routes.branches,
+                class_paths: routes.branches,
                 path_links: routes.path_links,
                 epochs: routes.epochs,
                 events,
                 aggregates: self.aggregates,
                 workloads: self.workloads,
-                shared: self.expanded.shared,
-                classed: self.classed,
+                shared_links: self.class_queues.shared_links,
+                multi_queue_links: self.multi_queue_links,
                 queue_class_of: self.queue_class_of,
                 opposite_direction: other_way,
                 risk_groups,
-                settable: routes.settable,
+                controllable: routes.settable,
                 calibration: self.calibration,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
@@ -392,20 +399,20 @@ impl NetworkBuilder {
     }
 
     /// Returns the name of a link without a class.
-    fn link_called(&self, link: &LinkSpec) -> String {
-        let [from, to] = [link.from, link.to].map(|node| self.name(node));
+    fn link_label(&self, link: &LinkSpec) -> String {
+        let [from, to] = [link.from, link.to].map(|node| self.node_name(node));
         link_name(from, to, link.circuit.as_deref())
     }
 
     fn check_links(&self, errors: &mut Vec<BuildError>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut names = Vec::with_capacity(self.links.len());
-        let first_queue = self.first_queue();
+        let first_queue = self.first_class_queue();
         let any_metric = self.links.iter().any(|link| link.metric.is_some());
         for (i, link) in self.links.iter().enumerate() {
-            let mut name = self.link_called(link);
+            let mut name = self.link_label(link);
             let queue = i.checked_sub(first_queue);
-            let queue = queue.and_then(|queue| self.expanded.queues.get(queue));
+            let queue = queue.and_then(|queue| self.class_queues.queues.get(queue));
             if let Some((_, class)) = queue {
                 name += &format!("/{class}");
             }
@@ -476,7 +483,7 @@ impl NetworkBuilder {
                 check(error.name, error.value, Allowed::UnitInterval);
             }
             if link.from == link.to {
-                let at = self.name(link.from).to_owned();
+                let at = self.node_name(link.from).to_owned();
                 errors.push(BuildError::SelfLoop { node: at });
             }
             if !seen.insert(name.clone()) {
@@ -553,7 +560,7 @@ impl NetworkBuilder {
             if c.from == c.to {
                 errors.push(BuildError::BadPath {
                     connection: c.name.clone(),
-                    reason: format!("sender and receiver are both {}", self.name(c.from)),
+                    reason: format!("sender and receiver are both {}", self.node_name(c.from)),
                 });
             }
         }
@@ -579,8 +586,8 @@ impl NetworkBuilder {
                 errors.push(BuildError::Workload {
                     workload: traffic.workload.name.clone(),
                     reason: format!(
-                        "connection `{}` is to carry its users, but only those do that \
-                         NetworkBuilder::workload adds",
+                        "connection `{}` cannot carry its users: only connections added by \
+                         NetworkBuilder::workload can",
                         connection.name
                     ),
                 });
@@ -591,16 +598,16 @@ impl NetworkBuilder {
     /// Adds errors for classes that no link has, and for links with two class specifications.
     fn check_classes(&self, errors: &mut Vec<BuildError>) {
         let mut links = HashSet::new();
-        for spec in &self.classed {
+        for spec in &self.multi_queue_links {
             if !links.insert(spec.link) {
-                let name = self.link_called(&self.links[spec.link.index()]);
+                let name = self.link_label(&self.links[spec.link.index()]);
                 errors.push(BuildError::Class {
                     subject: format!("link {name}"),
-                    reason: "its classes are told twice".to_owned(),
+                    reason: "its classes are specified twice".to_owned(),
                 });
             }
         }
-        let classes = self.classed.iter().flat_map(|spec| &spec.classes);
+        let classes = self.multi_queue_links.iter().flat_map(|spec| &spec.classes);
         let known: BTreeSet<&str> = classes.map(|class| class.name.as_str()).collect();
         for (&connection, class) in &self.queue_class_of {
             if !known.contains(class.as_str()) {
@@ -648,24 +655,24 @@ impl NetworkBuilder {
     }
 
     /// Returns the index of the first link that is a class queue.
-    fn first_queue(&self) -> usize {
-        self.links.len() - self.expanded.queues.len()
+    fn first_class_queue(&self) -> usize {
+        self.links.len() - self.class_queues.queues.len()
     }
 
     /// Returns the class queues: link, parent link, class name.
-    pub(crate) fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
-        let queues = (self.first_queue() as u32..).zip(&self.expanded.queues);
+    pub(crate) fn class_queue_links(&self) -> impl Iterator<Item = (u32, u32, &str)> {
+        let queues = (self.first_class_queue() as u32..).zip(&self.class_queues.queues);
         queues.map(|(link, (parent, class))| (link, *parent, class.as_str()))
     }
 
     fn queue_of(&self) -> HashMap<(u32, &str), u32> {
-        let queues = self.queues();
+        let queues = self.class_queue_links();
         queues
             .map(|(link, parent, class)| ((parent, class), link))
             .collect()
     }
 
-    pub(crate) fn name(&self, node: NodeId) -> &str {
+    pub(crate) fn node_name(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", String::as_str)
     }
 }
@@ -804,9 +811,9 @@ pub(crate) struct Routes {
     pub epochs: Vec<Epoch>,
     /// Settable connections. `branches_of` lists the branches of each, one for all precedences of a path.
     settable: Vec<ControllableConnection>,
-    branches_of: Vec<Vec<u32>>,
+    class_paths_of: Vec<Vec<u32>>,
     /// Branches over settable paths only, which are unused by default.
-    only_set: BTreeSet<u32>,
+    control_only: BTreeSet<u32>,
 }
 
 /// Data path and return path of a class, for one set of working links.
@@ -831,49 +838,49 @@ impl NetworkBuilder {
             path_links: Vec::new(),
             epochs: Vec::new(),
             settable: Vec::new(),
-            branches_of: vec![Vec::new(); self.announced.len()],
-            only_set: BTreeSet::new(),
+            class_paths_of: vec![Vec::new(); self.allowed_settings.len()],
+            control_only: BTreeSet::new(),
         };
         // An unreachable receiver is an error while all links work; later it is the effect of a failure.
-        let mut ways = self.ways(&router, classes, &down)?;
+        let mut ways = self.all_path_pairs(&router, classes, &down)?;
         let own_path = |connection: u32| {
             let own = ways[class_of[connection as usize] as usize].as_ref();
             self.nodes_of(own.map_or(&[], |ways| &ways.data))
         };
-        routes.settable = self.settable(own_path);
-        let (set, errors) = self.set_ways(&router, &routes.settable, &down);
+        routes.settable = self.controllable_connections(own_path);
+        let (set, errors) = self.path_pairs_of_allowed_paths(&router, &routes.settable, &down);
         if !errors.is_empty() {
             return Err(errors);
         }
         routes.open_epoch(0.0, classes, &ways, &|_| true);
-        routes.set_branches(class_of, classes, &set);
+        routes.set_control_paths(class_of, classes, &set);
         let changes = events.iter().filter(|e| e.change.reroutes());
         let changes: Vec<&LinkEvent> = changes.collect();
         for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
             for e in at_once {
                 down[e.link as usize] = e.change == Change::Down;
             }
-            let new = self.ways_now(&router, classes, &down).0;
+            let new = self.path_pairs_of_classes(&router, classes, &down).0;
             let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
             ways = new;
             routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
-            let (set, _) = self.set_ways(&router, &routes.settable, &down);
-            routes.set_branches(class_of, classes, &set);
+            let (set, _) = self.path_pairs_of_allowed_paths(&router, &routes.settable, &down);
+            routes.set_control_paths(class_of, classes, &set);
         }
         Ok(routes)
     }
 
     pub(crate) fn router(&self) -> Router {
-        Router::new(&self.nodes, &self.links[..self.first_queue()])
+        Router::new(&self.nodes, &self.links[..self.first_class_queue()])
     }
 
-    fn ways(
+    fn all_path_pairs(
         &self,
         router: &Router,
         classes: &[Class],
         down: &[bool],
     ) -> Result<Vec<Option<PathPairs>>, Vec<BuildError>> {
-        let (ways, errors) = self.ways_now(router, classes, down);
+        let (ways, errors) = self.path_pairs_of_classes(router, classes, down);
         if errors.is_empty() {
             Ok(ways)
         } else {
@@ -882,7 +889,7 @@ impl NetworkBuilder {
     }
 
     /// Returns the paths of every class; `None`, and an error, if there is no path.
-    pub(crate) fn ways_now(
+    pub(crate) fn path_pairs_of_classes(
         &self,
         router: &Router,
         classes: &[Class],
@@ -890,11 +897,11 @@ impl NetworkBuilder {
     ) -> (Vec<Option<PathPairs>>, Vec<BuildError>) {
         let each = classes.iter().map(|class| class.connection);
         let each: Vec<_> = each.map(|c| (c, self.spec_of(c))).collect();
-        self.ways_of(router, &each, down)
+        self.path_pairs_of_specs(router, &each, down)
     }
 
     /// Returns the number of these classes of several flows that use one of several paths of equal cost.
-    pub(crate) fn with_choices(
+    pub(crate) fn count_with_choices(
         &self,
         router: &Router,
         classes: &[Class],
@@ -915,11 +922,11 @@ impl NetworkBuilder {
             };
             looked_for.then(|| (request(asked.from, asked.to), path.as_slice()))
         });
-        router.with_choices(&mut flows.collect::<Vec<_>>(), down)
+        router.count_with_choices(&mut flows.collect::<Vec<_>>(), down)
     }
 
     /// Returns the paths of all settable connections over each of their allowed paths, concatenated.
-    fn set_ways(
+    fn path_pairs_of_allowed_paths(
         &self,
         router: &Router,
         settable: &[ControllableConnection],
@@ -936,7 +943,7 @@ impl NetworkBuilder {
         });
         let specs: Vec<(u32, ConnectionSpec)> = each.collect();
         let specs: Vec<_> = specs.iter().map(|(c, spec)| (*c, spec)).collect();
-        self.ways_of(router, &specs, down)
+        self.path_pairs_of_specs(router, &specs, down)
     }
 
     pub(crate) fn spec_of(&self, connection: u32) -> &ConnectionSpec {
@@ -954,7 +961,7 @@ impl NetworkBuilder {
     }
 
     /// Returns the paths of connections with these specifications.
-    pub(crate) fn ways_of(
+    pub(crate) fn path_pairs_of_specs(
         &self,
         router: &Router,
         connections: &[(u32, &ConnectionSpec)],
@@ -1016,7 +1023,7 @@ impl NetworkBuilder {
         let requests: Vec<Request> = looked_for.iter().map(ends).collect();
         for (&i, path) in looked_for.iter().zip(router.paths(&requests, down)) {
             let RequestedPaths { spec, from, to, .. } = asked_by(i);
-            let needed = spec.needs_way_back();
+            let needed = spec.needs_return_path();
             if path.is_none() && needed {
                 errors.push(self.unreachable(spec, to, from));
             }
@@ -1055,8 +1062,8 @@ impl NetworkBuilder {
     fn unreachable(&self, spec: &ConnectionSpec, from: NodeId, to: NodeId) -> BuildError {
         BuildError::Unreachable {
             connection: spec.name.clone(),
-            from: self.name(from).to_owned(),
-            to: self.name(to).to_owned(),
+            from: self.node_name(from).to_owned(),
+            to: self.node_name(to).to_owned(),
         }
     }
 }
@@ -1116,7 +1123,7 @@ impl Routes {
         changed: &dyn Fn(usize) -> bool,
     ) {
         let mut branch_of = match self.epochs.last() {
-            Some(before) => before.branch_of.clone(),
+            Some(before) => before.class_path_of.clone(),
             None => vec![NO_CLASS_PATH; ways.len()],
         };
         for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
@@ -1124,22 +1131,27 @@ impl Routes {
                 None => NO_CLASS_PATH,
                 Some(ways) => {
                     let place = control_index_of_class(&self.settable, &classes[class]);
-                    let branch = self.branch(class as u32, &classes[class], place, ways);
-                    self.only_set.remove(&branch);
+                    let branch = self.class_path(class as u32, &classes[class], place, ways);
+                    self.control_only.remove(&branch);
                     branch
                 }
             };
         }
         self.epochs.push(Epoch {
             at_s,
-            branch_of,
-            set: Vec::new(),
+            class_path_of: branch_of,
+            control_paths: Vec::new(),
         });
     }
 
     /// Sets the branches over settable paths in the last epoch. `ways` lists the paths of all settable
     /// connections in order.
-    fn set_branches(&mut self, class_of: &[u32], classes: &[Class], ways: &[Option<PathPairs>]) {
+    fn set_control_paths(
+        &mut self,
+        class_of: &[u32],
+        classes: &[Class],
+        ways: &[Option<PathPairs>],
+    ) {
         let mut ways = ways.iter();
         let mut set = Vec::with_capacity(self.settable.len());
         for place in 0..self.settable.len() {
@@ -1152,29 +1164,29 @@ impl Routes {
             for ways in ways.by_ref().take(paths) {
                 let new = self.branches.len() as u32;
                 branches.push(match ways {
-                    Some(ways) => self.branch(number, class, Some(place), ways),
+                    Some(ways) => self.class_path(number, class, Some(place), ways),
                     None => NO_CLASS_PATH,
                 });
                 if self.branches.len() as u32 > new {
-                    self.only_set.insert(new);
+                    self.control_only.insert(new);
                 }
             }
             set.push(branches);
         }
         if let Some(epoch) = self.epochs.last_mut() {
-            epoch.set = set;
+            epoch.control_paths = set;
         }
     }
 
     /// Returns whether a branch carries traffic without being set.
     pub fn is_used(&self, branch: u32) -> bool {
         let first = branch - self.branches[branch as usize].precedence;
-        !self.only_set.contains(&first)
+        !self.control_only.contains(&first)
     }
 
     /// Returns the first branch of this class over these paths, new or existing. There is one branch for each
     /// precedence of its packets.
-    fn branch(
+    fn class_path(
         &mut self,
         number: u32,
         class: &Class,
@@ -1187,11 +1199,11 @@ impl Routes {
                 && self.links(self.branches[b as usize].back) == ways.back
         };
         let known = match place {
-            Some(place) => self.branches_of[place].iter().copied().find(is_known),
+            Some(place) => self.class_paths_of[place].iter().copied().find(is_known),
             None => {
                 let before = self.epochs.iter();
                 before
-                    .map(|epoch| epoch.branch_of[number as usize])
+                    .map(|epoch| epoch.class_path_of[number as usize])
                     .find(is_known)
             }
         };
@@ -1202,7 +1214,7 @@ impl Routes {
         let back = self.add_path(&ways.back);
         let first = self.branches.len() as u32;
         if let Some(place) = place {
-            self.branches_of[place].push(first);
+            self.class_paths_of[place].push(first);
         }
         let precedences = class.aggregate.map_or(1, |_| 3);
         self.branches

@@ -15,11 +15,11 @@ pub struct Calibration {
 }
 
 /// Ratio of window counts up to which a calibration is still valid.
-const ALIKE: f64 = 1.25;
+const MAX_SIMILAR_RATIO: f64 = 1.25;
 
 /// Returns whether two window counts are similar enough to share a calibration.
 pub fn are_windows_similar(some: f64, others: f64) -> bool {
-    some.max(others) < ALIKE * some.min(others)
+    some.max(others) < MAX_SIMILAR_RATIO * some.min(others)
 }
 
 impl Default for Calibration {

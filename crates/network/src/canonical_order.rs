@@ -95,7 +95,7 @@ pub fn canonical_keys(
 
 fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
     let hasher = &mut fnv::FnvHasher::default();
-    let branch = &inner.branches[b];
+    let branch = &inner.class_paths[b];
     let class = &inner.classes[branch.class as usize];
     let spec = &inner.connections[class.connection as usize];
     let ConnectionSpec {
@@ -136,7 +136,7 @@ fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
     (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
     (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
     for (epoch, at) in inner.epochs.iter().enumerate() {
-        if at.branch_of.get(branch.class as usize) == Some(&(b as u32)) {
+        if at.class_path_of.get(branch.class as usize) == Some(&(b as u32)) {
             epoch.hash(hasher);
         }
     }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::compiled::Class;
-use crate::runtime_control::AllAnnounced;
+use crate::runtime_control::AllAllowedSettings;
 use crate::{Acks, Application, ConnectionSpec, FlowHash, NodeId, Source};
 
 /// All properties that make two connections behave differently.
 #[derive(PartialEq, Eq, Hash)]
-struct Behaviour<'a> {
+struct ClassKey<'a> {
     ends: (NodeId, NodeId),
     source: SourceKey,
     application: Option<[u64; 3]>,
@@ -19,13 +19,13 @@ struct Behaviour<'a> {
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     flow: Option<FlowHash>,
-    divides: Option<[u64; 2]>,
+    ecmp_share: Option<[u64; 2]>,
     /// Compared by identity of the object.
     transfers: Option<*const ()>,
     acks: Acks,
     marks: Marks<'a>,
     /// Own number of a connection with settable values, which makes its class unique.
-    set_alone: Option<u32>,
+    controlled_connection: Option<u32>,
 }
 
 /// Aggregate of a connection, and the traffic class of its packets.
@@ -44,8 +44,8 @@ enum SourceKey {
     Users(*const ()),
 }
 
-fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>) -> Behaviour<'a> {
-    Behaviour {
+fn class_key<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>) -> ClassKey<'a> {
+    ClassKey {
         ends: (c.from, c.to),
         source: match &c.source {
             Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
@@ -83,30 +83,30 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
         flow: c.flow,
-        divides: (c.ecmp_share).map(|it| [it.from, it.until].map(f64::to_bits)),
+        ecmp_share: (c.ecmp_share).map(|it| [it.from, it.until].map(f64::to_bits)),
         transfers: c.transfers.as_ref().map(|it| Arc::as_ptr(it).cast()),
         acks: c.acks,
         marks,
-        set_alone,
+        controlled_connection: set_alone,
     }
 }
 
 /// Returns the class of every connection, and the classes in order of their first connection.
-pub(super) fn group(
+pub(super) fn group_into_classes(
     connections: &[ConnectionSpec],
     aggregate_of: &HashMap<u32, u32>,
     queue_class_of: &BTreeMap<u32, String>,
-    announced: &AllAnnounced,
+    announced: &AllAllowedSettings,
 ) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
-    let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
+    let mut known: HashMap<ClassKey<'_>, u32> = HashMap::with_capacity(connections.len());
     let mut class_of = Vec::with_capacity(connections.len());
     for (i, c) in connections.iter().enumerate() {
         let aggregate = aggregate_of.get(&(i as u32)).copied();
         let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
         let set_alone = announced.contains_key(&(i as u32)).then_some(i as u32);
         let class = *known
-            .entry(behaviour(c, (aggregate, queue_class), set_alone))
+            .entry(class_key(c, (aggregate, queue_class), set_alone))
             .or_insert_with(|| {
                 classes.push(Class {
                     connection: i as u32,

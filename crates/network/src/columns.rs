@@ -22,7 +22,7 @@ impl Column {
             }
             i += 1;
         }
-        panic!("no column of this name")
+        panic!("unknown column name")
     }
 }
 

@@ -31,7 +31,7 @@ pub struct CompiledNetwork {
     /// Classes of identical connections.
     pub classes: Vec<Class>,
     /// Classes on their paths.
-    pub branches: Vec<ClassPath>,
+    pub class_paths: Vec<ClassPath>,
     /// Links of all paths, concatenated.
     pub path_links: Vec<u32>,
     /// Times from which each class uses a branch, in order of time; the first is at 0.
@@ -43,9 +43,9 @@ pub struct CompiledNetwork {
     /// Workloads with their connections.
     pub workloads: Vec<Users>,
     /// Links with several queues. Each class queue is a link of its own, after all other links.
-    pub shared: Vec<SharedLink>,
+    pub shared_links: Vec<SharedLink>,
     /// Specifications of the links with several queues.
-    pub classed: Vec<MultiQueueLink>,
+    pub multi_queue_links: Vec<MultiQueueLink>,
     /// Traffic class of connections that have one.
     pub queue_class_of: BTreeMap<u32, String>,
     /// Opposite direction of each direction of a duplex link.
@@ -53,7 +53,7 @@ pub struct CompiledNetwork {
     /// Shared-risk link groups, sorted by name.
     pub risk_groups: Vec<RiskGroup>,
     /// Connections with values that can be set at run time, in order.
-    pub settable: Vec<ControllableConnection>,
+    pub controllable: Vec<ControllableConnection>,
     /// Plan to calibrate the queues by the packet model.
     pub calibration: Option<CalibrationPlan>,
     /// Memory limit of a run in bytes.
@@ -99,9 +99,9 @@ pub struct Epoch {
     /// Start in seconds.
     pub at_s: f64,
     /// Branch of every class.
-    pub branch_of: Vec<u32>,
+    pub class_path_of: Vec<u32>,
     /// Branches over each of the paths of [`CompiledNetwork::settable`].
-    pub set: Vec<Vec<u32>>,
+    pub control_paths: Vec<Vec<u32>>,
 }
 
 /// Change of a link.
@@ -165,13 +165,13 @@ impl CompiledNetwork {
 
     /// Returns the links of a branch's data path.
     pub fn data_path(&self, branch: u32) -> &[u32] {
-        let (start, end) = self.branches[branch as usize].data;
+        let (start, end) = self.class_paths[branch as usize].data;
         &self.path_links[start as usize..end as usize]
     }
 
     /// Returns the links of a branch's return path.
     pub fn back_path(&self, branch: u32) -> &[u32] {
-        let (start, end) = self.branches[branch as usize].back;
+        let (start, end) = self.class_paths[branch as usize].back;
         &self.path_links[start as usize..end as usize]
     }
 
@@ -195,7 +195,7 @@ pub struct PathPair<'a> {
 impl<'a> PathPair<'a> {
     /// Returns the paths of a branch.
     pub fn new(inner: &'a CompiledNetwork, branch: u32) -> Self {
-        let class = inner.branches[branch as usize].class;
+        let class = inner.class_paths[branch as usize].class;
         PathPair::of(
             inner,
             class,

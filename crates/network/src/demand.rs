@@ -69,21 +69,21 @@ impl Network {
         for id in self.connections() {
             let path = self.path_at(id, from_s);
             let spec = self.connection_spec(id);
-            let (start_s, end_s) = self.sends_between(id, to_s);
+            let (start_s, end_s) = self.active_interval(id, to_s);
             let active_s = end_s - start_s.max(from_s);
             if active_s <= 0.0 {
                 continue;
             }
             let active = active_s / (to_s - from_s);
-            let wanted_bps = self.wanted_bps(id, from_s, &now);
+            let wanted_bps = self.unlimited_path_bps(id, from_s, &now);
             for &link in &path {
                 let others = path.iter().filter(|&&other| other != link);
-                let widths = others.map(|&other| self.width_bps(other, spec, &now));
+                let widths = others.map(|&other| self.ip_capacity_bps(other, spec, &now));
                 let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
                 let sent_bps = if spec.source.is_answered() {
                     wanted_bps.min(narrowest_bps)
                 } else {
-                    wanted_bps.min(self.before_bps(&path, link, spec, &now))
+                    wanted_bps.min(self.narrowest_before_bps(&path, link, spec, &now))
                 };
                 let overhead = self.link_spec(link).overhead;
                 let factor = overhead.factor(8.0 * spec.packet_size_bytes);
@@ -126,35 +126,39 @@ impl Network {
         }
         let now = LinkState::new(self, 0.0);
         let path = self.path(id);
-        let widths = path.iter().map(|&link| self.width_bps(link, spec, &now));
+        let widths = path
+            .iter()
+            .map(|&link| self.ip_capacity_bps(link, spec, &now));
         let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-        let wanted_pps = f64::from(spec.count) * self.windows_pps(id, 0.0, &now);
+        let wanted_pps = f64::from(spec.count) * self.window_limited_pps(id, 0.0, &now);
         let alone_pps = wanted_pps.min(narrowest_bps / (8.0 * spec.packet_size_bytes));
         alone_pps.is_finite().then_some(alone_pps)
     }
 
     /// Returns the rate of a connection (all `count` of it) over a path without limits, in bit/s.
-    fn wanted_bps(&self, id: ConnectionId, at_s: f64, now: &LinkState) -> f64 {
+    fn unlimited_path_bps(&self, id: ConnectionId, at_s: f64, now: &LinkState) -> f64 {
         let spec = self.connection_spec(id);
-        let each_pps = self.windows_pps(id, at_s, now);
+        let each_pps = self.window_limited_pps(id, at_s, now);
         let each_pps = each_pps.min(spec.application.mean_pps());
         f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
     }
 
     /// Returns the rate of each of a connection's `count` over a path without limits, with unlimited data, in
     /// packets/s.
-    fn windows_pps(&self, id: ConnectionId, at_s: f64, now: &LinkState) -> f64 {
+    fn window_limited_pps(&self, id: ConnectionId, at_s: f64, now: &LinkState) -> f64 {
         let spec = self.connection_spec(id);
         let packet_bits = 8.0 * spec.packet_size_bytes;
         let window_pps = |window: Option<f64>| {
             let (there, back) = (self.path_at(id, at_s), self.return_path_at(id, at_s));
             let links = there.iter().chain(&back);
             let rtt_s: f64 = links.map(|&link| now.delays_s[link.index()]).sum();
-            let widths = there.iter().map(|&link| self.width_bps(link, spec, now));
+            let widths = there
+                .iter()
+                .map(|&link| self.ip_capacity_bps(link, spec, now));
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
             let holds_pkts = |&link: &LinkId| {
                 let wire_bits = self.link_spec(link).overhead.wire_bits(packet_bits);
-                let room = self.room(link).at(now.bandwidths_bps[link.index()]);
+                let room = self.buffer_limit(link).at(now.bandwidths_bps[link.index()]);
                 room.pkts(wire_bits)
             };
             let queues_pkts: f64 = there.iter().map(holds_pkts).sum();
@@ -173,14 +177,14 @@ impl Network {
     }
 
     /// Returns the throughput of a link in IP bit/s for packets of this connection's size.
-    fn width_bps(&self, link: LinkId, spec: &ConnectionSpec, now: &LinkState) -> f64 {
+    fn ip_capacity_bps(&self, link: LinkId, spec: &ConnectionSpec, now: &LinkState) -> f64 {
         let overhead = self.link_spec(link).overhead;
         now.bandwidths_bps[link.index()] / overhead.factor(8.0 * spec.packet_size_bytes)
     }
 
     /// Returns the lowest throughput of the links of a path before this one, by
     /// [`width_bps`](Self::width_bps).
-    fn before_bps(
+    fn narrowest_before_bps(
         &self,
         path: &[LinkId],
         link: LinkId,
@@ -188,7 +192,7 @@ impl Network {
         now: &LinkState,
     ) -> f64 {
         let before = path.iter().take_while(|&&other| other != link);
-        let widths = before.map(|&other| self.width_bps(other, spec, now));
+        let widths = before.map(|&other| self.ip_capacity_bps(other, spec, now));
         widths.fold(f64::INFINITY, f64::min)
     }
 }

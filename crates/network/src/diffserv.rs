@@ -85,7 +85,7 @@ impl Edge {
         )?;
         if let Some(peak_bps) = peak_bps {
             check("the peak rate", peak_bps, rates, is_rate(peak_bps))?;
-            let none = "none: this marker looks at no peak rate";
+            let none = "none: this marker does not use a peak rate";
             check("the peak rate", peak_bps, none, self.peak_bps().is_some())?;
         }
         let whole = |bps: f64| bps.round() as u64;

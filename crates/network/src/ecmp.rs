@@ -78,7 +78,7 @@ impl EcmpShare {
     }
 
     /// Returns the fraction of this portion that lies in another.
-    pub(crate) fn part_in(self, other: EcmpShare) -> f64 {
+    pub(crate) fn fraction_within(self, other: EcmpShare) -> f64 {
         let both = self.until.min(other.until) - self.from.max(other.from);
         let part = both / (self.until - self.from);
         if part > ROUNDING { part } else { 0.0 }
@@ -93,7 +93,7 @@ pub struct EqualPaths {
     /// Next links by receiver, up to [`MAX_CACHED_LINKS`]; the demands of a matrix arrive in any order.
     toward: HashMap<NodeId, NextLinks>,
     /// Number of entries in `toward`.
-    kept: usize,
+    cached_links: usize,
 }
 
 /// Maximum number of cached entries, of four bytes each.
@@ -112,30 +112,30 @@ impl EqualPaths {
             router,
             down,
             toward: HashMap::new(),
-            kept: 0,
+            cached_links: 0,
         }
     }
 
-    fn toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
+    fn next_links_toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
         if !self.toward.contains_key(&to) {
             let next = self.router.next_links(to.0, &self.down);
-            if self.kept + next.size() > MAX_CACHED_LINKS {
+            if self.cached_links + next.size() > MAX_CACHED_LINKS {
                 self.toward.clear();
-                self.kept = 0;
+                self.cached_links = 0;
             }
-            self.kept += next.size();
+            self.cached_links += next.size();
             self.toward.insert(to, next);
         }
         (&self.router, &self.toward[&to])
     }
 
     /// Returns whether there are several paths between two nodes.
-    pub fn are_several(&mut self, from: NodeId, to: NodeId) -> bool {
-        let (router, next) = self.toward(to);
+    pub fn has_several_paths(&mut self, from: NodeId, to: NodeId) -> bool {
+        let (router, next) = self.next_links_toward(to);
         let mut at = from.0;
         while at != to.0 {
             match *next.of(at) {
-                [link] => match router.end(link) {
+                [link] => match router.end_node(link) {
                     Some(end) => at = end,
                     None => return false,
                 },
@@ -151,7 +151,7 @@ impl EqualPaths {
     /// every link as all paths would. If hashes cannot distinguish even these, it returns flows of equal
     /// shares.
     pub fn shares(&mut self, from: NodeId, to: NodeId) -> Vec<PathShare> {
-        let (router, next) = self.toward(to);
+        let (router, next) = self.next_links_toward(to);
         let mut all = PathEnumeration {
             router,
             next,
@@ -162,12 +162,12 @@ impl EqualPaths {
         if all.enumerate(from.0, 1.0) {
             return all.found;
         }
-        let loads = Loads {
+        let loads = PathDecomposition {
             router,
             next,
             to: to.0,
         };
-        loads.decomposed(from.0).unwrap_or_else(|| {
+        loads.decompose(from.0).unwrap_or_else(|| {
             let part = |i| PathShare {
                 flow: FlowHash::of(&[(i, MAX_PATHS)]),
                 share: 1.0 / MAX_PATHS as f64,
@@ -188,9 +188,9 @@ impl EqualPaths {
         count: u32,
     ) -> Vec<(FlowHash, u32)> {
         if count > MAX_HASHED_FLOWS {
-            return self.divided(from, to, count);
+            return self.split_flows(from, to, count);
         }
-        let (router, next) = self.toward(to);
+        let (router, next) = self.next_links_toward(to);
         let mut paths: Vec<Vec<u32>> = Vec::new();
         let mut together: Vec<(FlowHash, u32)> = Vec::new();
         for i in 0..count {
@@ -210,7 +210,7 @@ impl EqualPaths {
     }
 
     /// Returns every path with its share of `count`, rounded to whole numbers that sum to `count`.
-    fn divided(&mut self, from: NodeId, to: NodeId, count: u32) -> Vec<(FlowHash, u32)> {
+    fn split_flows(&mut self, from: NodeId, to: NodeId, count: u32) -> Vec<(FlowHash, u32)> {
         let mut sum = 0.0;
         let mut given = 0;
         let each = self.shares(from, to).into_iter().map(|part| {
@@ -248,7 +248,7 @@ impl PathEnumeration<'_> {
         let next = self.next;
         let links = next.of(at);
         for (which, &link) in links.iter().enumerate() {
-            let Some(end) = self.router.end(link) else {
+            let Some(end) = self.router.end_node(link) else {
                 continue;
             };
             self.choices.push((which, links.len()));
@@ -263,7 +263,7 @@ impl PathEnumeration<'_> {
 }
 
 /// Load of each link by the traffic from one node to another.
-struct Loads<'a> {
+struct PathDecomposition<'a> {
     router: &'a Router,
     next: &'a NextLinks,
     to: u32,
@@ -272,11 +272,11 @@ struct Loads<'a> {
 /// Share of traffic on a link below which it is rounding error.
 const ROUNDING: f64 = 1e-12;
 
-impl Loads<'_> {
+impl PathDecomposition<'_> {
     /// Returns paths that load every link as all paths would (flow decomposition). Each path follows the
     /// links with the highest remaining load and takes their minimum, which uses up at least one link.
     /// Returns `None` if no hash selects one of these paths.
-    fn decomposed(&self, from: u32) -> Option<Vec<PathShare>> {
+    fn decompose(&self, from: u32) -> Option<Vec<PathShare>> {
         let mut left = self.shares(from);
         let mut found = Vec::new();
         let mut rest = 1.0;
@@ -296,7 +296,7 @@ impl Loads<'_> {
                 choices.push((which, links.len()));
                 share = left[&links[which]].min(share);
                 path.push(links[which]);
-                at = self.router.end(links[which])?;
+                at = self.router.end_node(links[which])?;
             }
             let flow = FlowHash::of(&choices);
             let way = self.router.walk(from, self.to, flow, self.next);
@@ -322,12 +322,12 @@ impl Loads<'_> {
     fn shares(&self, from: u32) -> HashMap<u32, f64> {
         let mut links = HashMap::new();
         let mut here = HashMap::from([(from, 1.0)]);
-        for node in self.in_order(from) {
+        for node in self.topological_order(from) {
             let next = self.next.of(node);
             let share = here.get(&node).copied().unwrap_or(0.0) / next.len() as f64;
             for &link in next {
                 links.insert(link, share);
-                if let Some(end) = self.router.end(link) {
+                if let Some(end) = self.router.end_node(link) {
                     *here.entry(end).or_default() += share;
                 }
             }
@@ -336,7 +336,7 @@ impl Loads<'_> {
     }
 
     /// Returns the nodes of all paths before the receiver, in topological order.
-    fn in_order(&self, from: u32) -> Vec<u32> {
+    fn topological_order(&self, from: u32) -> Vec<u32> {
         let mut seen = HashSet::from([from]);
         let mut order = Vec::new();
         // Stack of nodes, with the number of their links already followed.
@@ -344,7 +344,7 @@ impl Loads<'_> {
         while let Some((node, followed)) = open.last_mut() {
             let link = self.next.of(*node).get(*followed);
             *followed += 1;
-            match link.and_then(|&link| self.router.end(link)) {
+            match link.and_then(|&link| self.router.end_node(link)) {
                 Some(end) if end != self.to && seen.insert(end) => open.push((end, 0)),
                 Some(_) => {}
                 None => {

@@ -23,16 +23,16 @@ pub trait Engine {
 
     /// Returns the branch that the connection uses from now on if this index into its allowed
     /// [paths](crate::ControllableConnection::paths) is set; `None` if none is set.
-    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32;
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32;
 
     /// Returns the links that the connection's data uses from now on; empty without a path.
     fn path(&self, id: ConnectionId) -> Vec<LinkId> {
-        let branch = self.branch_over(id, self.set_of(id).path);
+        let branch = self.class_path_over(id, self.control_state(id).path);
         self.network().tables().links_of(branch)
     }
 
     /// Returns the current overrides of the connection.
-    fn set_of(&self, id: ConnectionId) -> ControlState;
+    fn control_state(&self, id: ConnectionId) -> ControlState;
 
     /// Returns the current rates of the aggregate's marker.
     fn marker_rates(&self, id: AggregateId) -> MarkerRates;
@@ -70,10 +70,10 @@ pub trait Engine {
     }
 
     /// Returns the longest queue in packets since the last restart.
-    fn longest_pkts(&self, id: LinkId) -> f64;
+    fn max_queue_pkts(&self, id: LinkId) -> f64;
 
     /// Restarts the measurement of the longest queues.
-    fn restart_longest(&mut self);
+    fn reset_max_queue(&mut self);
 
     /// Returns the sums of the link since the start.
     fn link_sums(&self, id: LinkId) -> LinkSums;
@@ -203,7 +203,7 @@ pub struct ConnectionSums {
     /// Sum of the weights of [`rtt_time`](Self::rtt_time).
     pub rtt_weight: f64,
     /// Weighted sum of observed loss probabilities.
-    pub lost: f64,
+    pub loss_sum: f64,
     /// Sum of the weights of [`lost`](Self::lost).
     pub loss_weight: f64,
     /// Weighted sum of one-way delays; 0 for engines without packets.
@@ -227,7 +227,7 @@ pub struct ConnectionCounts {
     pub blocked_pkts: f64,
     /// Packets that its application generated, sent or not; `None` for unlimited data and for sources with a
     /// rate of their own.
-    pub made_pkts: Option<f64>,
+    pub generated_pkts: Option<f64>,
     /// Sum of observed round-trip times with weights.
     pub rtt_time: f64,
     /// Sum of the weights of [`rtt_time`](Self::rtt_time).

@@ -12,7 +12,7 @@ pub enum BuildError {
         link: String,
     },
     /// Link from a node to itself.
-    #[error("a link leads from {node} to itself")]
+    #[error("link from {node} to itself")]
     SelfLoop {
         /// Name of the node.
         node: String,
@@ -127,7 +127,7 @@ pub enum RunError<E = std::convert::Infallible> {
     },
     /// Memory need above the limit of the network's builder.
     #[error(
-        "the run needs about {} MB of memory, {} MB are allowed; fluids need the least with transport \"well-mixed\"",
+        "the run needs about {} MB of memory, but only {} MB are allowed; the fluid model with transport \"well-mixed\" needs the least",
         megabytes(needed_bytes),
         megabytes(allowed_bytes)
     )]

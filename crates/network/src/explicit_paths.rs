@@ -30,14 +30,14 @@ impl ExplicitPaths<'_> {
             });
             None
         };
-        let name = |node| self.builder.name(node);
+        let name = |node| self.builder.node_name(node);
         if nodes.first() != Some(&ends.0) || nodes.last() != Some(&ends.1) {
             let (from, to) = (name(ends.0), name(ends.1));
             return bad(format!("its path must lead from {from} to {to}"));
         }
         let mut seen = HashSet::new();
         if let Some(&again) = nodes.iter().find(|&&node| !seen.insert(node)) {
-            return bad(format!("its path meets {} twice", name(again)));
+            return bad(format!("its path contains {} twice", name(again)));
         }
         let mut path = Vec::with_capacity(nodes.len() - 1);
         for pair in nodes.windows(2) {
@@ -62,8 +62,13 @@ impl ExplicitPaths<'_> {
                 let other = &self.builder.links[*other as usize];
                 other.circuit == spec.circuit
             };
-            let between = || self.router.between(spec.to.0, spec.from.0);
-            let partner = self.builder.risks.other_way.get(&link).copied();
+            let between = || self.router.links_between(spec.to.0, spec.from.0);
+            let partner = self
+                .builder
+                .risk_groups
+                .opposite_directions
+                .get(&link)
+                .copied();
             let own = partner.or_else(|| between().find(of_circuit));
             let back = match own {
                 Some(own) if self.works(own) => own,
@@ -80,8 +85,8 @@ impl ExplicitPaths<'_> {
 
     /// Returns the preferred working link between two nodes; the preferred one if none works.
     fn one_between(&self, from: u32, to: u32) -> Option<u32> {
-        let mut links = self.router.between(from, to);
+        let mut links = self.router.links_between(from, to);
         let works = links.find(|&link| self.works(link));
-        works.or_else(|| self.router.between(from, to).next())
+        works.or_else(|| self.router.links_between(from, to).next())
     }
 }

@@ -56,7 +56,7 @@ pub use netflow_queues::{
 };
 pub use netflow_tcpmodel::rounds::{HEADER_BYTES, segment_bytes};
 pub use netflow_tcpmodel::tcp::ns2::{TcpVariant, WindowSource};
-pub use netflow_workload::WaitFor;
+pub use netflow_workload::ResponseEvent;
 pub use network::{Network, service_ns};
 pub use options::{
     Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,

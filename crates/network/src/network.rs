@@ -12,13 +12,13 @@ use crate::{
 };
 
 /// Default limit of the random delay before a window source sends, in seconds.
-const MOST_JITTER_S: f64 = 1e-3;
+const MAX_DEFAULT_JITTER_S: f64 = 1e-3;
 
 /// Largest acceptable relative error of a transmission time in whole nanoseconds.
-const TOO_COARSE: f64 = 0.01;
+const MAX_ROUNDING_ERROR: f64 = 0.01;
 /// Bandwidth in bit/s below which the error is never larger, except for packets smaller than an
 /// acknowledgement.
-const FAST_BPS: f64 = 6e9;
+const MIN_COARSE_BPS: f64 = 6e9;
 
 /// Returns the transmission time in whole nanoseconds, at least 1.
 pub fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
@@ -133,7 +133,7 @@ impl Network {
     }
 
     /// Returns the name of the first link and the number of others, as text; `None` for an empty slice.
-    pub fn first_named(&self, links: &[LinkId]) -> Option<String> {
+    pub fn first_link_name(&self, links: &[LinkId]) -> Option<String> {
         let (&first, others) = links.split_first()?;
         let first = self.link_name(first);
         Some(match others.len() {
@@ -225,7 +225,7 @@ impl Network {
     }
 
     /// Returns the buffer of the link's queue in the fluid model.
-    pub fn room(&self, id: LinkId) -> crate::BufferLimit {
+    pub fn buffer_limit(&self, id: LinkId) -> crate::BufferLimit {
         self.inner.buffer_limit(id.within(self.inner.owner) as u32)
     }
 
@@ -273,9 +273,9 @@ impl Network {
                 .map(|&link| self.link_spec(link).carries_bps(bits));
             let slowest_bps = bandwidths.fold(f64::INFINITY, f64::min);
             if slowest_bps.is_finite() {
-                (bits / slowest_bps).min(MOST_JITTER_S)
+                (bits / slowest_bps).min(MAX_DEFAULT_JITTER_S)
             } else {
-                MOST_JITTER_S
+                MAX_DEFAULT_JITTER_S
             }
         }))
     }
@@ -289,11 +289,11 @@ impl Network {
             overhead,
             ..
         } = *self.link_spec(link);
-        if bandwidth_bps < FAST_BPS {
+        if bandwidth_bps < MIN_COARSE_BPS {
             return false;
         }
         let (inner, link) = (&self.inner, link.index() as u32);
-        let branches = &inner.epochs[inner.epoch_at(0.0)].branch_of;
+        let branches = &inner.epochs[inner.epoch_at(0.0)].class_path_of;
         let crosses =
             |branch: u32| branch != NO_CLASS_PATH && inner.data_path(branch).contains(&link);
         let mut classes = (0..inner.classes.len() as u32).zip(branches);
@@ -301,7 +301,7 @@ impl Network {
             let bits = overhead.wire_bits(8.0 * inner.spec_of_class(class).packet_size_bytes);
             let takes_ns = bits / bandwidth_bps * 1e9;
             let error = service_ns(bits, bandwidth_bps) as f64 / takes_ns - 1.0;
-            error.abs() > TOO_COARSE && crosses(branch)
+            error.abs() > MAX_ROUNDING_ERROR && crosses(branch)
         })
     }
 
@@ -318,17 +318,17 @@ impl Network {
     /// Returns the links from sender to receiver at this time (s), with the events at that time; empty while
     /// failures leave no path.
     pub fn path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
-        self.way_at(id, time_s, |inner, b| inner.data_path(b))
+        self.path_pair_at(id, time_s, |inner, b| inner.data_path(b))
     }
 
     /// Returns the links from receiver to sender at this time (s), with the events at that time.
     pub fn return_path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
-        self.way_at(id, time_s, |inner, b| inner.back_path(b))
+        self.path_pair_at(id, time_s, |inner, b| inner.back_path(b))
     }
 
     /// Returns the links that the connection crosses at any time from `from_s` to `to_s` (s), in either
     /// direction.
-    pub fn crossed(&self, id: ConnectionId, from_s: f64, to_s: f64) -> BTreeSet<LinkId> {
+    pub fn crossed_links(&self, id: ConnectionId, from_s: f64, to_s: f64) -> BTreeSet<LinkId> {
         let inner = &*self.inner;
         let class = inner.class_of[id.within(inner.owner)] as usize;
         let first = inner.epochs.partition_point(|e| e.at_s <= from_s.max(0.0)) - 1;
@@ -338,7 +338,7 @@ impl Network {
             .max(first + 1);
         let branches = inner.epochs[first..until]
             .iter()
-            .map(|e| e.branch_of[class]);
+            .map(|e| e.class_path_of[class]);
         let branches: BTreeSet<u32> = branches.filter(|&b| b != NO_CLASS_PATH).collect();
         let links = |b: u32| inner.data_path(b).iter().chain(inner.back_path(b));
         let links = branches.into_iter().flat_map(links);
@@ -360,7 +360,7 @@ impl Network {
         })
     }
 
-    fn way_at(
+    fn path_pair_at(
         &self,
         id: ConnectionId,
         time_s: f64,
@@ -368,7 +368,7 @@ impl Network {
     ) -> Vec<LinkId> {
         let inner = &*self.inner;
         let class = inner.class_of[id.within(self.inner.owner)];
-        match inner.branch_of(inner.epoch_at(time_s), class, None) {
+        match inner.class_path_of(inner.epoch_at(time_s), class, None) {
             NO_CLASS_PATH => Vec::new(),
             branch => way(inner, branch)
                 .iter()

@@ -215,7 +215,7 @@ impl FluidOptions {
                     if !(per_round_trip >= 1.0 && per_round_trip.is_finite()) {
                         let is = per_round_trip;
                         let reason =
-                            format!("{is} steps in a round trip, but it must be at least 1");
+                            format!("{is} steps per round trip, but it must be at least 1");
                         return bad("step", reason);
                     }
                     longest_s.min(duration_s)
@@ -228,11 +228,13 @@ impl FluidOptions {
                     max_s,
                 } = step;
                 if !(positive(tolerance) && tolerance < 1.0) {
-                    let reason = format!("it is {tolerance}, but must lie between 0 and 1");
+                    let reason = format!("it is {tolerance}, but must be between 0 and 1");
                     return bad("tolerance", reason);
                 }
                 if !(positive(max_s) && min_s <= max_s) {
-                    let reason = format!("min {min_s} s and max {max_s} s are not in order");
+                    let reason = format!(
+                        "min {min_s} s must not exceed max {max_s} s, and max must be positive"
+                    );
                     return bad("step", reason);
                 }
                 min_s
@@ -258,7 +260,7 @@ impl PacketOptions {
 
     /// Returns the approximate run time in seconds on one core of a current machine. Each packet counts once
     /// for every link at which it arrives.
-    pub fn takes_s(arrivals_pkts: f64) -> f64 {
+    pub fn estimated_runtime_s(arrivals_pkts: f64) -> f64 {
         const ARRIVALS_PER_S: f64 = 1.5e7;
         arrivals_pkts / ARRIVALS_PER_S
     }
@@ -398,7 +400,7 @@ impl TryFrom<Written> for Options {
             }
             (ModelName::Fluid, WrittenStep::Adaptive { adaptive: step }) => match transport {
                 Transport::WellMixed => FluidOptions::Adaptive { step, coupling }.into(),
-                Transport::Fifo => return Err("adaptive steps need transport well-mixed"),
+                Transport::Fifo => return Err("adaptive steps require transport well-mixed"),
             },
             (ModelName::FluidLiteral, WrittenStep::Plain(step)) => FluidOptions::Literal {
                 step_s: step.longest_s(),
@@ -408,7 +410,7 @@ impl TryFrom<Written> for Options {
                 step_s: step.longest_s(),
                 burstiness_interval_s: written.burstiness_interval_s,
             }),
-            (_, WrittenStep::Adaptive { .. }) => return Err("only model fluid has adaptive steps"),
+            (_, WrittenStep::Adaptive { .. }) => return Err("adaptive steps require model fluid"),
         };
         Ok(Options {
             duration_s: written.duration_s,

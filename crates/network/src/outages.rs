@@ -7,13 +7,18 @@ use crate::{ConnectionId, Network, Source};
 impl Network {
     /// Returns the time intervals (s) without a route, within `from_s` to `until_s` and the times at which
     /// the connection sends.
-    pub fn without_route(&self, id: ConnectionId, from_s: f64, until_s: f64) -> Vec<(f64, f64)> {
-        self.without_way(id, None, from_s, until_s)
+    pub fn unrouted_intervals(
+        &self,
+        id: ConnectionId,
+        from_s: f64,
+        until_s: f64,
+    ) -> Vec<(f64, f64)> {
+        self.unrouted_intervals_over(id, None, from_s, until_s)
     }
 
     /// Returns the same for a connection that is set to this one of its allowed
     /// [paths](crate::ControllableConnection::paths).
-    fn without_way(
+    fn unrouted_intervals_over(
         &self,
         id: ConnectionId,
         path: Option<u32>,
@@ -21,7 +26,7 @@ impl Network {
         until_s: f64,
     ) -> Vec<(f64, f64)> {
         let inner = &*self.inner;
-        let (start_s, end_s) = self.sends_between(id, until_s);
+        let (start_s, end_s) = self.active_interval(id, until_s);
         let start_s = start_s.max(from_s);
         let class = inner.class_of[id.within(inner.owner)];
         let ends = inner.epochs.iter().skip(1).map(|next| next.at_s);
@@ -29,7 +34,7 @@ impl Network {
         let mut outages: Vec<(f64, f64)> = Vec::new();
         for ((number, epoch), to_s) in epochs {
             let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
-            if inner.branch_of(number, class, path) != NO_CLASS_PATH || from_s >= to_s {
+            if inner.class_path_of(number, class, path) != NO_CLASS_PATH || from_s >= to_s {
                 continue;
             }
             match outages.last_mut() {
@@ -42,7 +47,7 @@ impl Network {
 
     /// Returns the start and the end of the sending time of a connection that does not finish earlier, at
     /// most `until_s`.
-    pub fn sends_between(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
+    pub fn active_interval(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
         let spec = self.connection_spec(id);
         let (start_s, stop_s) = match &spec.source {
             Source::Users(traffic) => (traffic.workload.start_s, traffic.workload.stop_s),
@@ -53,7 +58,7 @@ impl Network {
 
     /// Returns the packets without a route between two times (s), and the length of that time in seconds.
     /// Only unresponsive sources have blocked packets; TCP offers none without a route.
-    pub fn blocked(
+    pub fn blocked_traffic(
         &self,
         id: ConnectionId,
         set: ControlState,
@@ -65,7 +70,7 @@ impl Network {
             return (0.0, 0.0);
         };
         let rate_pps = set.rate_pps.unwrap_or(own_pps);
-        let outages = self.without_way(id, set.path, from_s, until_s);
+        let outages = self.unrouted_intervals_over(id, set.path, from_s, until_s);
         // The fold starts at 0 because the sum of an empty iterator is -0.
         let lengths_s = outages.iter().map(|(from_s, to_s)| to_s - from_s);
         let blocked_s = lengths_s.fold(0.0, |sum_s, length_s| sum_s + length_s);

@@ -54,7 +54,7 @@ pub struct TrafficMix {
     pkts: f64,
     bits: f64,
     /// Sum of squared packet sizes in bits².
-    squares: f64,
+    squared_bits_sum: f64,
     bulk_bits: f64,
     constant_bits: f64,
     transfers_bits: f64,
@@ -71,7 +71,7 @@ impl TrafficMix {
         let bits = pkts * packet_bits;
         self.pkts += pkts;
         self.bits += bits;
-        self.squares += bits * packet_bits;
+        self.squared_bits_sum += bits * packet_bits;
         match kind {
             TrafficKind::Bulk => self.bulk_bits += bits,
             TrafficKind::Constant => self.constant_bits += bits,
@@ -95,7 +95,7 @@ impl TrafficMix {
     /// Returns the ratio of the queue to that of M/M/1 by Pollaczek–Khinchine: (1 + c²)/2, with c the
     /// coefficient of variation of packet sizes.
     fn size_variation_factor(&self) -> f64 {
-        0.5 * self.squares * self.pkts / (self.bits * self.bits)
+        0.5 * self.squared_bits_sum * self.pkts / (self.bits * self.bits)
     }
 
     /// Returns whether loss depends on packet size at this link with this traffic and loss probability.
@@ -113,14 +113,14 @@ impl TrafficMix {
     /// of time for which the link is busy; bursts matter at any value.
     pub fn reasons(&self, queue: DropPolicy, busy: f64) -> impl Iterator<Item = Estimate> {
         /// Fraction of traffic that fills a queue.
-        const FILLING: f64 = 0.1;
-        const MOSTLY: f64 = 0.5;
-        const ALL: f64 = 1.0 - 1e-9;
+        const MIN_FILLING_SHARE: f64 = 0.1;
+        const MAIN_SHARE: f64 = 0.5;
+        const FULL_SHARE: f64 = 1.0 - 1e-9;
         /// Ratio to the M/M/1 queue above which, or below whose inverse, packet sizes matter.
         const SIZE_FACTOR: f64 = 1.05;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
-        let mostly = |bits| fills(bits, MOSTLY);
-        let bulk = fills(self.bulk_bits, FILLING);
+        let mostly = |bits| fills(bits, MAIN_SHARE);
+        let bulk = fills(self.bulk_bits, MIN_FILLING_SHARE);
         let drops_early = match queue {
             DropPolicy::DropTail => false,
             DropPolicy::Red(_) | DropPolicy::Rio(_) => bulk,
@@ -129,14 +129,17 @@ impl TrafficMix {
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
         // Packets do not wait behind a single link that is not faster.
         let is_paced =
-            self.acks_bits == 0.0 && self.after.iter().any(|&(_, bits)| fills(bits, ALL));
+            self.acks_bits == 0.0 && self.after.iter().any(|&(_, bits)| fills(bits, FULL_SHARE));
         let is_busy = busy > Estimate::BUSY;
         let longer = self.size_variation_factor();
         let all = [
             (bulk && queue == DropPolicy::DropTail, Estimate::Profiles),
             (drops_early, Estimate::EarlyDrops),
-            (fills(self.transfers_bits, FILLING), Estimate::Transfers),
-            (fills(self.bursts_bits, FILLING), Estimate::Bursts),
+            (
+                fills(self.transfers_bits, MIN_FILLING_SHARE),
+                Estimate::Transfers,
+            ),
+            (fills(self.bursts_bits, MIN_FILLING_SHARE), Estimate::Bursts),
             (self.acks_bits > self.bits, Estimate::Acks),
             (mostly(self.constant_bits) && !is_paced, Estimate::Constant),
             (in_order && !is_paced, Estimate::InOrder),

@@ -11,39 +11,39 @@ use crate::{
 
 // The columns of links.csv.
 columns! {
-/// One link over one recording interval.
+/// Values of a link over one recording interval.
 pub struct LinkInterval {
-    /// Packets/s that arrived (data and acknowledgements).
+    /// Arrival rate in packets/s, data and acknowledgements.
     pub arrival_pps: f64,
-    /// Packets/s that departed.
+    /// Departure rate in packets/s.
     pub departure_pps: f64,
-    /// Mean number of packets in the queue, the one in service included.
+    /// Mean queue in packets, the packet in service included.
     pub queue_pkts: f64,
-    /// Lost / arrived; 0 where nothing arrived.
+    /// Packets lost over packets that arrived; 0 without arrivals.
     pub loss_probability: f64,
-    /// Fraction of the time the link was busy.
+    /// Fraction of the time in which the link transmits.
     pub utilization: f64,
-    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
-    /// mean queue over departures); `None` if none departed.
+    /// Mean sojourn time of a packet in seconds: queueing delay and transmission (Little's law: mean
+    /// queue over departure rate); `None` without departures.
     @later
     pub queueing_delay_s: Option<f64>,
 }
 }
 
 columns! {
-/// One connection (all `count` of it together) over one recording interval.
+/// Values of a connection (totals of all `count` of it) over one recording interval.
 pub struct ConnectionInterval {
-    /// Data packets/s sent.
+    /// Sending rate in data packets/s.
     pub send_pps: f64,
-    /// Data packets/s that reached the receiver.
+    /// Goodput in data packets/s.
     pub goodput_pps: f64,
-    /// Mean round-trip time seen while it was sending, in seconds; `None` if none was measured, and
-    /// of sources that hear nothing of their packets.
+    /// Mean round-trip time in seconds while it is sending; `None` if not measured and for
+    /// unresponsive sources.
     pub rtt_s: Option<f64>,
-    /// Mean loss probability seen while it was sending; `None` if it was not.
+    /// Mean loss probability while it is sending; `None` if it is not sending.
     pub loss_probability: Option<f64>,
-    /// Mean time in seconds from sending a packet to its arrival, of those that arrived; `None` if
-    /// none did. Of fluids: what its links cost on average now.
+    /// Mean one-way delay in seconds of packets that arrived; `None` without arrivals. In the fluid
+    /// model: the current mean delay of the path.
     @later
     pub delay_s: Option<f64>,
 }
@@ -61,12 +61,12 @@ pub struct ClassInterval {
 }
 
 columns! {
-    /// How much of a connection's data there is in a queue.
+    /// Data of a connection in a queue.
     pub struct ClassNumbers {
-        /// Its packets in the queue at the end of the interval.
+        /// Packets of the connection in the queue at the end of the interval.
         pub queue_pkts: f64,
-        /// Its packets/s that arrived during the last step of the interval; where packets are followed,
-        /// during the interval.
+        /// Arrival rate of the connection in packets/s during the last time step of the interval; in
+        /// the packet model, during the interval.
         pub arrival_pps: f64,
     }
 }

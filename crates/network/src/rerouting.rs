@@ -17,7 +17,7 @@ pub struct Rerouted {
     /// State of every link; true if it is down.
     pub down: Vec<bool>,
     /// Classes with new paths, in order.
-    pub detours: Vec<Reroute>,
+    pub reroutes: Vec<Reroute>,
     /// Number of rerouted classes of several flows that move as a whole to one of several paths of equal
     /// cost.
     pub moved_whole: usize,
@@ -29,7 +29,7 @@ pub struct Reroute {
     /// The class.
     pub class: u32,
     /// One path, or all paths over which it is divided; empty if it has no route.
-    pub ways: Vec<ReroutedPath>,
+    pub paths: Vec<ReroutedPath>,
 }
 
 /// One pair of paths of a rerouted class.
@@ -53,7 +53,7 @@ impl Rerouted {
             ..Rerouted::default()
         };
         if before.down.contains(&true) {
-            Rerouter::new(network, at_s).around(&[])
+            Rerouter::new(network, at_s).reroute_around(&[])
         } else {
             before
         }
@@ -67,8 +67,8 @@ impl Rerouted {
         class: u32,
         branch: u32,
     ) -> Vec<(f64, PathPair<'a>)> {
-        let detour = self.detours.binary_search_by_key(&class, |it| it.class);
-        let mut ways = match detour.map(|i| &self.detours[i].ways) {
+        let detour = self.reroutes.binary_search_by_key(&class, |it| it.class);
+        let mut ways = match detour.map(|i| &self.reroutes[i].paths) {
             Ok(ways) => {
                 let way = |it: &'a ReroutedPath| {
                     (it.share, PathPair::of(inner, class, &it.data, &it.back))
@@ -104,7 +104,7 @@ fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
 }
 
 /// Both ends, the explicit return path, whether one is needed, and the traffic class.
-type Alike<'a> = (
+type EcmpKey<'a> = (
     (NodeId, NodeId),
     Option<&'a [NodeId]>,
     bool,
@@ -124,7 +124,7 @@ pub struct Rerouter {
     router: Arc<Router>,
     down_before: Vec<bool>,
     /// Ends of divided traffic that events have rerouted.
-    moved_before: HashSet<(NodeId, NodeId)>,
+    rerouted_before: HashSet<(NodeId, NodeId)>,
     /// Branch of every class before the failures.
     branch_of: Vec<u32>,
 }
@@ -134,11 +134,18 @@ impl Rerouter {
     pub fn new(network: &Network, at_s: f64) -> Rerouter {
         let mut builder = network.to_builder();
         // The network was built once, so it has no errors.
-        builder.expanded = ClassQueues::new(&mut builder.links, &builder.classed, &mut Vec::new());
+        builder.class_queues = ClassQueues::new(
+            &mut builder.links,
+            &builder.multi_queue_links,
+            &mut Vec::new(),
+        );
         let epochs = &network.inner.epochs;
         let epoch = epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
         let inner = &*network.inner;
-        let now = epochs[epoch].branch_of.iter().zip(&epochs[0].branch_of);
+        let now = epochs[epoch]
+            .class_path_of
+            .iter()
+            .zip(&epochs[0].class_path_of);
         let moved = (0..).zip(now).filter(|(_, (now, first))| now != first);
         let moved = moved.map(|(class, _)| inner.spec_of_class(class));
         let moved_before = moved
@@ -148,8 +155,8 @@ impl Rerouter {
         Rerouter {
             router: Arc::new(builder.router()),
             down_before: down_by_events(network, at_s),
-            moved_before,
-            branch_of: epochs[epoch].branch_of.clone(),
+            rerouted_before: moved_before,
+            branch_of: epochs[epoch].class_path_of.clone(),
             network: network.clone(),
             builder,
         }
@@ -166,14 +173,14 @@ impl Rerouter {
     ///
     /// # Panics
     /// If a link is of another network.
-    pub fn around(&self, failed: &[LinkId]) -> Rerouted {
+    pub fn reroute_around(&self, failed: &[LinkId]) -> Rerouted {
         let inner = &*self.network.inner;
         let mut down = self.down_before.clone();
         for link in failed {
             down[link.within(inner.owner)] = true;
         }
         // A class queue fails with its link.
-        for (queue, parent, _) in self.builder.queues() {
+        for (queue, parent, _) in self.builder.class_queue_links() {
             down[queue as usize] |= down[parent as usize];
         }
         let crosses = |branch: u32| {
@@ -189,7 +196,7 @@ impl Rerouter {
             .clone()
             .filter(|&(_, &branch)| branch != NO_CLASS_PATH && crosses(branch));
         let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
-        let mut divided = self.moved_before.clone();
+        let mut divided = self.rerouted_before.clone();
         let moves = moved.iter().map(|&class| spec(class));
         divided.extend(moves.filter(|it| it.ecmp_share.is_some()).map(ends));
         let (mut fixed, mut shared) = (Vec::new(), Vec::new());
@@ -202,15 +209,18 @@ impl Rerouter {
                 fixed.push(class);
             }
         }
-        let mut detours = self.divided_anew(&shared, &down);
+        let mut detours = self.split_again(&shared, &down);
         let classes: Vec<Class> = fixed
             .iter()
             .map(|&class| inner.classes[class as usize])
             .collect();
-        let ways = self.builder.ways_now(&self.router, &classes, &down).0;
+        let ways = self
+            .builder
+            .path_pairs_of_classes(&self.router, &classes, &down)
+            .0;
         let moved_whole = self
             .builder
-            .with_choices(&self.router, &classes, &ways, &down);
+            .count_with_choices(&self.router, &classes, &ways, &down);
         let whole = |ways: PathPairs| ReroutedPath {
             share: 1.0,
             data: ways.data,
@@ -218,27 +228,27 @@ impl Rerouter {
         };
         detours.extend(fixed.into_iter().zip(ways).map(|(class, ways)| Reroute {
             class,
-            ways: ways.into_iter().map(whole).collect(),
+            paths: ways.into_iter().map(whole).collect(),
         }));
         detours.sort_by_key(|it| it.class);
         Rerouted {
-            detours,
+            reroutes: detours,
             moved_whole,
             down,
         }
     }
 
     /// Divides these classes again over the remaining paths of equal cost, each by its [portion](EcmpShare).
-    fn divided_anew(&self, classes: &[u32], down: &[bool]) -> Vec<Reroute> {
+    fn split_again(&self, classes: &[u32], down: &[bool]) -> Vec<Reroute> {
         let mut equal = EqualPaths::new(self.router.clone(), down.to_vec());
         // Paths are computed once for all classes with the same key.
-        let mut paths_of: HashMap<Alike<'_>, Range<usize>> = HashMap::new();
+        let mut paths_of: HashMap<EcmpKey<'_>, Range<usize>> = HashMap::new();
         let (mut asked, mut portions) = (Vec::new(), Vec::new());
         let mut all_of = Vec::with_capacity(classes.len());
         for &class in classes {
             let first = self.network.inner.classes[class as usize].connection;
             let spec = self.builder.spec_of(first);
-            let all = paths_of.entry(self.alike(first)).or_insert_with(|| {
+            let all = paths_of.entry(self.ecmp_key(first)).or_insert_with(|| {
                 let paths = equal.shares(spec.from, spec.to);
                 let begin = asked.len();
                 portions.extend(EcmpShare::of_each(paths.iter().map(|path| path.share)));
@@ -252,11 +262,14 @@ impl Rerouter {
             all_of.push((class, spec.ecmp_share, all.clone()));
         }
         let specs: Vec<_> = asked.iter().map(|(first, spec)| (*first, spec)).collect();
-        let ways = self.builder.ways_of(&self.router, &specs, down).0;
+        let ways = self
+            .builder
+            .path_pairs_of_specs(&self.router, &specs, down)
+            .0;
         let detour = |(class, portion, all): (u32, Option<EcmpShare>, Range<usize>)| {
             let each = portions[all.clone()].iter().zip(&ways[all]);
             let part = |(path, ways): (&EcmpShare, &Option<PathPairs>)| {
-                let share = portion?.part_in(*path);
+                let share = portion?.fraction_within(*path);
                 let ways = ways.as_ref().filter(|_| share > 0.0)?;
                 Some(ReroutedPath {
                     share,
@@ -270,19 +283,19 @@ impl Rerouter {
             for it in &mut ways {
                 it.share /= all; // equal to 1 except for rounding
             }
-            Reroute { class, ways }
+            Reroute { class, paths: ways }
         };
         all_of.into_iter().map(detour).collect()
     }
 
     /// Returns the key that determines the paths over which a connection is divided.
-    fn alike(&self, connection: u32) -> Alike<'_> {
+    fn ecmp_key(&self, connection: u32) -> EcmpKey<'_> {
         let spec = self.builder.spec_of(connection);
         let queue_class = self.builder.queue_class_of.get(&connection);
         (
             ends(spec),
             spec.return_path.as_deref(),
-            spec.needs_way_back(),
+            spec.needs_return_path(),
             queue_class.map(String::as_str),
         )
     }

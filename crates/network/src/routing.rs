@@ -78,7 +78,7 @@ struct ShortestPathTree {
     from: NodeIndex<u32>,
     cost: Vec<Option<Cost>>,
     /// Last link of the path to each node that was visited.
-    into: Vec<Option<u32>>,
+    incoming_link: Vec<Option<u32>>,
 }
 
 impl Router {
@@ -138,7 +138,7 @@ impl Router {
     }
 
     /// Returns the links from one node to another, by cost, then by preference.
-    pub fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
+    pub fn links_between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
         let ends = |it: &(u32, u32, u32)| (it.0, it.1);
         let first = self.by_ends.partition_point(|it| ends(it) < (from, to));
         let rest = self.by_ends[first..].iter();
@@ -165,10 +165,11 @@ impl Router {
             let mut tree = ShortestPathTree {
                 from: from.into(),
                 cost: self.costs(from, down),
-                into: vec![None; self.graph.node_count()],
+                incoming_link: vec![None; self.graph.node_count()],
             };
             let ends = same.iter().map(|&i| requests[i].to);
-            ends.map(|to| self.walk_back(&mut tree, to, down)).collect()
+            ends.map(|to| self.trace_back(&mut tree, to, down))
+                .collect()
         };
         let to_one = |same: &&[usize]| {
             let to = requests[same[0]].to;
@@ -205,7 +206,7 @@ impl Router {
     pub fn next_links(&self, to: u32, down: &[bool]) -> NextLinks {
         let works = EdgeFiltered::from_fn(&self.graph, |e| !down[*e.weight() as usize]);
         let reached = dijkstra(Reversed(&works), to.into(), None, |e| {
-            self.length(*e.weight())
+            self.link_cost(*e.weight())
         });
         let mut cost = vec![None; self.graph.node_count()];
         for (node, c) in reached {
@@ -217,7 +218,7 @@ impl Router {
             let outgoing = self.graph.edges_directed(v, Direction::Outgoing);
             let tight = outgoing.filter(|e| {
                 let link = *e.weight();
-                let rest = cost[e.target().index()].map(|rest| rest + self.length(link));
+                let rest = cost[e.target().index()].map(|rest| rest + self.link_cost(link));
                 !down[link as usize] && rest.is_some() && rest == cost[v.index()]
             });
             let begin = all.links.len();
@@ -230,7 +231,7 @@ impl Router {
 
     /// Returns the cost of a link without counting links. A link of length 0 counts as one link, so that
     /// paths have no loops.
-    fn length(&self, link: u32) -> Cost {
+    fn link_cost(&self, link: u32) -> Cost {
         let Cost(length, hops) = self.cost[link as usize];
         Cost(length, if length == 0 { hops } else { 0 })
     }
@@ -242,13 +243,13 @@ impl Router {
             let links = next.of(at);
             let link = *links.get(left.choose(links.len()))?;
             path.push(link);
-            at = self.end(link)?;
+            at = self.end_node(link)?;
         }
         Some(path)
     }
 
     /// Returns the number of these flows whose path contains a node with several next links.
-    pub fn with_choices(&self, flows: &mut [(Request, &[u32])], down: &[bool]) -> usize {
+    pub fn count_with_choices(&self, flows: &mut [(Request, &[u32])], down: &[bool]) -> usize {
         flows.sort_by_key(|(request, _)| request.to);
         let mut found = 0;
         for same_end in flows.chunk_by(|a, b| a.0.to == b.0.to) {
@@ -264,7 +265,7 @@ impl Router {
     }
 
     /// Returns the end node of a link.
-    pub fn end(&self, link: u32) -> Option<u32> {
+    pub fn end_node(&self, link: u32) -> Option<u32> {
         let (_, end) = self.graph.edge_endpoints(link.into())?;
         Some(end.index() as u32)
     }
@@ -283,7 +284,12 @@ impl Router {
     }
 
     /// Returns the last link of the best path to a node.
-    fn best_into(&self, tree: &ShortestPathTree, to: NodeIndex<u32>, down: &[bool]) -> Option<u32> {
+    fn best_incoming_link(
+        &self,
+        tree: &ShortestPathTree,
+        to: NodeIndex<u32>,
+        down: &[bool],
+    ) -> Option<u32> {
         let best = tree.cost[to.index()]?;
         let incoming = self.graph.edges_directed(to, Direction::Incoming);
         let tight = incoming.filter(|e| {
@@ -296,15 +302,15 @@ impl Router {
     }
 
     /// Returns the best path to a node, traced back from its end.
-    fn walk_back(&self, tree: &mut ShortestPathTree, to: u32, down: &[bool]) -> Option<Vec<u32>> {
+    fn trace_back(&self, tree: &mut ShortestPathTree, to: u32, down: &[bool]) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut at = NodeIndex::from(to);
         while at != tree.from {
-            let link = match tree.into[at.index()] {
+            let link = match tree.incoming_link[at.index()] {
                 Some(link) => link,
-                None => self.best_into(tree, at, down)?,
+                None => self.best_incoming_link(tree, at, down)?,
             };
-            tree.into[at.index()] = Some(link);
+            tree.incoming_link[at.index()] = Some(link);
             path.push(link);
             (at, _) = self.graph.edge_endpoints(link.into())?;
         }

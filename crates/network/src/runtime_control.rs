@@ -42,11 +42,11 @@ pub(crate) struct AllowedSettings {
 }
 
 /// Announcements by connection number.
-pub(crate) type AllAnnounced = BTreeMap<u32, AllowedSettings>;
+pub(crate) type AllAllowedSettings = BTreeMap<u32, AllowedSettings>;
 
 impl ControllableConnection {
     /// Returns the announcement that gives this value.
-    pub(crate) fn announced(&self) -> AllowedSettings {
+    pub(crate) fn allowed_settings(&self) -> AllowedSettings {
         let rates_pps = self.rates_pps.map(|(least, most)| vec![least, most]);
         AllowedSettings {
             paths: self.paths.iter().skip(1).cloned().collect(),
@@ -60,11 +60,11 @@ impl NetworkBuilder {
     /// to receiver, as in [`ConnectionSpec::path`]. Until the switch, nothing changes.
     pub fn allow_path(&mut self, connection: ConnectionId, path: Vec<NodeId>) {
         let nodes: Vec<_> = path.iter().map(|node| ("path", node.owner())).collect();
-        self.must_own(&nodes, |_| {
+        self.check_owner(&nodes, |_| {
             format!("a path of connection {}", connection.index())
         });
-        if self.owns_connection(connection) {
-            self.announced_of(connection).paths.push(path);
+        if self.check_connection_owner(connection) {
+            self.allowed_settings_of(connection).paths.push(path);
         }
     }
 
@@ -72,24 +72,26 @@ impl NetworkBuilder {
     /// `count`; 0 means silent. Only constant and Poisson sources allow this, because other sources control
     /// their rate themselves.
     pub fn allow_rate(&mut self, connection: ConnectionId, rate_pps: f64) {
-        if self.owns_connection(connection) {
-            self.announced_of(connection).rates_pps.push(rate_pps);
+        if self.check_connection_owner(connection) {
+            self.allowed_settings_of(connection)
+                .rates_pps
+                .push(rate_pps);
         }
     }
 
-    fn owns_connection(&mut self, connection: ConnectionId) -> bool {
-        self.must_own(&[("connection", connection.owner())], |_| {
-            format!("what may be set of connection {}", connection.index())
+    fn check_connection_owner(&mut self, connection: ConnectionId) -> bool {
+        self.check_owner(&[("connection", connection.owner())], |_| {
+            format!("settable values of connection {}", connection.index())
         })
     }
 
-    fn announced_of(&mut self, connection: ConnectionId) -> &mut AllowedSettings {
-        self.announced.entry(connection.0).or_default()
+    fn allowed_settings_of(&mut self, connection: ConnectionId) -> &mut AllowedSettings {
+        self.allowed_settings.entry(connection.0).or_default()
     }
 
     /// Adds errors for announced rates that are invalid or not settable.
-    pub(crate) fn check_announced(&self, errors: &mut Vec<BuildError>) {
-        for (&connection, announced) in &self.announced {
+    pub(crate) fn check_allowed_settings(&self, errors: &mut Vec<BuildError>) {
+        for (&connection, announced) in &self.allowed_settings {
             let spec = self.spec_of(connection);
             let own_pps = own_rate_pps(spec);
             if own_pps.is_none() && !announced.rates_pps.is_empty() {
@@ -105,7 +107,7 @@ impl NetworkBuilder {
             let wrong = announced.rates_pps.iter().find(wrong);
             errors.extend(wrong.map(|&value| BuildError::OutOfRange {
                 subject: format!("connection {}", spec.name),
-                field: "the rate that may be set",
+                field: "the settable rate",
                 value,
                 allowed: "zero or a positive number",
             }));
@@ -113,11 +115,11 @@ impl NetworkBuilder {
     }
 
     /// Returns the settable paths and rates of each connection; `own_path` supplies its default path.
-    pub(crate) fn settable(
+    pub(crate) fn controllable_connections(
         &self,
         own_path: impl Fn(u32) -> Vec<NodeId>,
     ) -> Vec<ControllableConnection> {
-        let each = self.announced.iter();
+        let each = self.allowed_settings.iter();
         let settable = |(&connection, announced): (&u32, &AllowedSettings)| {
             let mut paths = announced.paths.clone();
             if !paths.is_empty() {
@@ -153,8 +155,8 @@ fn own_rate_pps(spec: &ConnectionSpec) -> Option<f64> {
 
 fn own_rate_reason(source: &Source) -> &'static str {
     match source {
-        Source::Users(_) => "users decide themselves what they send",
-        _ => "TCP decides itself how fast it sends",
+        Source::Users(_) => "users control their own traffic",
+        _ => "TCP controls its own rate",
     }
 }
 
@@ -162,14 +164,14 @@ impl Network {
     /// Returns the paths that the connection can be set to at run time. They are its default path while all
     /// links work and the [announced](NetworkBuilder::allow_path) ones; empty if none was announced.
     pub fn paths(&self, id: ConnectionId) -> &[Vec<NodeId>] {
-        self.settable(id).map_or(&[], |it| &it.paths)
+        self.controllable_connection(id).map_or(&[], |it| &it.paths)
     }
 
     /// Returns the lowest and the highest rate in packets/s to which each of the connection's `count` can be
     /// set. The range includes its initial rate and the [announced](NetworkBuilder::allow_rate) ones. `None` if
     /// the source controls its rate.
     pub fn rates_pps(&self, id: ConnectionId) -> Option<(f64, f64)> {
-        let announced = self.settable(id).and_then(|it| it.rates_pps);
+        let announced = self.controllable_connection(id).and_then(|it| it.rates_pps);
         announced.or_else(|| own_rate_pps(self.connection_spec(id)).map(|pps| (pps, pps)))
     }
 
@@ -182,17 +184,17 @@ impl Network {
         own_rate_pps(spec).ok_or_else(|| own_rate_reason(&spec.source))
     }
 
-    fn settable(&self, id: ConnectionId) -> Option<&ControllableConnection> {
+    fn controllable_connection(&self, id: ConnectionId) -> Option<&ControllableConnection> {
         let connection = id.within(self.inner.owner) as u32;
         let place = self.inner.control_index(connection)?;
-        self.inner.settable.get(place)
+        self.inner.controllable.get(place)
     }
 }
 
 impl CompiledNetwork {
     /// Returns the index of a connection among the settable ones.
     pub fn control_index(&self, connection: u32) -> Option<usize> {
-        control_index_of(&self.settable, connection)
+        control_index_of(&self.controllable, connection)
     }
 
     /// Returns the current overrides of `connection`; `set` has one entry per settable connection.
@@ -213,16 +215,16 @@ impl CompiledNetwork {
 
     /// Returns whether each branch carries traffic at any time, if settable connections use these of [their
     /// paths](ControllableConnection::paths) from the start.
-    pub fn used_branches(&self, paths: &[Option<u32>]) -> Vec<bool> {
-        if self.settable.is_empty() {
-            return vec![true; self.branches.len()];
+    pub fn used_class_paths(&self, paths: &[Option<u32>]) -> Vec<bool> {
+        if self.controllable.is_empty() {
+            return vec![true; self.class_paths.len()];
         }
-        let mut used = vec![false; self.branches.len()];
+        let mut used = vec![false; self.class_paths.len()];
         for epoch in 0..self.epochs.len() {
             for (number, class) in (0..).zip(&self.classes) {
                 let place = self.control_index(class.connection);
                 let path = place.and_then(|place| paths.get(place).copied().flatten());
-                let first = self.branch_of(epoch, number, path);
+                let first = self.class_path_of(epoch, number, path);
                 if first != NO_CLASS_PATH {
                     let lanes = class.aggregate.map_or(1, |_| 3);
                     used[first as usize..first as usize + lanes].fill(true);
@@ -234,13 +236,13 @@ impl CompiledNetwork {
 
     /// Returns the branch of a class in an epoch. `path` is an index into the allowed
     /// [paths](ControllableConnection::paths) of its connection; `None` selects the network's routes.
-    pub fn branch_of(&self, epoch: usize, class: u32, path: Option<u32>) -> u32 {
+    pub fn class_path_of(&self, epoch: usize, class: u32, path: Option<u32>) -> u32 {
         let epoch = &self.epochs[epoch];
-        let own = epoch.branch_of[class as usize];
+        let own = epoch.class_path_of[class as usize];
         path.map_or(own, |path| {
             let connection = self.classes[class as usize].connection;
             let place = self.control_index(connection);
-            let set = place.and_then(|place| epoch.set[place].get(path as usize));
+            let set = place.and_then(|place| epoch.control_paths[place].get(path as usize));
             set.copied().unwrap_or(own)
         })
     }

@@ -32,7 +32,9 @@ impl Network {
     /// Returns the queues of a link, each of which is a link to engines: the link itself, on which events
     /// act, then its class queues.
     pub fn queues_of(&self, link: LinkId) -> Vec<LinkId> {
-        let shared = self.shared(link).filter(|it| it.sends() == Some(link.0));
+        let shared = self
+            .shared_link(link)
+            .filter(|it| it.serving_link() == Some(link.0));
         let classes = shared.map_or(&[][..], |shared| &shared.links[..shared.links.len() - 1]);
         let classes = classes.iter().map(|&l| LinkId(l, self.inner.owner));
         std::iter::once(link).chain(classes).collect()
@@ -40,24 +42,27 @@ impl Network {
 
     /// Returns whether it is the queue of a class, which another link serves.
     pub fn is_class_queue(&self, link: LinkId) -> bool {
-        let shared = self.shared(link);
-        shared.is_some_and(|it| it.sends() != Some(link.0))
+        let shared = self.shared_link(link);
+        shared.is_some_and(|it| it.serving_link() != Some(link.0))
     }
 
     /// Returns all queues that share a link with this one, itself included; `None` if there is only one.
     pub fn queues_sharing_with(&self, queue: LinkId) -> Option<impl Iterator<Item = LinkId> + '_> {
-        let links = self.shared(queue)?.links.iter();
+        let links = self.shared_link(queue)?.links.iter();
         Some(links.map(|&l| LinkId(l, self.inner.owner)))
     }
 
-    fn shared(&self, link: LinkId) -> Option<&SharedLink> {
+    fn shared_link(&self, link: LinkId) -> Option<&SharedLink> {
         let link = link.within(self.inner.owner) as u32;
-        self.inner.shared.iter().find(|it| it.links.contains(&link))
+        self.inner
+            .shared_links
+            .iter()
+            .find(|it| it.links.contains(&link))
     }
 
     /// Returns the sum of a quantity over all queues of a link.
-    pub fn over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
-        if self.inner.shared.is_empty() {
+    pub fn sum_over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
+        if self.inner.shared_links.is_empty() {
             of(link)
         } else {
             self.queues_of(link).into_iter().map(of).sum()
@@ -74,7 +79,11 @@ impl Network {
 
     /// Returns the links with several queues; their class queues are links named `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
-        let own = self.inner.shared.iter().filter_map(SharedLink::sends);
+        let own = self
+            .inner
+            .shared_links
+            .iter()
+            .filter_map(SharedLink::serving_link);
         own.map(|link| LinkId(link, self.inner.owner))
     }
 }
@@ -92,7 +101,7 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// Returns the link that serves all queues.
-    fn sends(&self) -> Option<u32> {
+    fn serving_link(&self) -> Option<u32> {
         self.links.last().copied()
     }
 }
@@ -102,7 +111,7 @@ impl SharedLink {
 pub(crate) struct ClassQueues {
     /// Parent and class name of each link that is a class queue, from the first one on.
     pub queues: Vec<(u32, String)>,
-    pub shared: Vec<SharedLink>,
+    pub shared_links: Vec<SharedLink>,
 }
 
 impl ClassQueues {
@@ -142,7 +151,7 @@ impl ClassQueues {
             }
             shared.links.push(spec.link.0);
             shared.weights.push(1.0);
-            expanded.shared.push(shared);
+            expanded.shared_links.push(shared);
         }
         expanded
     }

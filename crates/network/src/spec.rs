@@ -7,7 +7,7 @@ use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
 use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
@@ -234,19 +234,29 @@ impl Application {
 }
 
 impl ConnectionSpec {
+    /// Returns the maximum window in packets: the smaller of its own and that of its profile.
+    pub fn window_limit_pkts(&self) -> Option<f64> {
+        let of_profile = match &self.source {
+            Source::Profile(profile) => profile.window_limit_pkts(),
+            _ => None,
+        };
+        let both = [self.max_window_pkts, of_profile].into_iter().flatten();
+        both.reduce(f64::min)
+    }
+
     /// Returns whether it is more than one flow, so that ECMP may split it over several paths of equal cost.
     pub fn is_several_flows(&self) -> bool {
         self.ecmp_share.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))
     }
 
     /// Returns whether it needs a return path, for feedback or acknowledgements.
-    pub(crate) fn needs_way_back(&self) -> bool {
+    pub(crate) fn needs_return_path(&self) -> bool {
         self.source.has_feedback() || self.acks != Acks::None
     }
 
     /// Returns the mean number of packets that its applications (all `count`) generate from the start to
     /// `time_s`. Returns `None` for unlimited data.
-    pub fn made_until(&self, time_s: f64) -> Option<f64> {
+    pub fn generated_pkts_until(&self, time_s: f64) -> Option<f64> {
         let mean_pps = self.application.mean_pps();
         let active_s = time_s.min(self.stop_s.unwrap_or(f64::INFINITY)) - self.start_s;
         let pkts = mean_pps * active_s.max(0.0);
@@ -320,7 +330,7 @@ pub struct ConnectionSpec {
     pub ecmp_share: Option<EcmpShare>,
     /// Finite TCP transfers that a constant or Poisson source represents. Their packets arrive in bursts, so
     /// the fluid model and the steady state estimate longer queues. The packet model ignores it.
-    pub transfers: Option<Arc<Transfers>>,
+    pub transfers: Option<Arc<TransferSizes>>,
     /// Acknowledgements. Sources without feedback (constant, Poisson) usually have none.
     pub acks: Acks,
 }

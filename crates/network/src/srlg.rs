@@ -11,18 +11,18 @@ use crate::{LinkId, Network, NetworkBuilder, NodeId};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RiskGroups {
     /// Opposite direction of each duplex link, in both directions.
-    pub other_way: BTreeMap<u32, u32>,
+    pub opposite_directions: BTreeMap<u32, u32>,
     pub groups: BTreeMap<String, BTreeSet<u32>>,
 }
 
 impl RiskGroups {
     /// Returns the tables of the network, with groups sorted by name.
-    pub fn tables(self) -> (BTreeMap<u32, u32>, Vec<RiskGroup>) {
+    pub fn into_parts(self) -> (BTreeMap<u32, u32>, Vec<RiskGroup>) {
         let groups = self.groups.into_iter().map(|(name, links)| RiskGroup {
             name,
             links: links.into_iter().collect(),
         });
-        (self.other_way, groups.collect())
+        (self.opposite_directions, groups.collect())
     }
 }
 
@@ -31,16 +31,16 @@ impl NetworkBuilder {
     /// events. Failure analysis treats them as one link.
     pub fn duplex(&mut self, there: LinkId, back: LinkId) {
         let ends = [("there", there.1), ("back", back.1)];
-        self.must_own(&ends, |_| "a duplex link".to_owned());
-        self.risks.other_way.insert(there.0, back.0);
-        self.risks.other_way.insert(back.0, there.0);
+        self.check_owner(&ends, |_| "a duplex link".to_owned());
+        self.risk_groups.opposite_directions.insert(there.0, back.0);
+        self.risk_groups.opposite_directions.insert(back.0, there.0);
     }
 
     /// Adds the link to the shared-risk link group of this name. Its links fail together because they share a
     /// conduit, a bridge or a power supply. A link can be in several groups.
     pub fn risk_group(&mut self, name: &str, link: LinkId) {
-        self.must_own(&[("link", link.1)], |_| format!("risk group {name}"));
-        let group = self.risks.groups.entry(name.to_owned()).or_default();
+        self.check_owner(&[("link", link.1)], |_| format!("risk group {name}"));
+        let group = self.risk_groups.groups.entry(name.to_owned()).or_default();
         group.insert(link.0);
     }
 }

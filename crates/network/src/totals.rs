@@ -199,9 +199,9 @@ impl ConnectionTotals {
     pub fn profile_use_over(outside: f64, unusable: f64) -> Provenance {
         const TRANSIENT: f64 = 0.01;
         if unusable > TRANSIENT {
-            Provenance::NotUsable
+            Provenance::Unreliable
         } else if outside > 0.0 {
-            Provenance::Extended
+            Provenance::Extrapolated
         } else {
             Provenance::Measured
         }

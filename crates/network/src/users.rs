@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
-use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
+use netflow_workload::{Application, ResponseEvent, Session, Sessions, Workload};
 
 use crate::hash::fnv_hash;
 use crate::{ConnectionId, FlowHash, Network, NodeId, WindowSource};
@@ -145,7 +145,7 @@ pub struct ResponseTime {
     /// Arrival time of the user in seconds.
     pub arrival_s: f64,
     /// Kind of the event that the user waited for.
-    pub kind: WaitFor,
+    pub kind: ResponseEvent,
     /// Response time in seconds.
     pub wait_s: f64,
     /// Unloaded round-trip time of a packet without payload between the user's nodes, in seconds.

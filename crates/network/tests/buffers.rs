@@ -36,7 +36,7 @@ fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
 /// From A to C and back: 100 ms of propagation, 1500 B in 1 ms and 10 ms, 40 B in 27 us and 267 us. The sum
 /// is 111.3 ms, or 111.3 packets at 12 Mbit/s and 11.13 at 1.2 Mbit/s. From A to B alone it is 41.03 ms.
 #[test]
-fn a_queue_holds_the_longest_round_trip() {
+fn buffer_fits_bdp_of_longest_rtt() {
     let both = [(0, 2, 1500.0), (0, 1, 1500.0)];
     let pkts = line(DropPolicy::DropTail, &both);
     // A link without traffic uses the round-trip times of the links at its ends.
@@ -53,7 +53,7 @@ fn a_queue_holds_the_longest_round_trip() {
 }
 
 #[test]
-fn thresholds_of_red_are_within_the_queue() {
+fn red_thresholds_are_within_the_buffer() {
     let red = DropPolicy::Red(Red {
         min_pkts: 10.0,
         max_pkts: 40.0,
@@ -72,7 +72,7 @@ fn thresholds_of_red_are_within_the_queue() {
 /// Bytes are converted to packets of TCP's size if there is TCP, regardless of other traffic. Otherwise they
 /// are converted to the rate-weighted mean size of other sources.
 #[test]
-fn bytes_are_packets_that_fill_the_queue() {
+fn bytes_convert_by_main_packet_size() {
     let pkts = |streams: &[(Source, f64, u32)]| {
         let mut b = NetworkBuilder::new();
         let nodes = ["A", "B"].map(|name| b.node(name));

@@ -7,7 +7,7 @@ use netflow_network::{
 use netflow_problems::connection;
 use proptest::prelude::*;
 
-fn circuit(from: NodeId, to: NodeId, name: &str, bandwidth_bps: f64) -> LinkSpec {
+fn parallel_link(from: NodeId, to: NodeId, name: &str, bandwidth_bps: f64) -> LinkSpec {
     LinkSpec {
         circuit: (!name.is_empty()).then(|| name.into()),
         ..LinkSpec::new(from, to, bandwidth_bps)
@@ -39,7 +39,7 @@ fn names(network: &Network, links: Vec<LinkId>) -> Vec<&str> {
 }
 
 /// Returns the links of the connection's data path and return path at a time.
-fn ways(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
+fn path_names(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
     [
         names(network, network.path_at(id, at_s)),
         names(network, network.return_path_at(id, at_s)),
@@ -47,11 +47,11 @@ fn ways(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
 }
 
 #[test]
-fn circuits_tell_links_apart() {
+fn circuit_names_distinguish_parallel_links() {
     let mut b = NetworkBuilder::new();
     let [x, y] = ["A", "B"].map(|name| b.node(name));
     for name in ["", "2", "north"] {
-        duplex(&mut b, circuit(x, y, name, 1e6));
+        duplex(&mut b, parallel_link(x, y, name, 1e6));
     }
     b.connection(constant("c", x, y));
     let network = b.build().unwrap();
@@ -75,12 +75,12 @@ fn circuits_tell_links_apart() {
 }
 
 #[test]
-fn what_cannot_be_told_apart_is_refused() {
+fn indistinguishable_links_are_rejected() {
     for (first, second) in [("", ""), ("2", "2")] {
         let mut b = NetworkBuilder::new();
         let [x, y] = ["A", "B"].map(|name| b.node(name));
-        b.link(circuit(x, y, first, 1e6));
-        b.link(circuit(x, y, second, 2e6));
+        b.link(parallel_link(x, y, first, 1e6));
+        b.link(parallel_link(x, y, second, 2e6));
         let errors = b.build().unwrap_err();
         let [BuildError::DuplicateLink { link }] = &errors[..] else {
             panic!("{errors:?}");
@@ -90,8 +90,8 @@ fn what_cannot_be_told_apart_is_refused() {
     // This node name ends like a circuit.
     let mut b = NetworkBuilder::new();
     let [x, y, z] = ["A", "B", "B#2"].map(|name| b.node(name));
-    b.link(circuit(x, y, "2", 1e6));
-    b.link(circuit(x, z, "", 1e6));
+    b.link(parallel_link(x, y, "2", 1e6));
+    b.link(parallel_link(x, z, "", 1e6));
     assert!(
         matches!(&b.build().unwrap_err()[..], [BuildError::DuplicateLink { link }] if link == "A->B#2")
     );
@@ -100,13 +100,13 @@ fn what_cannot_be_told_apart_is_refused() {
 /// Acknowledgements return over the circuit of the data. A path of explicit nodes switches to another circuit
 /// while its own is down.
 #[test]
-fn given_paths_take_a_circuit_that_works() {
+fn explicit_paths_use_a_working_circuit() {
     let mut b = NetworkBuilder::new();
     let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
     let circuits = [("slow", 1e6), ("2", 8e6), ("1", 8e6)];
     let [slow, second, first] =
-        circuits.map(|(name, bps)| duplex(&mut b, circuit(x, y, name, bps)));
-    duplex(&mut b, circuit(y, z, "", 8e6));
+        circuits.map(|(name, bps)| duplex(&mut b, parallel_link(x, y, name, bps)));
+    duplex(&mut b, parallel_link(y, z, "", 8e6));
     let given = b.connection(ConnectionSpec {
         path: Some(vec![x, y, z]),
         ..constant("given", x, z)
@@ -128,30 +128,33 @@ fn given_paths_take_a_circuit_that_works() {
     };
     for (at_s, name) in [(0.5, "1"), (1.5, "2"), (2.5, "slow"), (4.5, "2")] {
         for id in [given, free] {
-            assert_eq!(ways(&network, id, at_s), over(name), "{at_s}");
+            assert_eq!(path_names(&network, id, at_s), over(name), "{at_s}");
         }
     }
     // All circuits are down, so there is no path; an explicit path keeps its links, but it is blocked.
-    assert_eq!(ways(&network, free, 3.5), [Vec::<&str>::new(), Vec::new()]);
+    assert_eq!(
+        path_names(&network, free, 3.5),
+        [Vec::<&str>::new(), Vec::new()]
+    );
     // Only the reverse direction of the circuit is down: acknowledgements use the preferred working circuit.
     for id in [given, free] {
-        assert_eq!(ways(&network, id, 5.5)[1], ["C->B", "B->A#1"]);
+        assert_eq!(path_names(&network, id, 5.5)[1], ["C->B", "B->A#1"]);
     }
 }
 
 /// Every flow of a connection uses one of the paths of equal cost.
 #[test]
-fn circuits_of_equal_cost_share_traffic() {
+fn equal_cost_circuits_share_traffic() {
     for count in 1..6 {
         let mut b = NetworkBuilder::new();
         let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
         for i in 0..count {
             duplex(
                 &mut b,
-                circuit(x, y, &i.to_string(), 1e6 * f64::from(i + 1)),
+                parallel_link(x, y, &i.to_string(), 1e6 * f64::from(i + 1)),
             );
         }
-        duplex(&mut b, circuit(y, z, "", 1e6));
+        duplex(&mut b, parallel_link(y, z, "", 1e6));
         let shares = b.equal_paths().shares(x, z);
         assert_eq!(shares.len(), count as usize);
         for part in shares {
@@ -166,7 +169,7 @@ fn links() -> impl Strategy<Value = Vec<(usize, usize, u8, u8)>> {
 }
 
 /// Returns the links that connections between all nodes use, by name, for this order of links.
-fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<String>; 2]>> {
+fn used_links(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<String>; 2]>> {
     let mut b = NetworkBuilder::new();
     let all: Vec<_> = (0..5).map(|i| b.node(&format!("N{i}"))).collect();
     let mut known = std::collections::HashSet::new();
@@ -179,7 +182,7 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
         } else {
             name.to_string()
         };
-        let spec = circuit(
+        let spec = parallel_link(
             all[from],
             all[(from + step) % 5],
             &name,
@@ -200,18 +203,18 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
     }
     let network = b.build().unwrap();
     let owned = |way: Vec<&str>| way.into_iter().map(str::to_owned).collect();
-    let taken = |id| ways(&network, id, 0.0).map(owned);
+    let taken = |id| path_names(&network, id, 0.0).map(owned);
     asked.into_iter().map(|id| id.map(taken)).collect()
 }
 
 proptest! {
     /// The choice of circuits depends on their properties, not on their order in the file.
     #[test]
-    fn the_order_of_links_makes_no_difference(
+    fn link_order_does_not_change_paths(
         links in links(),
         order in Just((0..30).collect::<Vec<usize>>()).prop_shuffle(),
     ) {
         let in_order: Vec<usize> = (0..30).collect();
-        prop_assert_eq!(taken(&links, &in_order), taken(&links, &order));
+        prop_assert_eq!(used_links(&links, &in_order), used_links(&links, &order));
     }
 }

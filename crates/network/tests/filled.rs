@@ -5,7 +5,7 @@ use netflow_network::{ConnectionSpec, NetworkBuilder, Source};
 
 /// In a run, a short transfer is a burst; in steady state it sends without end, whatever its size.
 #[test]
-fn a_short_transfer_is_a_burst() {
+fn short_transfer_counts_as_burst() {
     let mut builder = NetworkBuilder::new();
     let [a, b] = [builder.node("a"), builder.node("b")];
     for (size_pkts, in_run) in [

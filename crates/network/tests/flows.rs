@@ -14,7 +14,7 @@ const LENGTH: u64 = 1 << 10;
 const FAR: u64 = 1 << 40;
 
 /// Returns the least path cost between all nodes (R. W. Floyd, CACM 5 (1962) 345).
-fn least(nodes: usize, cost: &HashMap<(usize, usize), u64>) -> Vec<Vec<u64>> {
+fn min_path_costs(nodes: usize, cost: &HashMap<(usize, usize), u64>) -> Vec<Vec<u64>> {
     let mut least = vec![vec![FAR; nodes]; nodes];
     for (node, from) in least.iter_mut().enumerate() {
         from[node] = 0;
@@ -34,7 +34,7 @@ fn least(nodes: usize, cost: &HashMap<(usize, usize), u64>) -> Vec<Vec<u64>> {
 
 /// Returns the load of every link by one unit of traffic. Every node divides its load equally over all links
 /// on paths of least cost.
-fn divided(
+fn link_loads(
     (from, to): (usize, usize),
     cost: &HashMap<(usize, usize), u64>,
     least: &[Vec<u64>],
@@ -90,10 +90,10 @@ fn builder(nodes: usize, metrics: &HashMap<(usize, usize), u64>) -> (NetworkBuil
 proptest! {
     /// Path shares equal per-node splitting, and each flow uses a path of least cost.
     #[test]
-    fn every_node_gives_the_same_to_all_next_links((nodes, metrics) in network(), numbers in any::<[u64; 4]>()) {
+    fn nodes_split_equally_among_next_links((nodes, metrics) in network(), numbers in any::<[u64; 4]>()) {
         let cost = |metric: u64| if metric == 0 { NO_LENGTH } else { metric * LENGTH };
         let cost: HashMap<_, _> = metrics.iter().map(|(&ends, &m)| (ends, cost(m))).collect();
-        let least = least(nodes, &cost);
+        let least = min_path_costs(nodes, &cost);
         let (mut b, all) = builder(nodes, &metrics);
         let mut paths = b.equal_paths();
         let mut parts = Vec::new();
@@ -130,7 +130,7 @@ proptest! {
             }
         }
         for (ends, load) in loads.into_iter().filter(|(_, load)| !load.values().any(|x| x.is_nan())) {
-            let expected = divided(ends, &cost, &least);
+            let expected = link_loads(ends, &cost, &least);
             prop_assert_eq!(load.len(), expected.len());
             for (link, load) in load {
                 prop_assert!((load - expected[&link]).abs() < 1e-12, "{:?} {:?}", ends, link);
@@ -146,7 +146,7 @@ proptest! {
 proptest! {
     /// Dense layers of nodes have thousands of paths; a subset loads every link as all paths do.
     #[test]
-    fn some_of_very_many_paths_load_links_as_all_do(
+    fn sampled_paths_load_links_like_all_paths(
         widths in prop::collection::vec(3..6_usize, 5..8),
         missing in prop::collection::vec(any::<bool>(), 200),
         thinned in 0.0..0.4_f64,
@@ -181,7 +181,7 @@ proptest! {
             }
         }
         let cost: HashMap<_, _> = metrics.keys().map(|&ends| (ends, LENGTH)).collect();
-        let expected = divided((0, to), &cost, &least(to + 1, &cost));
+        let expected = link_loads((0, to), &cost, &min_path_costs(to + 1, &cost));
         prop_assert!(shares.len() <= expected.len().max(MAX_PATHS));
         prop_assert_eq!(loads.len(), expected.len());
         for (link, load) in loads {
@@ -202,7 +202,7 @@ fn ladder(squares: usize) -> (NetworkBuilder, NodeId, NodeId) {
 }
 
 #[test]
-fn flows_are_many_enough_to_fill_all_paths_alike() {
+fn enough_flows_load_all_paths_equally() {
     let (b, from, to) = ladder(2);
     let flows = b.equal_paths().flows(from, to, "all", 4000);
     assert_eq!(flows.len(), 4);
@@ -217,7 +217,7 @@ fn flows_are_many_enough_to_fill_all_paths_alike() {
 }
 
 #[test]
-fn very_many_flows_are_divided_exactly() {
+fn very_many_flows_are_split_exactly() {
     let (b, from, to) = ladder(3);
     let flows = b.equal_paths().flows(from, to, "all", 1_000_001);
     assert_eq!(flows.iter().map(|it| it.1).sum::<u32>(), 1_000_001);
@@ -228,7 +228,7 @@ fn very_many_flows_are_divided_exactly() {
 }
 
 #[test]
-fn very_many_paths_have_some_in_their_place() {
+fn very_many_paths_are_sampled() {
     // Two of a million paths give the same link loads as all.
     let (b, from, to) = ladder(20);
     let shares = b.equal_paths().shares(from, to);

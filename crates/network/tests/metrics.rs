@@ -7,7 +7,7 @@ use proptest::prelude::*;
 proptest! {
     /// In any network, every connection's path has the least cost; without metrics the cost is the delay.
     #[test]
-    fn no_path_costs_less(
+    fn chosen_paths_have_least_cost(
         nodes in 3..9_usize,
         links in prop::collection::vec((0..9_usize, 1..9_usize, 0..20_u32, 0..20_u32), 4..30),
         by_metric in any::<bool>(),

@@ -6,7 +6,7 @@ use netflow_problems::{constant_users, link};
 /// 6 exchanges per visit and the first packet, 4 visits per second; 2000 B are 3 packets of at most 960 B.
 /// Each of six pairs of nodes has 1/6 of the load.
 #[test]
-fn the_mean_load_is_that_of_constant_users() {
+fn mean_load_matches_constant_users() {
     let mut builder = NetworkBuilder::new();
     let users = constant_users(&mut builder);
     assert_eq!(users.expected_users(60.0), 220.0);
@@ -40,7 +40,7 @@ fn the_mean_load_is_that_of_constant_users() {
 /// Both connections use explicit paths between a server and a client; explicit paths are rejected with
 /// several pairs.
 #[test]
-fn given_ways_are_those_of_one_pair() {
+fn explicit_paths_require_a_single_pair() {
     let network = |clients: &[&str]| {
         let mut builder = NetworkBuilder::new();
         let users = constant_users(&mut builder);

@@ -7,17 +7,17 @@ use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
 
-use crate::endpoint::delays::{Delays, OneWay, Times, there};
+use crate::endpoint::delays::{Delays, OneWayDelays, TimeHistogram, get_or_create};
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
-use crate::link::edge_marker::{self, Marking};
+use crate::link::edge_marker::{self, EdgeMarker};
 use crate::link::managed_queue::QueueDisc;
-use crate::link::queue::{Arrivals, Link, LinkCounts, Queue, RedMarks, TransitLosses};
+use crate::link::queue::{ArrivalCounter, Link, LinkCounts, Queue, RedMarks, TransitLosses};
 use crate::parallel::partition::Partitions;
 use crate::sessions::events::{NO_SLOT, Sessions};
 use crate::sync::dependencies::Dependencies;
 use crate::tie_break::TieBreak;
-use crate::topology::{Ends, HopSpec, Topology};
+use crate::topology::{HopSpec, Topology, TransferPaths};
 use crate::{Purpose, ns, random};
 
 /// State of a packet simulation.
@@ -31,9 +31,9 @@ pub(crate) struct Engine {
     pub links: Vec<Link>,
     pub transfers: Vec<Transfer>,
     /// Losses, by transfer.
-    pub accounts: Vec<Account>,
+    pub loss_counts: Vec<LossCounts>,
     /// Edges of aggregates.
-    pub edges: Vec<Marking>,
+    pub edge_markers: Vec<EdgeMarker>,
     /// Delays, by connection.
     pub delays: Vec<Delays>,
     /// Sessions of workloads.
@@ -42,18 +42,18 @@ pub(crate) struct Engine {
     pub next_event: usize,
     pub epoch: usize,
     /// Settings of settable connections.
-    pub set: Vec<ControlState>,
+    pub control_states: Vec<ControlState>,
     pub now_ns: u64,
     /// Packets per ns that arrived at links in the last interval, if known.
     pub pkts_per_ns: Option<f64>,
     pub dependencies: Dependencies,
     /// Partitions of the network for several threads.
-    pub parts: Partitions,
+    pub partitions: Partitions,
 }
 
 /// Losses of the packets of one transfer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Account {
+pub(crate) struct LossCounts {
     pub aggregate: Option<u32>,
     /// Lost data packets and lost acknowledgements.
     pub lost: u64,
@@ -62,16 +62,16 @@ pub(crate) struct Account {
     pub last_lost_ns: u64,
 }
 
-impl Account {
+impl LossCounts {
     /// Adds the losses of another account.
-    pub fn add(&mut self, more: &Account) {
+    pub fn add(&mut self, more: &LossCounts) {
         self.lost += more.lost;
         self.lost_acks += more.lost_acks;
         self.last_lost_ns = self.last_lost_ns.max(more.last_lost_ns);
     }
 
-    pub fn new(aggregate: Option<u32>) -> Account {
-        Account {
+    pub fn new(aggregate: Option<u32>) -> LossCounts {
+        LossCounts {
             aggregate,
             lost: 0,
             lost_acks: 0,
@@ -116,23 +116,23 @@ impl Engine {
                         random(seed, Purpose::Queue, tie_break.links[i]),
                     ),
                 },
-                lossy: (!spec.loss.is_none()).then(|| {
+                transit_losses: (!spec.loss.is_none()).then(|| {
                     let streams = loss_streams(seed, tie_break.links[i]);
                     Box::new(TransitLosses::new(Losses::new(&spec.loss, streams)))
                 }),
-                transmission: Transmission::Alone,
+                transmission: Transmission::Exclusive,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
-                earlier: Fifo::default(),
-                arrivals: Arrivals::new(burstiness_interval_ns),
+                departed_with_old_delay: Fifo::default(),
+                arrivals: ArrivalCounter::new(burstiness_interval_ns),
             }
         };
-        let transfer = |(i, ends): (usize, &Ends)| {
+        let transfer = |(i, ends): (usize, &TransferPaths)| {
             let spec = &inner.connections[ends.connection as usize];
             let jitter_s = jitter_s(&network, &set, ends.connection);
             let mut transfer = Transfer::new(spec, jitter_s, *ends, seed, tie_break.transfers[i]);
             if inner.aggregate_of(ends.connection).is_some() {
-                transfer.is_marked();
+                transfer.record_windows();
             }
             if let Some(rate_pps) = inner.control_state_of(ends.connection, &set).rate_pps {
                 transfer.set_rate(0, rate_pps);
@@ -142,21 +142,21 @@ impl Engine {
         let transfers: Vec<Transfer> = topology.ends.iter().enumerate().map(transfer).collect();
         let aggregates = (topology.ends.iter()).map(|ends| inner.aggregate_of(ends.connection));
         let mut engine = Engine {
-            accounts: aggregates.map(Account::new).collect(),
+            loss_counts: aggregates.map(LossCounts::new).collect(),
             delays: vec![Delays::default(); inner.connections.len()],
             seed,
             sessions: Sessions::new(transfers.len(), inner.connections.len()),
-            edges: (0..)
+            edge_markers: (0..)
                 .zip(&inner.aggregates)
-                .map(|(i, spec): (usize, _)| Marking::new(spec, seed, tie_break.edges[i]))
+                .map(|(i, spec): (usize, _)| EdgeMarker::new(spec, seed, tie_break.edges[i]))
                 .collect(),
             dependencies: Dependencies::default(),
-            parts: Partitions::default(),
+            partitions: Partitions::default(),
             links: network.links().enumerate().map(link).collect(),
             transfers,
             next_event: 0,
             epoch: 0,
-            set,
+            control_states: set,
             now_ns: 0,
             pkts_per_ns: None,
             topology,
@@ -166,7 +166,7 @@ impl Engine {
         engine.open_workloads();
         engine.route(None);
         engine.set_up_rio(seed);
-        engine.share_links();
+        engine.set_up_class_schedulers();
         engine.make_dependencies();
         engine.apply_events();
         engine
@@ -178,38 +178,46 @@ impl Engine {
         self.topology.add(connection);
         let inner = self.network.tables().clone();
         let ends = self.topology.ends[t as usize];
-        let number = self.tie_break.of_another(connection);
+        let number = self.tie_break.next_transfer_number(connection);
         let spec = &inner.connections[connection as usize];
         // Only workloads add transfers. They have no send jitter.
         let mut transfer = Transfer::new(spec, 0.0, ends, self.seed, number);
         if inner.aggregate_of(connection).is_some() {
-            transfer.is_marked();
+            transfer.record_windows();
         }
         self.transfers.push(transfer);
-        self.accounts
-            .push(Account::new(inner.aggregate_of(connection)));
+        self.loss_counts
+            .push(LossCounts::new(inner.aggregate_of(connection)));
         self.sessions.slot_of.push(NO_SLOT);
-        self.sessions.more_of[connection as usize].push(t);
+        self.sessions.added_transfers[connection as usize].push(t);
         self.route_transfer(t, self.branch_of(self.epoch, connection));
     }
 
     /// Returns the branch over which a connection is sent in an epoch.
     pub fn branch_of(&self, epoch: usize, connection: u32) -> u32 {
-        branch_of(self.network.tables(), &self.set, epoch, connection)
+        branch_of(
+            self.network.tables(),
+            &self.control_states,
+            epoch,
+            connection,
+        )
     }
 
     /// Records the one-way delays of the packets that have arrived since the last call.
     #[inline]
     pub fn record_delays(&mut self, t: usize) {
         let transfer = &mut self.transfers[t];
-        if !transfer.receiving.has_fresh() {
+        if !transfer.receiver.has_new_delays() {
             return;
         }
         let c = self.topology.ends[t].connection as usize;
-        let least_ns = || least_ns(&self.network, &self.set, self.epoch, c).0;
-        let one_way = there(&mut self.delays[c].one_way, || OneWay::new(least_ns()));
+        let least_ns = || min_propagation_ns(&self.network, &self.control_states, self.epoch, c).0;
+        let one_way = get_or_create(
+            &mut self.delays[c].one_way,
+            || OneWayDelays::new(least_ns()),
+        );
         if let Some(one_way) = one_way {
-            transfer.receiving.drain(one_way);
+            transfer.receiver.drain_delays(one_way);
         }
     }
 
@@ -221,8 +229,10 @@ impl Engine {
             return;
         }
         let c = self.topology.ends[t].connection as usize;
-        let least_ns = || least_ns(&self.network, &self.set, self.epoch, c).1;
-        let round_trip = there(&mut self.delays[c].round_trip, || Times::new(least_ns()));
+        let least_ns = || min_propagation_ns(&self.network, &self.control_states, self.epoch, c).1;
+        let round_trip = get_or_create(&mut self.delays[c].round_trip, || {
+            TimeHistogram::new(least_ns())
+        });
         if let Some(round_trip) = round_trip {
             let fresh = transfer.rtts_ns.drain(..);
             fresh.for_each(|rtt_ns| round_trip.add(rtt_ns));
@@ -232,7 +242,7 @@ impl Engine {
     /// Counts the loss of a packet that arrived at this hop.
     pub fn count_loss(&mut self, hop: u32, at_ns: u64) {
         let spec = &self.topology.specs[hop as usize];
-        lose(&mut self.accounts, &mut self.edges, spec, at_ns);
+        record_loss(&mut self.loss_counts, &mut self.edge_markers, spec, at_ns);
     }
 
     /// Sends a transfer over a branch from now on.
@@ -269,12 +279,12 @@ impl Engine {
     }
 
     /// Distributes the round-trip times of all aggregates to all edges.
-    pub fn exchange(&mut self) {
+    pub fn exchange_rtts(&mut self) {
         let specs = &self.network.tables().aggregates;
         let mut rtts = vec![Mean::default(); specs.len()];
         let mut rtos = rtts.clone();
-        for (transfer, account) in self.transfers.iter().zip(&self.accounts) {
-            let rtt_s = transfer.seen_rtt_s();
+        for (transfer, account) in self.transfers.iter().zip(&self.loss_counts) {
+            let rtt_s = transfer.smoothed_rtt_s();
             if let Some(a) = account.aggregate
                 && rtt_s > 0.0
                 && transfer.is_sending(self.now_ns)
@@ -288,12 +298,12 @@ impl Engine {
         let known: Vec<Option<Aggregate>> = specs
             .iter()
             .zip(rtts.iter().zip(&rtos))
-            .map(|(spec, (rtt, rto))| edge_marker::known(spec, rtt.get(), rto.get()))
+            .map(|(spec, (rtt, rto))| edge_marker::given_inputs(spec, rtt.get(), rto.get()))
             .collect();
         let minima = Minima::over(known.iter().flatten());
-        for (edge, aggregate) in self.edges.iter_mut().zip(known) {
+        for (edge, aggregate) in self.edge_markers.iter_mut().zip(known) {
             if let Some(aggregate) = aggregate {
-                edge.learn(GivenInputs { aggregate, minima });
+                edge.set_inputs(GivenInputs { aggregate, minima });
             }
         }
     }
@@ -315,13 +325,13 @@ impl Engine {
     /// Restarts the maximum queue lengths from now on.
     pub fn restart_longest(&mut self) {
         for link in &mut self.links {
-            link.queue.restart_most(self.now_ns);
+            link.queue.restart_max(self.now_ns);
         }
     }
 
     /// Returns the time that departed packets have spent in the link's queue, in packet·ns.
-    pub fn left_time_ns(&self, l: usize) -> f64 {
-        self.links[l].queue.left_time_ns(self.now_ns)
+    pub fn departed_queue_time_ns(&self, l: usize) -> f64 {
+        self.links[l].queue.departed_queue_time_ns(self.now_ns)
     }
 
     /// Returns the time that packets have spent in the link's queue until now, in packet·ns.
@@ -339,8 +349,8 @@ impl Engine {
     }
 
     /// Returns the remaining service time in the queue, in ns.
-    pub fn work_ns(&self, l: usize) -> u64 {
-        self.links[l].queue.work_ns(self.now_ns)
+    pub fn backlog_ns(&self, l: usize) -> u64 {
+        self.links[l].queue.backlog_ns(self.now_ns)
     }
 
     pub fn transfers(&self) -> usize {
@@ -353,23 +363,26 @@ impl Engine {
 
     /// Returns the number of lost data packets of a transfer.
     pub fn lost(&self, i: usize) -> u64 {
-        self.accounts[i].lost
+        self.loss_counts[i].lost
     }
 
     /// Returns the number of data packets of a transfer that had no route.
     pub fn blocked(&self, i: usize) -> u64 {
-        self.transfers[i].stranded
+        self.transfers[i].unrouted
     }
 
     /// Returns the number of lost acknowledgements.
     pub fn lost_acks(&self) -> u64 {
-        self.accounts.iter().map(|account| account.lost_acks).sum()
+        self.loss_counts
+            .iter()
+            .map(|account| account.lost_acks)
+            .sum()
     }
 
     /// Returns for each transfer the number of data packets in queues and in flight.
-    pub fn data_under_way(&self) -> Vec<(u32, u32)> {
+    pub fn data_in_network(&self) -> Vec<(u32, u32)> {
         let mut by_transfer = vec![(0, 0); self.transfers.len()];
-        self.each_under_way(|hop, queued| {
+        self.for_each_in_network(|hop, queued| {
             if !hop.is_ack {
                 let (in_queues, flying) = &mut by_transfer[hop.transfer as usize];
                 *in_queues += u32::from(queued);
@@ -380,9 +393,9 @@ impl Engine {
     }
 
     /// Returns the number of acknowledgements in queues and in flight.
-    pub fn acks_under_way(&self) -> (u64, u64) {
+    pub fn acks_in_network(&self) -> (u64, u64) {
         let (mut in_queues, mut flying) = (0, 0);
-        self.each_under_way(|hop, queued| {
+        self.for_each_in_network(|hop, queued| {
             if hop.is_ack {
                 in_queues += u64::from(queued);
                 flying += u64::from(!queued);
@@ -399,14 +412,14 @@ impl Engine {
 
     /// Calls `each` for every packet, with the hop that accepted it last and whether it is still in that
     /// queue.
-    pub fn each_under_way(&self, mut each: impl FnMut(&HopSpec, bool)) {
+    pub fn for_each_in_network(&self, mut each: impl FnMut(&HopSpec, bool)) {
         for (w, origins) in (0..).zip(&self.topology.origins) {
             if origins.is_empty() {
                 continue; // packets from endpoints reach their first link at once
             }
             for packet in self.topology.wires.waiting(w) {
                 let hop = &self.topology.specs[packet.hop as usize - 1];
-                let left_ns = self.links[hop.link as usize].left_ns(packet);
+                let left_ns = self.links[hop.link as usize].transmission_end_ns(packet);
                 each(hop, left_ns.is_some_and(|left_ns| left_ns > self.now_ns));
             }
         }
@@ -430,7 +443,7 @@ pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_p
 /// Returns the branch over which a connection is sent in an epoch.
 fn branch_of(inner: &CompiledNetwork, set: &[ControlState], epoch: usize, connection: u32) -> u32 {
     let path = inner.control_state_of(connection, set).path;
-    inner.branch_of(epoch, inner.class_of[connection as usize], path)
+    inner.class_path_of(epoch, inner.class_of[connection as usize], path)
 }
 
 /// Returns the maximum random delay of a window source before it sends, in seconds.
@@ -455,7 +468,7 @@ fn jitter_s(network: &Network, set: &[ControlState], connection: u32) -> f64 {
 
 /// Returns the minimum propagation delay of a connection in ns, one-way and round-trip. The minimum is over
 /// time and over all paths that may be set.
-fn least_ns(
+fn min_propagation_ns(
     network: &Network,
     set: &[ControlState],
     epoch: usize,
@@ -466,7 +479,7 @@ fn least_ns(
     let of = |links: &[u32]| -> u64 { links.iter().map(delay_ns).sum() };
     let own = branch_of(inner, set, epoch, connection as u32);
     let place = inner.control_index(connection as u32);
-    let others = place.map_or(&[][..], |place| &inner.epochs[epoch].set[place]);
+    let others = place.map_or(&[][..], |place| &inner.epochs[epoch].control_paths[place]);
     let branches = others.iter().chain([&own]).filter(|&&b| b != NO_CLASS_PATH);
     let each = branches.map(|&b| {
         let there_ns = of(inner.data_path(b));
@@ -477,7 +490,12 @@ fn least_ns(
 }
 
 /// Counts the loss of a packet of this hop.
-pub(crate) fn lose(accounts: &mut [Account], edges: &mut [Marking], hop: &HopSpec, at_ns: u64) {
+pub(crate) fn record_loss(
+    accounts: &mut [LossCounts],
+    edges: &mut [EdgeMarker],
+    hop: &HopSpec,
+    at_ns: u64,
+) {
     let account = &mut accounts[hop.transfer as usize];
     account.last_lost_ns = account.last_lost_ns.max(at_ns);
     if hop.is_ack {

@@ -29,7 +29,7 @@ use netflow_network::hash::fnv_hash;
 use netflow_queues::LossCause;
 use netflow_units::ns;
 use rand_pcg::Pcg32;
-pub use stepper::{OF_ACKS, Packets, Start};
+pub use stepper::{ACK_PRECEDENCES, Packets, PeriodStart};
 
 /// Purpose of a random-number stream. Each purpose has one stream for each link, transfer or aggregate.
 #[derive(Clone, Copy)]

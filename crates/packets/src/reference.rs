@@ -22,12 +22,12 @@ use crate::sessions::events::NO_SLOT;
 use crate::topology::Target;
 
 /// Function that advances an engine to a given time.
-type Drive = fn(&mut Engine, u64);
+type AdvanceFn = fn(&mut Engine, u64);
 
 impl Engine {
     /// Advances to `end_ns` event by event, without lookahead, sweep order, batches or event lists. At each
     /// time, endpoints act before links.
-    fn run_plainly(&mut self, end_ns: u64) {
+    fn run_reference(&mut self, end_ns: u64) {
         loop {
             let wires =
                 (0..self.topology.wires.len() as u32).map(|w| self.topology.wires.head_ns(w));
@@ -46,7 +46,7 @@ impl Engine {
             for t in (0..self.transfers.len()).rev() {
                 match self.sessions.slot_of[t] {
                     NO_SLOT => {
-                        self.transfers[t].act(now_ns + 1, &mut self.topology.wires);
+                        self.transfers[t].run(now_ns + 1, &mut self.topology.wires);
                         self.record_delays(t);
                         self.record_round_trips(t);
                     }
@@ -64,64 +64,69 @@ impl Engine {
                 for packet in arriving {
                     self.serve(l, packet);
                 }
-                self.send_waiting(l, now_ns);
+                self.transmit_waiting(l, now_ns);
             }
             self.now_ns = now_ns;
-            self.settle();
+            self.count_transit_losses();
         }
         self.now_ns = end_ns;
-        self.settle();
+        self.count_transit_losses();
     }
 
     /// Uses three partitions from now on, if possible.
     pub(crate) fn partition_links(&mut self) {
-        (self.parts.threads, self.parts.pkts_per_round) = (3, 0.0);
-        self.parts.tuner.use_threads = true;
+        (self.partitions.threads, self.partitions.pkts_per_round) = (3, 0.0);
+        self.partitions.tuner.use_threads = true;
     }
 
     /// Returns all results after each of `stretches` intervals, to the nanosecond.
-    fn told(mut self, drive: Drive, stretches: u64, length_ns: u64) -> Vec<String> {
+    fn results_at_intervals(
+        mut self,
+        drive: AdvanceFn,
+        interval_count: u64,
+        length_ns: u64,
+    ) -> Vec<String> {
         let mut told = Vec::new();
-        for i in 1..=stretches {
+        for i in 1..=interval_count {
             let end_ns = i * length_ns;
             while self.now_ns < end_ns {
                 let event_ns = self.next_event_ns().unwrap_or(NEVER);
                 drive(&mut self, end_ns.min(event_ns));
                 self.apply_events();
             }
-            told.extend(self.reported_now());
+            told.extend(self.current_results());
         }
         told
     }
 
     /// Returns all results now.
-    pub(crate) fn reported_now(&self) -> Vec<String> {
+    pub(crate) fn current_results(&self) -> Vec<String> {
         let (mut told, end_ns) = (Vec::new(), self.now_ns);
         for (l, link) in self.links.iter().enumerate() {
-            let counts = (link.queue.counts, link.queue.most_pkts(), link.link_lost());
+            let counts = (link.queue.counts, link.queue.max_pkts(), link.link_lost());
             let now = (
                 self.queue_pkts(l),
-                self.work_ns(l),
+                self.backlog_ns(l),
                 self.queue_time_ns(l).to_bits(),
             );
             let arrivals = link
                 .arrivals
-                .until(self.now_ns, link.queue.counts.offered());
+                .completed_intervals(self.now_ns, link.queue.counts.offered());
             told.push(format!(
                 "{end_ns}: link {l}: {counts:?} {now:?} {arrivals:?}"
             ));
         }
-        let under_way = self.data_under_way();
+        let under_way = self.data_in_network();
         for (t, transfer) in self.transfers.iter().enumerate() {
-            let receiving = &transfer.receiving;
+            let receiving = &transfer.receiver;
             let sent = (transfer.sent(), receiving.arrived, receiving.delivered);
             let acks = (
-                receiving.acks_stranded,
+                receiving.acks_unrouted,
                 receiving.acks_sent,
                 transfer.acks_arrived,
-                transfer.losses_found(),
+                transfer.detected_losses(),
             );
-            let account = self.accounts[t];
+            let account = self.loss_counts[t];
             let times = (transfer.rtt_sum(), receiving.finished_ns, under_way[t]);
             told.push(format!(
                 "{end_ns}: transfer {t}: {sent:?} {acks:?} {account:?} {times:?}"
@@ -129,7 +134,7 @@ impl Engine {
         }
         for (c, delays) in self.delays.iter().enumerate() {
             let there = delays.one_way.as_ref();
-            let there = there.map(|it| (it.times.count, it.times.sum_ns, it.steps_ns));
+            let there = there.map(|it| (it.times.count, it.times.sum_ns, it.delay_change_sum_ns));
             let round = delays.round_trip.as_ref();
             let round = round.map(|it| (it.count, it.sum_ns));
             told.push(format!("{end_ns}: connection {c}: {there:?} {round:?}"));
@@ -137,11 +142,11 @@ impl Engine {
         let arrived = self.data_hops().map(|(_, arrived)| arrived);
         told.push(format!("{end_ns}: hops {:?}", arrived.collect::<Vec<_>>()));
         for class in &self.sessions.classes {
-            let mut waits = class.waits.clone();
+            let mut waits = class.response_times.clone();
             waits.sort_by_key(|wait| wait.user);
             told.push(format!(
                 "{end_ns}: users {} {} {waits:?}",
-                class.came, class.gone
+                class.arrived, class.finished
             ));
         }
         told.push(format!("{end_ns}: acknowledgements {}", self.lost_acks()));
@@ -156,7 +161,7 @@ fn one_of<T: Copy>(rng: &mut impl Rng, all: &[T]) -> T {
 /// Returns a network with many simultaneous events: delays in whole milliseconds, and bandwidths with whole
 /// transmission times; or zero delays.
 fn random_network(seed: u64) -> Network {
-    let rng = &mut Pcg32::seed_from_u64(netflow_problems::population(seed));
+    let rng = &mut Pcg32::seed_from_u64(netflow_problems::population_seed(seed));
     let mut builder = NetworkBuilder::new();
     let users = rng.random_bool(0.3).then(|| constant_users(&mut builder));
     let n = rng.random_range(5..9);
@@ -268,7 +273,7 @@ fn random_network(seed: u64) -> Network {
             .cycle();
         builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
     }
-    builder.each_link(|link| link.buffer = with_room_to_wait(link.queue, link.buffer));
+    builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
     builder.build().unwrap()
 }
 
@@ -303,12 +308,12 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
             _ => DropPolicy::DropTail,
         },
     };
-    class.buffer = with_room_to_wait(class.queue, class.buffer);
+    class.buffer = with_min_managed_buffer(class.queue, class.buffer);
     class
 }
 
 /// Raises a buffer of one packet to two where the queue is managed.
-fn with_room_to_wait(queue: DropPolicy, buffer: Buffer) -> Buffer {
+fn with_min_managed_buffer(queue: DropPolicy, buffer: Buffer) -> Buffer {
     match (queue, buffer) {
         (DropPolicy::Managed(_), Buffer::Packets(pkts)) => Buffer::Packets(pkts.max(2.0)),
         _ => buffer,
@@ -387,19 +392,19 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
 /// failures, RED and random losses, class schedulers and sessions. The engine chooses the mode, uses
 /// partitions, or runs event by event.
 #[test]
-fn nothing_differs_from_a_plain_simulator() {
+fn engine_matches_reference_simulation() {
     let (mut sweeps, mut divided, mut classed) = (0, 0, 0);
     for seed in 0..200 {
         let engine = || Engine::new(random_network(seed), seed, ns(0.1), Vec::new());
         classed += usize::from(random_network(seed).classed_links().next().is_some());
-        let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
+        let plainly = engine().results_at_intervals(Engine::run_reference, 7, ns(0.37));
         let mut first = engine();
         first.run_until(ns(0.37));
         sweeps += usize::from(!first.dependencies.event_by_event);
         first.partition_links();
         first.run_until(ns(0.74));
-        divided += usize::from(first.parts.are_there());
-        let drives: [(&str, Drive); 3] = [
+        divided += usize::from(first.partitions.is_partitioned());
+        let drives: [(&str, AdvanceFn); 3] = [
             ("as it chooses", Engine::run_until),
             ("in parts", |engine, end_ns| {
                 engine.partition_links();
@@ -411,7 +416,7 @@ fn nothing_differs_from_a_plain_simulator() {
             }),
         ];
         for (name, drive) in drives {
-            let told = engine().told(drive, 7, ns(0.37));
+            let told = engine().results_at_intervals(drive, 7, ns(0.37));
             let differs = plainly.iter().zip(&told).find(|(a, b)| a != b);
             assert_eq!(differs, None, "network {seed}, {name}");
             assert_eq!(plainly.len(), told.len());

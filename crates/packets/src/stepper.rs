@@ -1,9 +1,9 @@
 //! Interface of the packet simulation: time in seconds, events and counters.
 
-mod readout;
-mod setting;
 #[cfg(test)]
-mod steered;
+mod control_tests;
+mod controls;
+mod readout;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -30,12 +30,12 @@ pub struct Packets {
     /// First transfer of each connection.
     first_transfer: Vec<u32>,
     /// Data packets of each transfer in queues and in flight at present, once computed.
-    under_way: OnceLock<Vec<(u32, u32)>>,
+    in_network: OnceLock<Vec<(u32, u32)>>,
 }
 
 /// State at the start of a period, of quantities that only the packet model has.
 #[derive(Debug, Default)]
-pub struct Start {
+pub struct PeriodStart {
     /// Number of intervals of arrival counts that had ended.
     intervals: u64,
     /// By link: number of packets in these intervals, and sum of the squares of the numbers.
@@ -69,7 +69,7 @@ impl Packets {
         ];
         for (option, time_s) in moments {
             if positive(time_s) && ns(time_s) == 0 {
-                return bad(option, no_moment(time_s));
+                return bad(option, invalid_time_message(time_s));
             }
         }
         if !positive(options.step_s) {
@@ -87,7 +87,7 @@ impl Packets {
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0; network.connection_count()];
-        let set = vec![ControlState::default(); network.tables().settable.len()];
+        let set = vec![ControlState::default(); network.tables().controllable.len()];
         let engine = Engine::new(network, seed, ns(options.burstiness_interval_s), set);
         let mut next = 0;
         for &connection in &engine.tie_break.connections {
@@ -99,7 +99,7 @@ impl Packets {
             duration_s,
             options,
             first_transfer,
-            under_way: OnceLock::new(),
+            in_network: OnceLock::new(),
         })
     }
 
@@ -107,9 +107,9 @@ impl Packets {
     /// result is the same.
     pub fn set_threads(&mut self, threads: usize) {
         let network = self.network();
-        let most = threads_at_most(needed_bytes(network), network.tables().memory_limit_bytes);
+        let most = max_threads(needed_bytes(network), network.tables().memory_limit_bytes);
         let threads = threads.clamp(1, most);
-        if std::mem::replace(&mut self.engine.parts.threads, threads) > threads {
+        if std::mem::replace(&mut self.engine.partitions.threads, threads) > threads {
             self.engine.discard_partitions();
         }
     }
@@ -117,7 +117,7 @@ impl Packets {
     /// Applies the events of the current time now, and not at the next step.
     pub fn apply_events(&mut self) {
         self.engine.apply_events();
-        self.under_way = OnceLock::new();
+        self.in_network = OnceLock::new();
     }
 
     /// Runs one step of the configured length.
@@ -138,7 +138,7 @@ impl Packets {
 
     fn run_until(&mut self, end_ns: u64) -> Result<(), RunError> {
         let end_ns = end_ns.min(ns(self.duration_s));
-        self.under_way = OnceLock::new();
+        self.in_network = OnceLock::new();
         while self.engine.now_ns() < end_ns {
             self.engine.apply_events();
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
@@ -150,7 +150,7 @@ impl Packets {
             let until_ns = end_ns.min(event_ns).min(told_ns);
             self.engine.run_until(until_ns);
             if self.engine.now_ns() == told_ns {
-                self.engine.exchange();
+                self.engine.exchange_rtts();
             }
         }
         // The number of simultaneous sessions is not known in advance.
@@ -170,35 +170,35 @@ impl Packets {
         let all = self.engine.link_counts(l).offered();
         self.engine.links[l]
             .arrivals
-            .until(self.engine.now_ns(), all)
+            .completed_intervals(self.engine.now_ns(), all)
     }
 
     /// Returns the fraction of each precedence in the data of a connection; DP2 without an aggregate.
     pub fn marking_of(&self, id: ConnectionId) -> [f64; 3] {
         match self.network().tables().aggregate_of(id.index() as u32) {
-            Some(aggregate) => self.engine.edges[aggregate as usize].marking(),
+            Some(aggregate) => self.engine.edge_markers[aggregate as usize].marking(),
             None => [0.0, 0.0, 1.0],
         }
     }
 
     /// Returns the present state, for a period that starts now.
-    pub fn start(&self) -> Start {
+    pub fn period_start(&self) -> PeriodStart {
         let classes = self.engine.sessions.classes.iter();
-        Start {
+        PeriodStart {
             intervals: self.intervals(),
             arrivals: (0..self.engine.links.len())
                 .map(|l| self.arrivals(l))
                 .collect(),
             delays: self.engine.delays.clone(),
             users: classes
-                .map(|class| (class.came, class.gone, class.waits.len()))
+                .map(|class| (class.arrived, class.finished, class.response_times.len()))
                 .collect(),
         }
     }
 
     /// Returns the coefficient of variation of the number of packets in an interval, over the intervals since
     /// `start`.
-    pub fn arrival_cov(&self, id: LinkId, start: &Start) -> Option<f64> {
+    pub fn arrival_cov(&self, id: LinkId, start: &PeriodStart) -> Option<f64> {
         let (pkts, squares) = self.arrivals(id.index());
         let before = start.arrivals.get(id.index()).copied().unwrap_or_default();
         let intervals = u128::from(self.intervals() - start.intervals);
@@ -208,7 +208,7 @@ impl Packets {
     }
 
     /// Returns the delays of a connection's packets since `start`.
-    pub fn delays_since(&self, id: ConnectionId, start: &Start) -> Delays {
+    pub fn delays_since(&self, id: ConnectionId, start: &PeriodStart) -> Delays {
         let now = &self.engine.delays[id.index()];
         match start.delays.get(id.index()) {
             Some(before) => now.since(before),
@@ -218,18 +218,18 @@ impl Packets {
 
     /// Returns the number of packets that the applications made. For a profiled source, it is the mean
     /// number.
-    fn made_pkts(&self, id: ConnectionId) -> Option<f64> {
+    fn generated_pkts(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.network().connection_spec(id);
-        let on_average = spec.made_until(self.time_s())?;
-        let each: Option<u64> = self.transfers(id).map(Transfer::made).sum();
+        let on_average = spec.generated_pkts_until(self.time_s())?;
+        let each: Option<u64> = self.transfers(id).map(Transfer::generated).sum();
         // Profiled sources do not count packets of their applications, which generate at least the delivered packets.
-        let least: u64 = self.transfers(id).map(|t| t.receiving.delivered).sum();
+        let least: u64 = self.transfers(id).map(|t| t.receiver.delivered).sum();
         Some(each.map_or(on_average.max(least as f64), |pkts| pkts as f64))
     }
 
     /// Returns the numbers of losses found by retransmission timers and by duplicate acknowledgements.
-    fn losses_found(&self, id: ConnectionId) -> Option<[f64; 2]> {
-        let each = self.transfers(id).map(Transfer::losses_found);
+    fn detected_losses(&self, id: ConnectionId) -> Option<[f64; 2]> {
+        let each = self.transfers(id).map(Transfer::detected_losses);
         each.fold(None, |sum, found| {
             let [timeouts, fast] = sum.unwrap_or_default();
             found.map(|(t, f)| [timeouts + t as f64, fast + f as f64])
@@ -249,7 +249,7 @@ impl Packets {
     /// Returns the mean and the last completion time of the transfers in seconds; `None` while one is not
     /// complete.
     fn finished_s(&self, id: ConnectionId) -> Option<[f64; 2]> {
-        let ends = self.transfers(id).map(|t| t.receiving.finished_ns);
+        let ends = self.transfers(id).map(|t| t.receiver.finished_ns);
         let ends = ends.collect::<Option<Vec<u64>>>()?;
         let sum: u128 = ends.iter().map(|&ns| u128::from(ns)).sum();
         let last = *ends.iter().max()?;
@@ -257,17 +257,21 @@ impl Packets {
     }
 
     /// Returns the experience of users since `start`, by workload.
-    pub fn experiences(&self, start: &Start) -> Vec<UserStats> {
+    pub fn user_stats(&self, start: &PeriodStart) -> Vec<UserStats> {
         let classes = self.engine.sessions.classes.iter().enumerate();
         classes
             .map(|(w, class)| {
                 let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
-                let mut waits = class.waits.get(over..).unwrap_or_default().to_vec();
+                let mut waits = class
+                    .response_times
+                    .get(over..)
+                    .unwrap_or_default()
+                    .to_vec();
                 // In order of arrival, and for each user in order of completion.
                 waits.sort_by_key(|wait| wait.user);
                 UserStats {
-                    arrived: class.came - came,
-                    finished: class.gone - gone,
+                    arrived: class.arrived - came,
+                    finished: class.finished - gone,
                     waits,
                 }
             })
@@ -293,7 +297,7 @@ impl Packets {
             let class = classes.entry((hop.link, connection(hop))).or_default();
             class.0 += arrived as f64;
         }
-        self.engine.each_under_way(|hop, queued| {
+        self.engine.for_each_in_network(|hop, queued| {
             if let Some(class) = classes.get_mut(&(hop.link, connection(hop)))
                 && queued
                 && !hop.is_ack
@@ -314,17 +318,23 @@ impl Packets {
     }
 
     /// Returns the numbers of a connection's transfers.
-    fn members(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
+    fn transfer_indices(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
         let i = id.index();
         let first = self.first_transfer[i];
         let count = self.network().tables().connections[i].count;
         let first = first as usize..(first + count) as usize;
-        let more = self.engine.sessions.more_of.get(i).into_iter().flatten();
+        let more = self
+            .engine
+            .sessions
+            .added_transfers
+            .get(i)
+            .into_iter()
+            .flatten();
         first.chain(more.map(|&t| t as usize))
     }
 
     fn transfers(&self, id: ConnectionId) -> impl Iterator<Item = &Transfer> {
-        self.members(id).map(|i| self.engine.transfer(i))
+        self.transfer_indices(id).map(|i| self.engine.transfer(i))
     }
 }
 
@@ -341,10 +351,10 @@ fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
 
 /// Returns the approximate memory of transfers and their paths in bytes. Packets in flight need more.
 fn needed_bytes(network: &Network) -> f64 {
-    const OF_TRANSFER: f64 = 1500.0;
-    const OF_HOP: f64 = 200.0;
+    const TRANSFER_BYTES: f64 = 1500.0;
+    const HOP_BYTES: f64 = 200.0;
     // Two histograms; usually they take 20 % of this.
-    const OF_CONNECTION: f64 = 30_000.0;
+    const CONNECTION_BYTES: f64 = 30_000.0;
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
         let paths = network.paths(id).iter();
@@ -360,19 +370,20 @@ fn needed_bytes(network: &Network) -> f64 {
             Source::Stack(_) => 80.0 * window.min(1000.0),
             _ => 0.0,
         };
-        OF_CONNECTION + f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
+        CONNECTION_BYTES
+            + f64::from(spec.count) * (TRANSFER_BYTES + HOP_BYTES * hops as f64 + of_window)
     });
     each.sum()
 }
 
 /// Fractions of the precedences of acknowledgements: all are DP0.
-pub const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
+pub const ACK_PRECEDENCES: [f64; 3] = [1.0, 0.0, 0.0];
 
 /// Maximum memory of a partition, as a fraction of the whole network.
 const PARTITION_MEMORY_FRACTION: f64 = 0.5;
 
 /// Returns the number of threads for which there is memory, each with its partition.
-fn threads_at_most(needed: f64, allowed_bytes: u64) -> usize {
+fn max_threads(needed: f64, allowed_bytes: u64) -> usize {
     let spare = (allowed_bytes as f64 / needed.max(1.0) - 1.0).max(0.0);
     (1.0 + spare / PARTITION_MEMORY_FRACTION) as usize
 }
@@ -380,8 +391,8 @@ fn threads_at_most(needed: f64, allowed_bytes: u64) -> usize {
 /// Approximate memory of a session slot in bytes.
 const SESSION_BYTES: f64 = 20_000.0;
 
-fn no_moment(time_s: f64) -> String {
-    format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+fn invalid_time_message(time_s: f64) -> String {
+    format!("it is {time_s} s, but the packet model uses whole nanoseconds")
 }
 
 #[cfg(test)]
@@ -390,8 +401,8 @@ mod tests {
 
     #[test]
     fn threads_fit_into_memory() {
-        assert_eq!(threads_at_most(100.0, 100), 1);
-        assert_eq!(threads_at_most(100.0, 151), 2);
-        assert_eq!(threads_at_most(0.0, u64::MAX).clamp(1, 8), 8);
+        assert_eq!(max_threads(100.0, 100), 1);
+        assert_eq!(max_threads(100.0, 151), 2);
+        assert_eq!(max_threads(0.0, u64::MAX).clamp(1, 8), 8);
     }
 }

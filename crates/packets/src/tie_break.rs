@@ -49,7 +49,7 @@ impl TieBreak {
         };
         for &c in &connections {
             let count = inner.connections[c as usize].count;
-            let transfers = (0..count).map(|_| tie_break.of_another(c));
+            let transfers = (0..count).map(|_| tie_break.next_transfer_number(c));
             let transfers: Vec<u64> = transfers.collect();
             tie_break.transfers.extend(transfers);
         }
@@ -58,7 +58,7 @@ impl TieBreak {
     }
 
     /// Returns the number of another transfer of a connection.
-    pub fn of_another(&mut self, connection: u32) -> u64 {
+    pub fn next_transfer_number(&mut self, connection: u32) -> u64 {
         let (name, numbered) = &mut self.names[connection as usize];
         *numbered += 1;
         fnv_hash((*name, *numbered))

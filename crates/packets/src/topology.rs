@@ -6,9 +6,9 @@ use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
 use netflow_tcpmodel::Stack;
 
-use crate::endpoint::ack_encoding::{SYN_ANSWERED, listed_blocks};
+use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, listed_blocks};
 use crate::link::class_scheduler::senders;
-use crate::link::managed_queue::SENT_AGAIN;
+use crate::link::managed_queue::RETRANSMITTED;
 use crate::link::queue::Link;
 use crate::link::wire::{Packet, Wires};
 use crate::tie_break::TieBreak;
@@ -31,7 +31,7 @@ pub(crate) struct Hop {
     /// Number of packets that arrived at the link.
     pub arrived: u64,
     /// Wire behind the link.
-    pub out: u32,
+    pub output_wire: u32,
     /// Aggregate whose edge marks arrivals here, plus one; 0 without one.
     pub edge: u32,
 }
@@ -42,7 +42,7 @@ pub(crate) struct HopSpec {
     /// Transmission time of the first packet in ns, which may have no payload.
     pub header_ns: u64,
     /// Transmission time of the smallest packet in ns.
-    pub least_ns: u64,
+    pub min_service_ns: u64,
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
@@ -66,7 +66,7 @@ pub(crate) struct HopSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sizes {
     /// Equal sizes, except perhaps for the first packet.
-    Alike,
+    Equal,
     /// Messages of users, whose last packets have any size.
     Messages,
     /// Acknowledgements of a TCP stack: bytes on the wire by number of SACK blocks (RFC 2018).
@@ -75,19 +75,19 @@ pub(crate) enum Sizes {
 
 impl Sizes {
     /// Returns the sizes on the wire of a link with this overhead, if they are known in advance.
-    fn with(self, overhead: Overhead) -> Sizes {
+    fn with_overhead(self, overhead: Overhead) -> Sizes {
         match self {
             Sizes::Acks(bytes) => {
                 let on_wire = |bytes: u16| overhead.wire_bytes(f64::from(bytes)).round() as u16;
                 Sizes::Acks(bytes.map(on_wire))
             }
-            Sizes::Alike | Sizes::Messages => self,
+            Sizes::Equal | Sizes::Messages => self,
         }
     }
 }
 
 /// Transmission time of packets that differ in size.
-pub(crate) const VARIED: u64 = u64::MAX;
+pub(crate) const VARIABLE_SERVICE_NS: u64 = u64::MAX;
 
 /// No wire.
 pub(crate) const NO_WIRE: u32 = u32::MAX;
@@ -103,12 +103,12 @@ impl HopSpec {
     /// Returns the bits of an acknowledgement on the wire.
     pub fn ack_bits(&self, packet: &Packet) -> f64 {
         match self.sizes {
-            Sizes::Acks(_) if packet.seq == SYN_ANSWERED => self.header_bits,
+            Sizes::Acks(_) if packet.seq == SYN_ACK_SEQ => self.header_bits,
             Sizes::Acks(bytes) => {
                 let blocks = listed_blocks(packet.metadata) as usize;
                 8.0 * f64::from(bytes[blocks.min(bytes.len() - 1)])
             }
-            Sizes::Alike | Sizes::Messages => self.bits,
+            Sizes::Equal | Sizes::Messages => self.bits,
         }
     }
 
@@ -120,7 +120,7 @@ impl HopSpec {
     /// Returns true if this packet may be marked. A SYN negotiates ECN, so it is not marked (RFC 3168,
     /// 6.1.1); retransmissions are not marked either.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        self.ecn && packet.seq != 0 && packet.metadata & SENT_AGAIN == 0
+        self.ecn && packet.seq != 0 && packet.metadata & RETRANSMITTED == 0
     }
 }
 
@@ -133,12 +133,12 @@ impl PathStart {
 
 /// Paths of one transfer, and the wires that end at its endpoints.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct TransferPaths {
     pub connection: u32,
     pub data: PathStart,
     pub acks: PathStart,
-    pub data_in: u32,
-    pub acks_in: u32,
+    pub data_input_wire: u32,
+    pub acks_input_wire: u32,
     /// Delay in ns of acknowledgements that are not traffic.
     pub off_network_ack_delay_ns: u64,
 }
@@ -154,18 +154,18 @@ pub(crate) struct Topology {
     /// Links at which each wire begins; none if it begins at endpoints.
     pub origins: Vec<Vec<u32>>,
     /// Paths, by transfer.
-    pub ends: Vec<Ends>,
+    pub ends: Vec<TransferPaths>,
     /// Link that transmits for each link. Wires begin and end at these.
     pub senders: Vec<u32>,
-    between: HashMap<(u32, u32), u32>,
+    wire_between: HashMap<(u32, u32), u32>,
     /// Existing paths, by transfer and branch. They are used again if routes change back.
-    known: HashMap<(u32, u32), Ends>,
+    cached_paths: HashMap<(u32, u32), TransferPaths>,
 }
 
 const ENDS: u32 = u32::MAX;
 
 /// Packets in one direction of a transfer, with IP sizes.
-struct Packets {
+struct PacketStream {
     transfer: u32,
     end: Target,
     sizes: Sizes,
@@ -174,7 +174,7 @@ struct Packets {
     header_bits: f64,
     ecn: bool,
     /// Aggregate whose edge marks the packets.
-    marks: Option<u32>,
+    marking_aggregate: Option<u32>,
 }
 
 impl Topology {
@@ -203,26 +203,26 @@ impl Topology {
             ends: self.ends.clone(),
             senders: self.senders.clone(),
             // Needed for new paths only.
-            between: HashMap::new(),
-            known: HashMap::new(),
+            wire_between: HashMap::new(),
+            cached_paths: HashMap::new(),
         }
     }
 
     /// Adds a transfer of a connection, without a path.
     pub fn add(&mut self, connection: u32) {
-        self.ends.push(Ends {
+        self.ends.push(TransferPaths {
             connection,
             data: PathStart::NONE,
             acks: PathStart::NONE,
-            data_in: NO_WIRE,
-            acks_in: NO_WIRE,
+            data_input_wire: NO_WIRE,
+            acks_input_wire: NO_WIRE,
             off_network_ack_delay_ns: 0,
         });
     }
 
     /// Sends a transfer over a branch from now on. Packets in flight keep their path.
     pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, links: &[Link]) {
-        if let Some(&known) = self.known.get(&(transfer, branch)) {
+        if let Some(&known) = self.cached_paths.get(&(transfer, branch)) {
             self.ends[transfer as usize] = known;
             return;
         }
@@ -239,12 +239,12 @@ impl Topology {
             };
             let stack = spec.source.stack();
             let syn_bits = 8.0 * stack.map_or(ACK_BYTES, Stack::syn_bytes);
-            let packets = Packets {
+            let packets = PacketStream {
                 transfer,
                 end: Target::Receiver(transfer),
                 sizes: match spec.source {
                     Source::Users(_) => Sizes::Messages,
-                    _ => Sizes::Alike,
+                    _ => Sizes::Equal,
                 },
                 bits,
                 header_bits: match &spec.source {
@@ -252,49 +252,50 @@ impl Topology {
                     _ => bits.min(syn_bits),
                 },
                 ecn: stack.is_some_and(Stack::has_ecn),
-                marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
+                marking_aggregate: inner.classes[inner.class_paths[branch as usize].class as usize]
+                    .aggregate,
             };
-            (ends.data, ends.data_in) = self.way(inner, data, &packets, links);
+            (ends.data, ends.data_input_wire) = self.add_path(inner, data, &packets, links);
             let target = Target::Sender(transfer);
             match spec.source {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
                 _ if spec.acks == Acks::None => {
-                    let way = answered_over(inner, branch).iter();
+                    let way = ack_delay_links(inner, branch).iter();
                     ends.off_network_ack_delay_ns = way.map(|&l| links[l as usize].delay_ns).sum();
-                    ends.acks_in = self.wire(None, target);
+                    ends.acks_input_wire = self.wire(None, target);
                     ends.acks = PathStart {
                         hop: 0,
-                        wire: ends.acks_in,
+                        wire: ends.acks_input_wire,
                     };
                 }
                 _ => {
-                    let acks = Packets {
+                    let acks = PacketStream {
                         transfer,
                         end: target,
                         sizes: match stack {
                             Some(stack) => {
                                 Sizes::Acks([0, 1, 2, 3, 4].map(|n| stack.ack_bytes(n) as u16))
                             }
-                            None => Sizes::Alike,
+                            None => Sizes::Equal,
                         },
                         bits: 8.0 * spec.source.ack_bytes(),
                         header_bits: syn_bits,
                         ecn: false,
-                        marks: None,
+                        marking_aggregate: None,
                     };
-                    (ends.acks, ends.acks_in) = self.way(inner, back, &acks, links);
+                    (ends.acks, ends.acks_input_wire) = self.add_path(inner, back, &acks, links);
                 }
             }
         }
         self.ends[transfer as usize] = ends;
         if branch != NO_CLASS_PATH {
-            self.known.insert((transfer, branch), ends);
+            self.cached_paths.insert((transfer, branch), ends);
         }
     }
 
     /// Changes the delay of acknowledgements that are not traffic, on paths with this link. Returns whether
     /// there are any.
-    pub fn retime_answers(
+    pub fn retime_off_network_acks(
         &mut self,
         inner: &CompiledNetwork,
         link: u32,
@@ -302,11 +303,11 @@ impl Topology {
         to_ns: u64,
     ) -> bool {
         let mut any = false;
-        for (&(_, branch), ends) in &mut self.known {
-            if ends.acks.wire == NO_WIRE || ends.acks.wire != ends.acks_in {
+        for (&(_, branch), ends) in &mut self.cached_paths {
+            if ends.acks.wire == NO_WIRE || ends.acks.wire != ends.acks_input_wire {
                 continue; // none, or they are traffic
             }
-            if answered_over(inner, branch).contains(&link) {
+            if ack_delay_links(inner, branch).contains(&link) {
                 ends.off_network_ack_delay_ns = ends.off_network_ack_delay_ns - from_ns + to_ns;
                 any = true;
             }
@@ -314,21 +315,21 @@ impl Topology {
         any
     }
 
-    fn way(
+    fn add_path(
         &mut self,
         inner: &CompiledNetwork,
         path: &[u32],
-        packets: &Packets,
+        packets: &PacketStream,
         links: &[Link],
     ) -> (PathStart, u32) {
-        let &Packets {
+        let &PacketStream {
             transfer,
             end,
             sizes,
             bits,
             header_bits,
             ecn,
-            marks,
+            marking_aggregate: marks,
         } = packets;
         let mut way = PathStart {
             hop: self.hops.len() as u32,
@@ -352,7 +353,7 @@ impl Topology {
                 self.hops.push(Hop {
                     service_ns: 0,
                     arrived: 0,
-                    out: last,
+                    output_wire: last,
                     edge: match (i, precedence) {
                         (0, 0) => marks.map_or(0, |aggregate| aggregate + 1),
                         _ => 0,
@@ -361,14 +362,14 @@ impl Topology {
                 let overhead = inner.links[link as usize].overhead;
                 self.specs.push(HopSpec {
                     header_ns: 0,
-                    least_ns: 0,
+                    min_service_ns: 0,
                     transfer,
                     link,
                     is_ack,
                     ecn,
                     precedence,
                     stride: path.len() as u32,
-                    sizes: sizes.with(overhead),
+                    sizes: sizes.with_overhead(overhead),
                     ip_bytes: (bits / 8.0).round() as u32,
                     bits: overhead.wire_bits(bits),
                     header_bits: overhead.wire_bits(header_bits),
@@ -385,7 +386,7 @@ impl Topology {
     }
 
     /// Returns the links at which a wire begins.
-    pub fn links_before(&self, wire: u32) -> &[u32] {
+    pub fn feeding_links(&self, wire: u32) -> &[u32] {
         self.origins.get(wire as usize).map_or(&[], Vec::as_slice)
     }
 
@@ -394,13 +395,13 @@ impl Topology {
         let ns = |bits: f64| service_ns(bits, bps);
         let spec = &mut self.specs[hop];
         spec.header_ns = ns(spec.header_bits);
-        spec.least_ns = match spec.sizes {
+        spec.min_service_ns = match spec.sizes {
             Sizes::Messages => 1,
-            Sizes::Alike | Sizes::Acks(_) => ns(spec.bits).min(spec.header_ns),
+            Sizes::Equal | Sizes::Acks(_) => ns(spec.bits).min(spec.header_ns),
         };
         self.hops[hop].service_ns = match spec.sizes {
-            Sizes::Alike => ns(spec.bits),
-            Sizes::Messages | Sizes::Acks(_) => VARIED,
+            Sizes::Equal => ns(spec.bits),
+            Sizes::Messages | Sizes::Acks(_) => VARIABLE_SERVICE_NS,
         };
     }
 
@@ -414,7 +415,7 @@ impl Topology {
             Target::Sender(t) => (ENDS - 2, t),
         };
         let next = self.wires.len() as u32;
-        let wire = *self.between.entry(key).or_insert(next);
+        let wire = *self.wire_between.entry(key).or_insert(next);
         if wire == next {
             self.wires.add();
             self.targets.push(target);
@@ -427,14 +428,14 @@ impl Topology {
             origins.push(link);
         }
         if origins.len() != 1 {
-            self.wires.mix(wire);
+            self.wires.allow_reordering(wire);
         }
         wire
     }
 }
 
 /// Returns the links whose delays apply to acknowledgements that are not traffic.
-fn answered_over(inner: &CompiledNetwork, branch: u32) -> &[u32] {
+fn ack_delay_links(inner: &CompiledNetwork, branch: u32) -> &[u32] {
     match inner.back_path(branch) {
         [] => inner.data_path(branch),
         back => back,

@@ -3,10 +3,10 @@
 //! An independent program has computed trajectories of the cases A1, A4, A400, B3 and CBR
 //! (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
 
-mod circuits;
-mod clamped;
+mod clamped_profile;
 mod modified_connections;
 mod page;
+mod parallel_links;
 mod population;
 mod queues;
 mod random;
@@ -23,11 +23,11 @@ use netflow_network::{
 };
 use netflow_profile::{Profile, builtin};
 
-pub use circuits::with_circuits;
-pub use clamped::Clamped;
-pub use modified_connections::remade;
+pub use clamped_profile::ClampedProfile;
+pub use modified_connections::with_modified_connections;
 pub use page::fill_page;
-pub use population::population;
+pub use parallel_links::with_parallel_links;
+pub use population::population_seed;
 pub use queues::m_d_1_k;
 pub use random::{RandomNetwork, random_network};
 pub use scenario::{RandomScenario, random_scenario};
@@ -53,7 +53,7 @@ pub struct Case {
     pub duration_s: f64,
 }
 
-enum Kind {
+enum SenderKind {
     Profile(&'static str),
     /// Packets/ms.
     Constant(f64),
@@ -62,7 +62,7 @@ enum Kind {
 /// Source: kind, first and last link, base round-trip time in ms, start and stop in ms.
 struct Sender {
     name: &'static str,
-    kind: Kind,
+    kind: SenderKind,
     links: (usize, usize),
     base_ms: f64,
     start_ms: f64,
@@ -79,7 +79,7 @@ fn sender(
 ) -> Sender {
     Sender {
         name,
-        kind: Kind::Profile(profile),
+        kind: SenderKind::Profile(profile),
         links,
         base_ms,
         start_ms,
@@ -90,7 +90,7 @@ fn sender(
 fn constant(name: &'static str, rate: f64, link: usize, start_ms: f64, stop_ms: f64) -> Sender {
     Sender {
         name,
-        kind: Kind::Constant(rate),
+        kind: SenderKind::Constant(rate),
         links: (link, link),
         base_ms: 0.0,
         start_ms,
@@ -101,27 +101,27 @@ fn constant(name: &'static str, rate: f64, link: usize, start_ms: f64, stop_ms: 
 /// Returns the case of one slow link with one NT source: μ = 0.02 packets/ms, K = 8.
 pub fn a1() -> Case {
     let senders = [sender("nt", "nt", (0, 0), 60.0, 0.0, None)];
-    row("A1", &[(0.02, 8.0)], &senders, 1, 20.0)
+    link_chain("A1", &[(0.02, 8.0)], &senders, 1, 20.0)
 }
 
 /// Returns the case of one link with four sources that start and stop.
 pub fn a4() -> Case {
-    a4_times("A4", (0.1, 20.0), 1)
+    a4_scaled("A4", (0.1, 20.0), 1)
 }
 
 /// Returns A4 with 100 times the sources and capacity.
 pub fn a400() -> Case {
-    a4_times("A400", (10.0, 1000.0), 100)
+    a4_scaled("A400", (10.0, 1000.0), 100)
 }
 
-fn a4_times(name: &'static str, link: (f64, f64), count: u32) -> Case {
+fn a4_scaled(name: &'static str, link: (f64, f64), count: u32) -> Case {
     let senders = [
         sender("nt60", "nt", (0, 0), 60.0, 0.0, None),
         sender("bsd80", "bsd", (0, 0), 80.0, 5000.0, None),
         sender("sun120", "sun", (0, 0), 120.0, 10_000.0, None),
         sender("nt200", "nt", (0, 0), 200.0, 15_000.0, Some(30_000.0)),
     ];
-    row(name, &[link], &senders, count, 40.0)
+    link_chain(name, &[link], &senders, count, 40.0)
 }
 
 /// Returns the case of three links in a row, TCP over all of them, and cross traffic.
@@ -133,7 +133,7 @@ pub fn b3() -> Case {
         constant("cbr0", 0.2, 0, 10_000.0, 20_000.0),
         constant("cbr2", 0.3, 2, 15_000.0, 30_000.0),
     ];
-    row(
+    link_chain(
         "B3",
         &[(0.3, 30.0), (0.2, 20.0), (0.25, 30.0)],
         &senders,
@@ -145,11 +145,11 @@ pub fn b3() -> Case {
 /// Returns the case of one link in temporary overload.
 pub fn cbr() -> Case {
     let senders = [constant("cbr", 1.5, 0, 1000.0, 6000.0)];
-    row("CBR", &[(1.0, 20.0)], &senders, 1, 10.0)
+    link_chain("CBR", &[(1.0, 20.0)], &senders, 1, 10.0)
 }
 
 /// Returns links in a row, (μ in packets/ms, K) each. The return path is a pure delay.
-fn row(
+fn link_chain(
     name: &'static str,
     links: &[(f64, f64)],
     senders: &[Sender],
@@ -179,7 +179,7 @@ fn row(
         .collect();
     let profiles: Vec<(&str, Arc<dyn Profile>)> = ["nt", "bsd", "sun"]
         .into_iter()
-        .filter_map(|p| builtin(p).map(|profile| (p, Arc::new(Clamped(profile)) as _)))
+        .filter_map(|p| builtin(p).map(|profile| (p, Arc::new(ClampedProfile(profile)) as _)))
         .collect();
     let mut connections = Vec::new();
     for s in senders {
@@ -189,10 +189,10 @@ fn row(
         add(&mut b, to, turn, 1e30, s.base_ms / 1000.0, 1e6);
         add(&mut b, turn, from, 1e30, 0.0, 1e6);
         let source = match s.kind {
-            Kind::Constant(rate) => Source::Constant {
+            SenderKind::Constant(rate) => Source::Constant {
                 rate_pps: rate * 1000.0,
             },
-            Kind::Profile(p) => match profiles.iter().find(|(name, _)| *name == p) {
+            SenderKind::Profile(p) => match profiles.iter().find(|(name, _)| *name == p) {
                 Some((_, profile)) => Source::Profile(profile.clone()),
                 None => unreachable!("built-in profile {p}"),
             },

@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_takes_the_place_of_the_old_one() {
+    fn table_replaces_previous_table() {
         let page = |table: &str| format!("a\n<!-- study: x -->\n\n{table}\n<!-- end -->\nb\n");
         assert_eq!(
             fill_page(&page("old\n"), "x", "new\n").unwrap(),

@@ -10,13 +10,13 @@ const VARIABLE: &str = "NETFLOW_POPULATION";
 ///
 /// # Panics
 /// If the variable is not such a number.
-pub fn population(seed: u64) -> u64 {
+pub fn population_seed(seed: u64) -> u64 {
     let Some(which) = std::env::var_os(VARIABLE) else {
         return seed;
     };
     let number = which.to_str().and_then(|it| it.parse::<u32>().ok());
     match number {
         Some(number) => seed.wrapping_add(u64::from(number) << 32),
-        None => panic!("{VARIABLE} is {which:?}, and not a number from 0 on"),
+        None => panic!("{VARIABLE} is {which:?}, but must be a number from 0"),
     }
 }

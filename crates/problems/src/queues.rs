@@ -32,7 +32,7 @@ mod tests {
     /// With K = 1, Erlang's loss formula for any service time. With large K, the
     /// Pollaczek-Khinchine mean.
     #[test]
-    fn it_agrees_with_what_is_known_of_its_ends() {
+    fn md1k_matches_erlang_and_pollaczek_khinchine() {
         for load in [0.1, 0.5, 0.9] {
             let (loss, mean) = m_d_1_k(load, 1);
             let erlang = load / (1.0 + load);

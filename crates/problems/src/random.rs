@@ -36,7 +36,7 @@ pub struct RandomNetwork {
 
 /// Returns a random network that depends on the parameters only.
 pub fn random_network(r: RandomNetwork) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(crate::population(r.seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(crate::population_seed(r.seed));
     // Separate random streams, so that the other numbers do not depend on losses and delay changes.
     let mut losses = rng.clone();
     losses.set_stream(1);

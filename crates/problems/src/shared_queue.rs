@@ -19,7 +19,7 @@ name = "tcp"
 from = "a"
 to = "b"
 count = 3
-source = { window = "newreno" }
+source = { ns2-tcp = "newreno" }
 
 [[connection]]
 name = "noise"

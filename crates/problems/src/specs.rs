@@ -10,15 +10,15 @@ use rand::{Rng, RngExt};
 
 /// Returns the random loss of a link: mostly none, otherwise random packets, bursts or bit errors.
 pub(crate) fn link_loss(rng: &mut impl Rng) -> LinkLoss {
-    loss_of(rng, 20)
+    random_loss_of_kinds(rng, 20)
 }
 
 /// Returns the random loss of a link, which is more often present than not.
 pub fn some_loss(rng: &mut impl Rng) -> LinkLoss {
-    loss_of(rng, 5)
+    random_loss_of_kinds(rng, 5)
 }
 
-fn loss_of(rng: &mut impl Rng, kinds: u32) -> LinkLoss {
+fn random_loss_of_kinds(rng: &mut impl Rng, kinds: u32) -> LinkLoss {
     let rare = rng.random_range(1e-4_f64.ln()..0.03_f64.ln()).exp();
     match rng.random_range(0..kinds) {
         0 | 1 => LinkLoss::from(rare),

@@ -26,7 +26,7 @@ pub struct WideNetwork {
 }
 
 /// Returns a placeholder for the ends of a row.
-fn nobody() -> NodeId {
+fn placeholder_node() -> NodeId {
     NetworkBuilder::new().node("")
 }
 
@@ -36,7 +36,7 @@ fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
 
 /// Returns the network of this seed: links of all scales around a random base scale.
 pub fn wide_network(seed: u64) -> WideNetwork {
-    let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(crate::population_seed(seed));
     // A separate random stream, so that the other numbers do not depend on losses.
     let mut losses = rng.clone();
     losses.set_stream(1);
@@ -73,7 +73,13 @@ pub fn wide_network(seed: u64) -> WideNetwork {
                 DropPolicy::DropTail
             },
             loss: link_loss(&mut losses),
-            ..link(nobody(), nobody(), bandwidth_bps, delay_s, room.round())
+            ..link(
+                placeholder_node(),
+                placeholder_node(),
+                bandwidth_bps,
+                delay_s,
+                room.round(),
+            )
         };
         links.push((a, b, link.clone()));
         links.push((b, a, link));
@@ -140,7 +146,7 @@ fn random_connection(
         max_window_pkts: rng.random_bool(0.4).then(|| log_uniform(rng, 4.0..2000.0)),
         packet_size_bytes: if rng.random_bool(0.5) { 1500.0 } else { 1000.0 },
         acks,
-        ..connection(&name, nobody(), nobody(), source)
+        ..connection(&name, placeholder_node(), placeholder_node(), source)
     }
 }
 
@@ -173,7 +179,7 @@ impl WideNetwork {
 
     /// Returns the same network with its links, connections and nodes shuffled.
     pub fn shuffled(&self, seed: u64) -> WideNetwork {
-        let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
+        let mut rng = ChaCha8Rng::seed_from_u64(crate::population_seed(seed));
         let mut place: Vec<usize> = (0..self.nodes.len()).collect();
         place.shuffle(&mut rng);
         let mut other = self.clone();

@@ -1,18 +1,18 @@
 //! Steady-state formulas as profiles: Mathis and \[PFTK\].
 
 use netflow_tcpmodel::steady::{Path, mathis, pftk_approximate, pftk_send_rate};
-use netflow_units::math::within;
+use netflow_units::math::clamp;
 
 use crate::domain::clamp_to_positive;
 use crate::error::{ProfileError, ensure, ensure_window};
-use crate::extrapolation::{ExtrapolationLimit, LEAST_LOSS, constant_window_factor};
+use crate::extrapolation::{ExtrapolationLimit, MIN_LOSS, constant_window_factor};
 use crate::file::Definition;
-use crate::{Domain, Place, Profile, Provenance};
+use crate::{Domain, NumberLocation, Profile, Provenance};
 
 /// Domain of the formulas. They diverge at loss 0, so it begins just above 0, unless a window limit
 /// bounds the rate there. They have no meaning above 50 %.
 const DOMAIN: Domain = Domain {
-    loss_min: LEAST_LOSS,
+    loss_min: MIN_LOSS,
     loss_max: 0.5,
     rtt_min_s: 1e-5,
     rtt_max_s: 100.0,
@@ -95,14 +95,14 @@ impl Analytic {
         } = parameters;
         ensure(
             (1.0..=100.0).contains(&b),
-            Place::SegmentsPerAck,
+            NumberLocation::SegmentsPerAck,
             "segments per acknowledgement",
             b,
             "1 to 100",
         )?;
         ensure(
             (0.0..=1e6).contains(&timeout_s),
-            Place::Timeout,
+            NumberLocation::Timeout,
             "timeout (s)",
             timeout_s,
             "0 to 1e6 s",
@@ -166,14 +166,14 @@ impl Profile for Analytic {
         let rate = rate * constant_window_factor(DOMAIN, rtt_s);
         match window_pkts {
             Some(window) => {
-                clamp_to_positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX)))
+                clamp_to_positive(rate.min(window / clamp(rtt_s, f64::MIN_POSITIVE, f64::MAX)))
             }
             None => clamp_to_positive(rate),
         }
     }
 
     fn provenance(&self, loss: f64, rtt_s: f64) -> Provenance {
-        ExtrapolationLimit::FORMULA.of(self.domain(), loss, rtt_s)
+        ExtrapolationLimit::FORMULA.provenance(self.domain(), loss, rtt_s)
     }
 
     fn window_limit_pkts(&self) -> Option<f64> {

@@ -9,7 +9,7 @@ pub(crate) struct Axis {
     /// Interval at the start of each bucket.
     starts: Vec<u32>,
     /// True if some bucket contains more than one boundary.
-    coarse: bool,
+    has_shared_buckets: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ struct Interval {
 }
 
 /// Maximum number of buckets: more would not fit into the processor's L1 cache.
-const MOST_BUCKETS: f64 = 2048.0;
+const MAX_BUCKETS: f64 = 2048.0;
 
 impl Axis {
     /// Creates an axis of at least one value; values are finite and do not decrease.
@@ -62,7 +62,7 @@ impl Axis {
         } else {
             1.0
         };
-        let buckets = wanted.min(MOST_BUCKETS);
+        let buckets = wanted.min(MAX_BUCKETS);
         let buckets_per_unit = if width > 0.0 { buckets / width } else { 0.0 };
         let starts = (0..=buckets as usize)
             .map(|bucket| {
@@ -78,7 +78,7 @@ impl Axis {
             first,
             buckets_per_unit,
             starts,
-            coarse: wanted > MOST_BUCKETS,
+            has_shared_buckets: wanted > MAX_BUCKETS,
         }
     }
 
@@ -95,7 +95,7 @@ impl Axis {
         let mut i = self.starts[bucket] as usize;
         i += usize::from(x >= self.intervals[i].high);
         // Not needed for evenly spaced axes.
-        if self.coarse {
+        if self.has_shared_buckets {
             while x >= self.intervals[i].high {
                 i += 1;
             }

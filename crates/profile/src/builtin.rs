@@ -12,7 +12,7 @@ const TABLE_1: &str = include_str!("../data/table1.csv");
 /// Coefficient of rtt·loss in \[Prof\] eq. 3.
 const NETBSD_LOSS_RTT_EXPONENT: f64 = 1e-4;
 
-enum Origin {
+enum ProfileSource {
     /// A column pair of Table 1: its index, and the coefficient of rtt·loss.
     Table {
         pair: usize,
@@ -56,11 +56,11 @@ const ALIASES: &[(&str, &str)] = &[
     ("pftk", "pftk-full"),
 ];
 
-static MADE: [OnceLock<Option<Arc<dyn Profile>>>; NAMES.len()] =
+static CACHE: [OnceLock<Option<Arc<dyn Profile>>>; NAMES.len()] =
     [const { OnceLock::new() }; NAMES.len()];
 
-fn origin(name: &str) -> Option<Origin> {
-    let table = |pair, loss_rtt_exponent, description| Origin::Table {
+fn profile_source(name: &str) -> Option<ProfileSource> {
+    let table = |pair, loss_rtt_exponent, description| ProfileSource::Table {
         pair,
         loss_rtt_exponent,
         description,
@@ -81,26 +81,26 @@ fn origin(name: &str) -> Option<Origin> {
             NETBSD_LOSS_RTT_EXPONENT,
             "NetBSD 1.2, measured by Popescu & Shankar ([Prof] Table 1, eq. 3)",
         ),
-        "mathis" => Origin::Formula(Formula::Mathis, "Mathis et al. 1997, b = 2"),
-        "pftk-approximate" => Origin::Formula(
+        "mathis" => ProfileSource::Formula(Formula::Mathis, "Mathis et al. 1997, b = 2"),
+        "pftk-approximate" => ProfileSource::Formula(
             Formula::PftkApproximate,
             "Padhye et al. 1998, approximate model, b = 2, T0 = 1 s",
         ),
-        "pftk-full" => Origin::Formula(
+        "pftk-full" => ProfileSource::Formula(
             Formula::PftkFull,
             "Padhye et al. 1998, full model's send rate, b = 2, T0 = 1 s",
         ),
-        "ns-reno" => Origin::File(include_str!("../data/ns-reno.toml")),
-        "ns-newreno" => Origin::File(include_str!("../data/ns-newreno.toml")),
-        "ns-sack" => Origin::File(include_str!("../data/ns-sack.toml")),
-        "ns-vegas" => Origin::File(include_str!("../data/ns-vegas.toml")),
-        "ns-tahoe" => Origin::File(include_str!("../data/ns-tahoe.toml")),
-        "ns-reno-w64" => Origin::File(include_str!("../data/ns-reno-w64.toml")),
-        "ns-newreno-w64" => Origin::File(include_str!("../data/ns-newreno-w64.toml")),
-        "ns-sack-w64" => Origin::File(include_str!("../data/ns-sack-w64.toml")),
-        "ns-vegas-w64" => Origin::File(include_str!("../data/ns-vegas-w64.toml")),
-        "linux-reno" => Origin::File(include_str!("../data/linux-reno.toml")),
-        "linux-cubic" => Origin::File(include_str!("../data/linux-cubic.toml")),
+        "ns-reno" => ProfileSource::File(include_str!("../data/ns-reno.toml")),
+        "ns-newreno" => ProfileSource::File(include_str!("../data/ns-newreno.toml")),
+        "ns-sack" => ProfileSource::File(include_str!("../data/ns-sack.toml")),
+        "ns-vegas" => ProfileSource::File(include_str!("../data/ns-vegas.toml")),
+        "ns-tahoe" => ProfileSource::File(include_str!("../data/ns-tahoe.toml")),
+        "ns-reno-w64" => ProfileSource::File(include_str!("../data/ns-reno-w64.toml")),
+        "ns-newreno-w64" => ProfileSource::File(include_str!("../data/ns-newreno-w64.toml")),
+        "ns-sack-w64" => ProfileSource::File(include_str!("../data/ns-sack-w64.toml")),
+        "ns-vegas-w64" => ProfileSource::File(include_str!("../data/ns-vegas-w64.toml")),
+        "linux-reno" => ProfileSource::File(include_str!("../data/linux-reno.toml")),
+        "linux-cubic" => ProfileSource::File(include_str!("../data/linux-cubic.toml")),
         _ => return None,
     })
 }
@@ -114,7 +114,7 @@ pub fn builtin(name: &str) -> Option<Arc<dyn Profile>> {
         .find(|(alias, _)| *alias == name)
         .map_or(name, |(_, canonical)| canonical);
     let index = NAMES.iter().position(|known| *known == name)?;
-    MADE[index].get_or_init(|| make(name)).clone()
+    CACHE[index].get_or_init(|| create(name)).clone()
 }
 
 /// Returns the canonical names of the built-in profiles.
@@ -128,9 +128,9 @@ pub fn aliases() -> &'static [(&'static str, &'static str)] {
 }
 
 /// Creates a profile; a test shows that it is never `None` for a known name.
-fn make(name: &str) -> Option<Arc<dyn Profile>> {
-    match origin(name)? {
-        Origin::Table {
+fn create(name: &str) -> Option<Arc<dyn Profile>> {
+    match profile_source(name)? {
+        ProfileSource::Table {
             pair,
             loss_rtt_exponent,
             description,
@@ -148,10 +148,10 @@ fn make(name: &str) -> Option<Arc<dyn Profile>> {
             };
             Some(Arc::new(PowerLaw::new(spec).ok()?))
         }
-        Origin::Formula(formula, description) => Some(Arc::new(
+        ProfileSource::Formula(formula, description) => Some(Arc::new(
             Analytic::new(name, description, formula, FormulaParameters::default()).ok()?,
         )),
-        Origin::File(text) => from_toml(text).ok(),
+        ProfileSource::File(text) => from_toml(text).ok(),
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::Profile;
 
 /// Relative difference below which two rates are equal.
-const TIE: f64 = 0.01;
+const TIE_TOLERANCE: f64 = 0.01;
 
 /// Factor up to which a profile counts as not faster in [`Comparison::exceedance`], because profiles
 /// are measured to a few percent.
-pub const FRIENDLY: f64 = 1.1;
+pub const FRIENDLY_FACTOR: f64 = 1.1;
 
 /// Factor that RFC 5348 §1 calls reasonably fair.
-pub const REASONABLY_FAIR: f64 = 2.0;
+pub const REASONABLY_FAIR_FACTOR: f64 = 2.0;
 
 /// Identity of the faster of two profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub struct Exceedance {
     /// Fraction of the points within both domains at which it does.
     pub share: f64,
     /// Largest ratio.
-    pub most: MaxRatio,
+    pub max_ratio: MaxRatio,
 }
 
 /// Connected part of the grid in which the same profile is faster.
@@ -53,7 +53,7 @@ pub struct Region {
     /// Smallest and largest round-trip time in it, in seconds.
     pub rtt_s: (f64, f64),
     /// Largest ratio in the region.
-    pub most: MaxRatio,
+    pub max_ratio: MaxRatio,
     /// Geometric mean of the ratio.
     pub mean_factor: f64,
 }
@@ -90,7 +90,7 @@ impl Comparison {
             .regions
             .iter()
             .filter(|region| region.faster == faster)
-            .map(|region| region.most);
+            .map(|region| region.max_ratio);
         extremes.max_by(|x, y| x.factor.total_cmp(&y.factor))
     }
 
@@ -111,7 +111,7 @@ impl Comparison {
         let (at, (&most, _)) = above().max_by(|x, y| x.1.0.total_cmp(y.1.0))?;
         Some(Exceedance {
             share: above().count() as f64 / inside().count() as f64,
-            most: MaxRatio {
+            max_ratio: MaxRatio {
                 factor: most,
                 loss: self.losses[at / self.rtts_s.len()],
                 rtt_s: self.rtts_s[at % self.rtts_s.len()],
@@ -120,7 +120,7 @@ impl Comparison {
     }
 
     /// Returns the fraction of the grid points within both domains.
-    pub fn known_share(&self) -> f64 {
+    pub fn share_inside_domains(&self) -> f64 {
         let known = self.outside.iter().filter(|outside| !**outside).count();
         known as f64 / self.outside.len().max(1) as f64
     }
@@ -153,7 +153,7 @@ pub fn compare(a: &dyn Profile, b: &dyn Profile, losses: &[f64], rtts_s: &[f64])
     let ratio = |(loss, rtt_s)| a.throughput(loss, rtt_s) / b.throughput(loss, rtt_s);
     let ratios: Vec<f64> = points().map(ratio).collect();
     let outside = points()
-        .map(|(loss, rtt_s)| a.outside(loss, rtt_s) || b.outside(loss, rtt_s))
+        .map(|(loss, rtt_s)| a.is_outside_domain(loss, rtt_s) || b.is_outside_domain(loss, rtt_s))
         .collect();
     let regions = regions(&ratios, losses, rtts_s);
     Comparison {
@@ -199,8 +199,8 @@ pub fn common_axes(
 
 fn faster(ratio: f64) -> Option<Faster> {
     match ratio {
-        r if r > 1.0 + TIE => Some(Faster::A),
-        r if r < 1.0 / (1.0 + TIE) => Some(Faster::B),
+        r if r > 1.0 + TIE_TOLERANCE => Some(Faster::A),
+        r if r < 1.0 / (1.0 + TIE_TOLERANCE) => Some(Faster::B),
         _ => None,
     }
 }
@@ -276,7 +276,7 @@ fn region(
         points: members.len(),
         loss,
         rtt_s,
-        most,
+        max_ratio: most,
         mean_factor,
     }
 }
@@ -318,15 +318,15 @@ mod tests {
     /// \[Prof\] §2: at 60 ms without loss the ratio of NetBSD to NT is 2.77; above 5 % loss it is
     /// below 1.5 everywhere.
     #[test]
-    fn friendliness_is_a_matter_of_where() {
+    fn tcp_friendliness_depends_on_loss() {
         let rtts = [0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
         let on = |losses: &[f64]| compare(&*profile("bsd"), &*profile("nt"), losses, &rtts);
         let low = on(&[0.0, 0.01, 0.02]);
-        let excess = low.exceedance(FRIENDLY).unwrap();
-        assert_eq!((excess.most.loss, excess.most.rtt_s), (0.0, 0.06));
-        assert!((excess.most.factor - 2.77).abs() < 0.005);
+        let excess = low.exceedance(FRIENDLY_FACTOR).unwrap();
+        assert_eq!((excess.max_ratio.loss, excess.max_ratio.rtt_s), (0.0, 0.06));
+        assert!((excess.max_ratio.factor - 2.77).abs() < 0.005);
         assert!(low.exceedance(2.8).is_none());
-        assert!(on(&[0.08, 0.1, 0.12]).exceedance(FRIENDLY).is_none());
+        assert!(on(&[0.08, 0.1, 0.12]).exceedance(FRIENDLY_FACTOR).is_none());
         assert!(
             on(&[0.4]).exceedance(0.0).is_none(),
             "nobody knows about 40 %"
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_are_connected_and_cover_what_is_no_tie() {
+    fn regions_are_connected_and_exclude_ties() {
         // a/b: 2 2 | 1 | 0.5 on two rows, and an island of a below.
         let ratios = [
             2.0, 3.0, 1.0, 0.5, 2.0, 1.0, 1.0, 0.25, 1.005, 1.0, 4.0, 1.0,
@@ -358,7 +358,7 @@ mod tests {
             .collect();
         assert_eq!(sizes, [(Faster::A, 3), (Faster::B, 2), (Faster::A, 1)]);
         assert_eq!(
-            found[0].most,
+            found[0].max_ratio,
             MaxRatio {
                 factor: 3.0,
                 loss: 0.0,
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_is_no_panic() {
+    fn empty_axes_do_not_panic() {
         let reno = profile(Formula::PftkFull.name());
         let empty = compare(&*reno, &*reno, &[], &[0.1]);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Domain of a profile, and provenance of its rates.
 
-use netflow_units::math::within;
+use netflow_units::math::clamp;
 /// Range of losses and round-trip times in which a profile was measured or is defined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Domain {
@@ -21,9 +21,9 @@ pub enum Provenance {
     #[default]
     Measured,
     /// Extrapolated by laws common to all TCP, with moderate error.
-    Extended,
+    Extrapolated,
     /// Extrapolated so far that the rate may be several times too high or too low.
-    NotUsable,
+    Unreliable,
 }
 
 impl Provenance {
@@ -31,8 +31,8 @@ impl Provenance {
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
-            Self::Extended => "extended",
-            Self::NotUsable => "not usable",
+            Self::Extrapolated => "extended",
+            Self::Unreliable => "not usable",
         }
     }
 }
@@ -49,8 +49,8 @@ impl Domain {
     #[inline(always)]
     pub fn clamp(&self, loss: f64, rtt_s: f64) -> (f64, f64) {
         (
-            within(loss, self.loss_min, self.loss_max),
-            within(rtt_s, self.rtt_min_s, self.rtt_max_s),
+            clamp(loss, self.loss_min, self.loss_max),
+            clamp(rtt_s, self.rtt_min_s, self.rtt_max_s),
         )
     }
 }
@@ -58,7 +58,7 @@ impl Domain {
 /// Clamps the result of every surface, so that a rate is never zero, infinite or NaN.
 #[inline(always)]
 pub(crate) fn clamp_to_positive(rate: f64) -> f64 {
-    within(rate, f64::MIN_POSITIVE, f64::MAX)
+    clamp(rate, f64::MIN_POSITIVE, f64::MAX)
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_clamped_into_the_domain() {
+    fn clamp_returns_nearest_point() {
         assert_eq!(DOMAIN.clamp(1.0, 1e9), (0.3, 5.0));
         assert_eq!(DOMAIN.clamp(-1e-18, 0.0), (0.0, 0.06));
         assert_eq!(DOMAIN.clamp(f64::NAN, f64::NAN), (0.0, 0.06));

@@ -3,7 +3,7 @@
 /// Location of a number in a profile's definition; indices start at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum NumberLocation {
     /// All rows.
     Rows,
     /// Loss probability of a row.
@@ -49,7 +49,7 @@ pub enum Place {
     /// The window limit.
     Window,
     /// Amplitude of the window sawtooth, see [`Profile::swing`](crate::Profile::sawtooth_amplitude).
-    Swing,
+    SawtoothAmplitude,
     /// Retransmission timeout T0.
     Timeout,
     /// Segments per acknowledgement, b.
@@ -64,7 +64,7 @@ pub enum ProfileError {
     #[error("no {what}")]
     Empty {
         /// Location.
-        place: Place,
+        place: NumberLocation,
         /// Name of the missing values.
         what: &'static str,
     },
@@ -72,7 +72,7 @@ pub enum ProfileError {
     #[error("{what} must increase: {value} follows {before}")]
     NotIncreasing {
         /// Location.
-        place: Place,
+        place: NumberLocation,
         /// Name of the axis.
         what: &'static str,
         /// Value that is too small.
@@ -84,7 +84,7 @@ pub enum ProfileError {
     #[error("{found} throughputs in this row for {wanted} round-trip times")]
     RowLength {
         /// Location.
-        place: Place,
+        place: NumberLocation,
         /// Number of throughputs.
         found: usize,
         /// Required number.
@@ -94,7 +94,7 @@ pub enum ProfileError {
     #[error("{what} is {value}, allowed is {allowed}")]
     OutOfRange {
         /// Location.
-        place: Place,
+        place: NumberLocation,
         /// Name of the value.
         what: &'static str,
         /// The value.
@@ -106,7 +106,7 @@ pub enum ProfileError {
 
 impl ProfileError {
     /// Returns the location of the number.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> NumberLocation {
         match self {
             Self::Empty { place, .. }
             | Self::NotIncreasing { place, .. }
@@ -119,7 +119,7 @@ impl ProfileError {
 /// Returns `Ok` if `good`, else an error with the value and its allowed range.
 pub(crate) fn ensure(
     good: bool,
-    place: Place,
+    place: NumberLocation,
     what: &'static str,
     value: f64,
     allowed: &'static str,
@@ -143,7 +143,7 @@ pub(crate) const RTT_MAX_S: f64 = 1e6;
 /// Smallest positive loss probability, so that its logarithm is an ordinary number.
 const LOSS_MIN: f64 = 1e-60;
 
-pub(crate) fn ensure_rtt(rtt_s: f64, place: Place) -> Result<(), ProfileError> {
+pub(crate) fn ensure_rtt(rtt_s: f64, place: NumberLocation) -> Result<(), ProfileError> {
     let good = (RTT_MIN_S..=RTT_MAX_S).contains(&rtt_s);
     ensure(
         good,
@@ -158,7 +158,7 @@ pub(crate) fn ensure_losses(losses: impl Iterator<Item = f64>) -> Result<(), Pro
     ensure_increasing(
         losses,
         "loss",
-        |row| Place::Loss { row },
+        |row| NumberLocation::Loss { row },
         |loss, place| {
             let good = loss == 0.0 || (LOSS_MIN..=1.0).contains(&loss);
             ensure(good, place, "loss", loss, "0 to 1")
@@ -169,8 +169,8 @@ pub(crate) fn ensure_losses(losses: impl Iterator<Item = f64>) -> Result<(), Pro
 pub(crate) fn ensure_increasing(
     values: impl Iterator<Item = f64>,
     what: &'static str,
-    place: impl Fn(usize) -> Place,
-    check: impl Fn(f64, Place) -> Result<(), ProfileError>,
+    place: impl Fn(usize) -> NumberLocation,
+    check: impl Fn(f64, NumberLocation) -> Result<(), ProfileError>,
 ) -> Result<(), ProfileError> {
     let mut before = f64::NEG_INFINITY;
     for (i, value) in values.enumerate() {
@@ -193,7 +193,7 @@ pub(crate) fn ensure_window(window_pkts: Option<f64>) -> Result<(), ProfileError
         let good = (1.0..=1e12).contains(&window);
         ensure(
             good,
-            Place::Window,
+            NumberLocation::Window,
             "window limit (packets)",
             window,
             "1 to 1e12 packets",

@@ -15,21 +15,21 @@
 //! at short and 3/4 at long round-trip times. A test leaves out the outer cells of measured grids
 //! and reports the extrapolation error.
 
-use netflow_units::math::{ln, within};
+use netflow_units::math::{clamp, ln};
 
 use crate::error::{RTT_MAX_S, RTT_MIN_S};
 use crate::{Domain, Provenance};
 
 /// Loss below which no rate rises any more; such losses cannot be measured.
-pub(crate) const LEAST_LOSS: f64 = 1e-8;
+pub(crate) const MIN_LOSS: f64 = 1e-8;
 
 /// Exponent of the square-root law, for tables with a single row.
-const SQUARE_ROOT: f64 = 0.5;
+const SQUARE_ROOT_EXPONENT: f64 = 0.5;
 
 /// Range of fitted exponents at low loss: from 0 (limited by the window) to 1 (scalable TCP).
-const LOW: (f64, f64) = (0.0, 1.0);
+const LOW_EXPONENT_RANGE: (f64, f64) = (0.0, 1.0);
 /// Range of fitted exponents at high loss, where timers back off.
-const HIGH: (f64, f64) = (0.0, 10.0);
+const HIGH_EXPONENT_RANGE: (f64, f64) = (0.0, 10.0);
 
 /// Factors from the outermost loss within which rows are used for a fit.
 const LOW_SPAN: f64 = 2.0;
@@ -38,19 +38,19 @@ const HIGH_SPAN: f64 = 1.5;
 /// Power laws of the loss on both sides of a domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Extrapolation {
-    low: f64,
-    high: f64,
+    low_loss_exponent: f64,
+    high_loss_exponent: f64,
     log_first: f64,
     log_last: f64,
     /// Smallest loss that is distinguished.
-    least: f64,
+    min_loss: f64,
 }
 
 impl Extrapolation {
     /// Fits the exponents to rows of increasing positive losses, each with the logarithms of its
     /// rates at the same round-trip times. Without `below`, nothing is extrapolated to lower
     /// losses, because the rates there are known otherwise.
-    pub(crate) fn fitted(rows: &[(f64, Vec<f64>)], below: bool) -> Self {
+    pub(crate) fn fit_exponents(rows: &[(f64, Vec<f64>)], below: bool) -> Self {
         let first = rows.first().map_or(1.0, |row| row.0);
         let last = rows.last().map_or(1.0, |row| row.0);
         // Rounding must not decide whether the row at twice the loss counts.
@@ -59,27 +59,30 @@ impl Extrapolation {
         let low = &rows[..near_first.max(2).min(rows.len())];
         let high = &rows[near_last.min(rows.len().saturating_sub(2))..];
         Self {
-            low: within(exponent(low), LOW.0, LOW.1),
-            high: within(exponent(high), HIGH.0, HIGH.1),
+            low_loss_exponent: clamp(exponent(low), LOW_EXPONENT_RANGE.0, LOW_EXPONENT_RANGE.1),
+            high_loss_exponent: clamp(exponent(high), HIGH_EXPONENT_RANGE.0, HIGH_EXPONENT_RANGE.1),
             log_first: ln(first),
             log_last: ln(last),
-            least: if below { first.min(LEAST_LOSS) } else { first },
+            min_loss: if below { first.min(MIN_LOSS) } else { first },
         }
     }
 
     /// Returns ln p, with p clamped to the range of the law.
     #[inline(always)]
     pub(crate) fn log_loss(&self, loss: f64) -> f64 {
-        ln(within(loss, self.least, 1.0))
+        ln(clamp(loss, self.min_loss, 1.0))
     }
 
     /// Returns the nearest ln p among the rows, and the correction of ln F from there.
     #[inline(always)]
-    pub(crate) fn split(&self, log_loss: f64) -> (f64, f64) {
-        let inside = within(log_loss, self.log_first, self.log_last);
-        let below = within(self.log_first - log_loss, 0.0, f64::MAX);
-        let above = within(log_loss - self.log_last, 0.0, f64::MAX);
-        (inside, self.low * below - self.high * above)
+    pub(crate) fn clamp_with_correction(&self, log_loss: f64) -> (f64, f64) {
+        let inside = clamp(log_loss, self.log_first, self.log_last);
+        let below = clamp(self.log_first - log_loss, 0.0, f64::MAX);
+        let above = clamp(log_loss - self.log_last, 0.0, f64::MAX);
+        (
+            inside,
+            self.low_loss_exponent * below - self.high_loss_exponent * above,
+        )
     }
 }
 
@@ -87,13 +90,13 @@ impl Extrapolation {
     /// Returns right-sided derivatives: of [`log_loss`](Self::log_loss) by the loss, and of both
     /// results of [`split`](Self::split) by ln p.
     pub(crate) fn slopes(&self, loss: f64) -> [f64; 3] {
-        if !(loss >= self.least && loss < 1.0) {
+        if !(loss >= self.min_loss && loss < 1.0) {
             return [0.0; 3];
         }
         let log_loss = self.log_loss(loss);
         let [inside, beyond] = match log_loss {
-            x if x < self.log_first => [0.0, -self.low],
-            x if x >= self.log_last => [0.0, -self.high],
+            x if x < self.log_first => [0.0, -self.low_loss_exponent],
+            x if x >= self.log_last => [0.0, -self.high_loss_exponent],
             _ => [1.0, 0.0],
         };
         [1.0 / loss, inside, beyond]
@@ -126,7 +129,7 @@ fn exponent(rows: &[(f64, Vec<f64>)]) -> f64 {
     if squares > 0.0 {
         -products / squares
     } else {
-        SQUARE_ROOT
+        SQUARE_ROOT_EXPONENT
     }
 }
 
@@ -134,8 +137,8 @@ fn exponent(rows: &[(f64, Vec<f64>)]) -> f64 {
 /// window; exactly 1 inside.
 #[inline(always)]
 pub(crate) fn constant_window_factor(domain: Domain, rtt_s: f64) -> f64 {
-    let rtt_s = within(rtt_s, RTT_MIN_S, RTT_MAX_S);
-    within(rtt_s, domain.rtt_min_s, domain.rtt_max_s) / rtt_s
+    let rtt_s = clamp(rtt_s, RTT_MIN_S, RTT_MAX_S);
+    clamp(rtt_s, domain.rtt_min_s, domain.rtt_max_s) / rtt_s
 }
 
 /// Distances from a domain within which extrapolated rates are usable.
@@ -170,7 +173,7 @@ impl ExtrapolationLimit {
         above_rtt: 1.0,
     };
 
-    pub(crate) fn of(&self, domain: Domain, loss: f64, rtt_s: f64) -> Provenance {
+    pub(crate) fn provenance(&self, domain: Domain, loss: f64, rtt_s: f64) -> Provenance {
         if domain.contains(loss, rtt_s) {
             return Provenance::Measured;
         }
@@ -178,9 +181,9 @@ impl ExtrapolationLimit {
             && (domain.rtt_min_s / self.below_rtt..=domain.rtt_max_s * self.above_rtt)
                 .contains(&rtt_s);
         if usable {
-            Provenance::Extended
+            Provenance::Extrapolated
         } else {
-            Provenance::NotUsable
+            Provenance::Unreliable
         }
     }
 }

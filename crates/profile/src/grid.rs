@@ -1,6 +1,6 @@
 //! Measured surfaces: throughputs on a grid of losses and round-trip times.
 
-use netflow_units::math::{exp, ln, within};
+use netflow_units::math::{clamp, exp, ln};
 
 use crate::axis::Axis;
 use crate::error::{
@@ -11,7 +11,7 @@ use crate::extrapolation::{
 };
 use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, LogDerivatives, Place, Profile, Provenance};
+use crate::{Domain, LogDerivatives, NumberLocation, Profile, Provenance};
 
 /// Row of a grid: a loss probability and the throughput at every round-trip time.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub struct GridRow {
     /// Indices of the round-trip times that were not measured at this loss, in increasing order.
     /// Their throughputs were extrapolated from those measured, or computed by a formula. A lowest
     /// or highest row without any measurement is outside the domain.
-    pub extended: Vec<usize>,
+    pub extrapolated: Vec<usize>,
 }
 
 /// Definition of a grid.
@@ -36,7 +36,7 @@ pub struct GridSpec {
     /// Maximum window in packets, if the sender had one.
     pub window_pkts: Option<f64>,
     /// Amplitude of the window sawtooth; see [`Profile::sawtooth_amplitude`].
-    pub swing: f64,
+    pub sawtooth_amplitude: f64,
     /// Round-trip times in seconds, increasing.
     pub rtts_s: Vec<f64>,
     /// Rows, by increasing loss probability. There are no holes: cells that were not measured must
@@ -74,11 +74,11 @@ pub struct Grid {
     /// Axis of ln rtt.
     rtts: Axis,
     /// Cells, by loss, then round-trip time.
-    cells: Vec<Cell>,
+    cells: Vec<BilinearCell>,
     /// First positive loss, p₁.
     first_loss: f64,
     inverse_first_loss: f64,
-    extension: Extrapolation,
+    extrapolation: Extrapolation,
     /// True if any throughput of the rows was not measured.
     has_extrapolated: bool,
     lossless: Option<Lossless>,
@@ -89,7 +89,7 @@ pub struct Grid {
 /// Bilinear interpolation: ln F = base + t·(along + u·twist) + u·across, with the positions u in
 /// the loss interval and t in the round-trip time interval, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Cell {
+struct BilinearCell {
     base: f64,
     across: f64,
     along: f64,
@@ -126,7 +126,7 @@ impl Grid {
         let columns = neighbours(self.spec.rtts_s.iter().copied(), rtt_s);
         let mut rows = neighbours(self.spec.rows.iter().map(|row| row.loss), loss);
         rows.any(|row| {
-            let extended = &self.spec.rows[row].extended;
+            let extended = &self.spec.rows[row].extrapolated;
             extended.iter().any(|column| columns.contains(column))
         })
     }
@@ -143,7 +143,7 @@ impl Grid {
         let (without, lossy) = spec.rows.split_at(usize::from(measured_lossless));
         let (Some(first), Some(last)) = (lossy.first(), lossy.last()) else {
             return Err(ProfileError::Empty {
-                place: Place::Rows,
+                place: NumberLocation::Rows,
                 what: "rows with a positive loss",
             });
         };
@@ -161,7 +161,7 @@ impl Grid {
             for j in 0..rtts.intervals() {
                 let k = (j + 1).min(columns - 1);
                 let (base, across, along) = (low[j], high[j] - low[j], low[k] - low[j]);
-                cells.push(Cell {
+                cells.push(BilinearCell {
                     base,
                     across,
                     along,
@@ -181,7 +181,8 @@ impl Grid {
             (None, None) => None,
         };
         // The domain ends before rows without any measurement.
-        let measured = |row: &&GridRow| (0..columns).any(|column| !row.extended.contains(&column));
+        let measured =
+            |row: &&GridRow| (0..columns).any(|column| !row.extrapolated.contains(&column));
         let lowest = lossy.iter().find(measured).unwrap_or(first);
         let highest = lossy.iter().rev().find(measured).unwrap_or(last);
         let domain = Domain {
@@ -192,11 +193,11 @@ impl Grid {
         };
         let first_loss = first.loss;
         let rows: Vec<(f64, Vec<f64>)> = lossy.iter().map(|row| row.loss).zip(logs).collect();
-        let extension = Extrapolation::fitted(&rows, lossless.is_none());
+        let extension = Extrapolation::fit_exponents(&rows, lossless.is_none());
         // Rounded up, so that s reaches 1 at the first loss itself.
         let inverse_first_loss = (1.0 / first_loss).next_up();
         let window_pkts = spec.window_pkts.unwrap_or(f64::INFINITY);
-        let has_extended = spec.rows.iter().any(|row| !row.extended.is_empty());
+        let has_extended = spec.rows.iter().any(|row| !row.extrapolated.is_empty());
         Ok(Self {
             spec,
             domain,
@@ -205,7 +206,7 @@ impl Grid {
             cells,
             first_loss,
             inverse_first_loss,
-            extension,
+            extrapolation: extension,
             has_extrapolated: has_extended,
             lossless,
             window_pkts,
@@ -245,10 +246,10 @@ impl Grid {
     ) {
         let domain = self.domain;
         for (log_loss, &loss) in log_losses.iter_mut().zip(loss) {
-            *log_loss = self.extension.log_loss(loss);
+            *log_loss = self.extrapolation.log_loss(loss);
         }
         for (log_rtt, &rtt_s) in log_rtts.iter_mut().zip(rtt_s) {
-            *log_rtt = ln(within(rtt_s, domain.rtt_min_s, domain.rtt_max_s));
+            *log_rtt = ln(clamp(rtt_s, domain.rtt_min_s, domain.rtt_max_s));
         }
         let logs = out.iter_mut().zip(&mut *log_losses).zip(&*log_rtts);
         match &self.lossless {
@@ -257,7 +258,7 @@ impl Grid {
                     *out = self.log_rate(*log_loss, log_rtt).0;
                 }
                 for (out, &rtt_s) in out.iter_mut().zip(rtt_s) {
-                    *out = self.limited(exp(*out), rtt_s);
+                    *out = self.limited_to_window(exp(*out), rtt_s);
                 }
             }
             Some(Lossless::Window(window)) => {
@@ -268,7 +269,7 @@ impl Grid {
                 for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
                     let (p, rtt) = domain.clamp(loss, rtt_s);
                     let rate = exp(*out);
-                    *out = self.limited(
+                    *out = self.limited_to_window(
                         self.low_loss_interpolation(p, rate, rate * rtt * inverse_window),
                         rtt_s,
                     );
@@ -284,9 +285,10 @@ impl Grid {
                 for (((out, log_lossless), &loss), &rtt_s) in
                     out.iter_mut().zip(log_losses).zip(loss).zip(rtt_s)
                 {
-                    let p = within(loss, domain.loss_min, domain.loss_max);
+                    let p = clamp(loss, domain.loss_min, domain.loss_max);
                     let ratio = exp(*out - *log_lossless);
-                    *out = self.limited(self.low_loss_interpolation(p, exp(*out), ratio), rtt_s);
+                    *out = self
+                        .limited_to_window(self.low_loss_interpolation(p, exp(*out), ratio), rtt_s);
                 }
             }
         }
@@ -297,7 +299,7 @@ impl Grid {
     /// of the power law.
     #[inline]
     fn log_rate(&self, log_loss: f64, log_rtt: f64) -> (f64, usize, f64) {
-        let (log_loss, beyond) = self.extension.split(log_loss);
+        let (log_loss, beyond) = self.extrapolation.clamp_with_correction(log_loss);
         let (i, u) = self.losses.locate(log_loss);
         let (j, t) = self.rtts.locate(log_rtt);
         let cell = &self.cells[i * self.rtts.intervals() + j];
@@ -310,9 +312,11 @@ impl Grid {
 
     /// Returns d ln F by the loss and by ln rtt within the axes, for the rows with a loss; and d ln
     /// F₀ by ln rtt.
-    fn bare_slopes(&self, loss: f64, rtt_s: f64) -> ([f64; 2], f64) {
-        let [by_loss, inside, beyond] = self.extension.slopes(loss);
-        let (log_loss, _) = self.extension.split(self.extension.log_loss(loss));
+    fn unlimited_slopes(&self, loss: f64, rtt_s: f64) -> ([f64; 2], f64) {
+        let [by_loss, inside, beyond] = self.extrapolation.slopes(loss);
+        let (log_loss, _) = self
+            .extrapolation
+            .clamp_with_correction(self.extrapolation.log_loss(loss));
         let (_, rtt) = self.domain.clamp(loss, rtt_s);
         let (i, u) = self.losses.locate(log_loss);
         let (j, t) = self.rtts.locate(ln(rtt));
@@ -343,20 +347,20 @@ impl Grid {
     /// the divisor is exactly 1. `rate` is F at that loss or beyond, `ratio` is F₁/F₀.
     #[inline(always)]
     fn low_loss_interpolation(&self, p: f64, rate: f64, ratio: f64) -> f64 {
-        let s = within(p * self.inverse_first_loss, 0.0, 1.0);
+        let s = clamp(p * self.inverse_first_loss, 0.0, 1.0);
         rate / (s + (1.0 - s) * (ratio * ratio)).sqrt()
     }
 
     /// Converts the rate at the domain's nearest round-trip time to the given one, and limits it to
     /// W/rtt. The bounds only matter for invalid round-trip times.
     #[inline(always)]
-    fn limited(&self, rate: f64, rtt_s: f64) -> f64 {
+    fn limited_to_window(&self, rate: f64, rtt_s: f64) -> f64 {
         let rate = rate * constant_window_factor(self.domain, rtt_s);
-        let most = self.window_pkts / within(rtt_s, f64::MIN_POSITIVE, f64::MAX);
-        within(
+        let most = self.window_pkts / clamp(rtt_s, f64::MIN_POSITIVE, f64::MAX);
+        clamp(
             rate,
             f64::MIN_POSITIVE,
-            within(most, f64::MIN_POSITIVE, f64::MAX),
+            clamp(most, f64::MIN_POSITIVE, f64::MAX),
         )
     }
 }
@@ -364,40 +368,40 @@ impl Grid {
 fn check(spec: &GridSpec) -> Result<(), ProfileError> {
     if spec.rtts_s.is_empty() {
         return Err(ProfileError::Empty {
-            place: Place::Rtts,
+            place: NumberLocation::Rtts,
             what: "round-trip times",
         });
     }
     if spec.rows.is_empty() {
         return Err(ProfileError::Empty {
-            place: Place::Rows,
+            place: NumberLocation::Rows,
             what: "rows",
         });
     }
     ensure_increasing(
         spec.rtts_s.iter().copied(),
         "round-trip times (s)",
-        |column| Place::Rtt { column },
+        |column| NumberLocation::Rtt { column },
         ensure_rtt,
     )?;
     ensure_losses(spec.rows.iter().map(|row| row.loss))?;
     ensure_window(spec.window_pkts)?;
     ensure(
-        (0.01..=100.0).contains(&spec.swing),
-        Place::Swing,
+        (0.01..=100.0).contains(&spec.sawtooth_amplitude),
+        NumberLocation::SawtoothAmplitude,
         "swing",
-        spec.swing,
+        spec.sawtooth_amplitude,
         "0.01 to 100",
     )?;
     for (row, it) in spec.rows.iter().enumerate() {
         let GridRow {
             throughput_pps,
-            extended,
+            extrapolated: extended,
             ..
         } = it;
         if throughput_pps.len() != spec.rtts_s.len() {
             return Err(ProfileError::RowLength {
-                place: Place::Row { row },
+                place: NumberLocation::Row { row },
                 found: throughput_pps.len(),
                 wanted: spec.rtts_s.len(),
             });
@@ -405,7 +409,7 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
         let column = extended.iter().max().copied().unwrap_or(0);
         ensure(
             column < throughput_pps.len(),
-            Place::Row { row },
+            NumberLocation::Row { row },
             "extended round-trip time",
             column as f64,
             "one of the grid's",
@@ -413,7 +417,7 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
         for (column, &rate) in throughput_pps.iter().enumerate() {
             // The bounds keep squares of ratios finite.
             let good = (1e-60..=1e60).contains(&rate);
-            let place = Place::Cell { row, column };
+            let place = NumberLocation::Cell { row, column };
             ensure(
                 good,
                 place,
@@ -443,8 +447,8 @@ impl Profile for Grid {
         if loss >= self.first_loss {
             // The divisor of the low-loss rule would be exactly 1.
             let (_, rtt) = self.domain.clamp(loss, rtt_s);
-            let log_loss = self.extension.log_loss(loss);
-            return self.limited(exp(self.log_rate(log_loss, ln(rtt)).0), rtt_s);
+            let log_loss = self.extrapolation.log_loss(loss);
+            return self.limited_to_window(exp(self.log_rate(log_loss, ln(rtt)).0), rtt_s);
         }
         let mut out = [0.0];
         self.evaluate(&[loss], &[rtt_s], &mut out, &mut [0.0], &mut [0.0]);
@@ -460,17 +464,17 @@ impl Profile for Grid {
     }
 
     fn provenance(&self, loss: f64, rtt_s: f64) -> Provenance {
-        match ExtrapolationLimit::GRID.of(self.domain, loss, rtt_s) {
+        match ExtrapolationLimit::GRID.provenance(self.domain, loss, rtt_s) {
             Provenance::Measured
                 if self.has_extrapolated && self.uses_extrapolated(loss, rtt_s) =>
             {
-                Provenance::Extended
+                Provenance::Extrapolated
             }
             rests_on => rests_on,
         }
     }
 
-    fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
+    fn log_derivatives(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
         // Without losses F may equal W/rtt, and decrease from there.
         let aside = loss.max(0.0) + 1e-9 * self.first_loss;
         if self.throughput(aside, rtt_s) * rtt_s >= self.window_pkts * (1.0 - 1e-14) {
@@ -479,13 +483,13 @@ impl Profile for Grid {
                 by_rtt: -1.0 / rtt_s,
             };
         }
-        let ([mut by_loss, mut along], lossless) = self.bare_slopes(loss, rtt_s);
+        let ([mut by_loss, mut along], lossless) = self.unlimited_slopes(loss, rtt_s);
         if let Some(rows) = &self.lossless
             && loss < self.first_loss
         {
             // ln F = ln F₁ − ½ ln D, D = s + (1 − s) q, s = p/p₁, q = (F₁/F₀)²
             let (_, rtt) = self.domain.clamp(loss, rtt_s);
-            let s = within(loss * self.inverse_first_loss, 0.0, 1.0);
+            let s = clamp(loss * self.inverse_first_loss, 0.0, 1.0);
             let q = exp(2.0 * self.log_ratio(rows, rtt));
             let divisor = s + (1.0 - s) * q;
             by_loss = if loss >= 0.0 {
@@ -507,7 +511,7 @@ impl Profile for Grid {
     }
 
     fn sawtooth_amplitude(&self) -> f64 {
-        self.spec.swing
+        self.spec.sawtooth_amplitude
     }
 
     fn definition(&self) -> Option<Definition<'_>> {

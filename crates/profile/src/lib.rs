@@ -122,14 +122,14 @@ mod scaled_profile;
 pub use analytic::{Analytic, Formula, FormulaParameters};
 pub use builtin::{DELAY_BASED, aliases, builtin, builtin_names};
 pub use compare::{
-    Comparison, Exceedance, FRIENDLY, Faster, MaxRatio, REASONABLY_FAIR, Region, common_axes,
-    compare,
+    Comparison, Exceedance, FRIENDLY_FACTOR, Faster, MaxRatio, REASONABLY_FAIR_FACTOR, Region,
+    common_axes, compare,
 };
 pub use domain::{Domain, Provenance};
-pub use error::{Place, ProfileError};
+pub use error::{NumberLocation, ProfileError};
 pub use file::{Definition, from_toml, load, read_in, to_toml};
 pub use grid::{Grid, GridRow, GridSpec};
 pub use log_derivatives::LogDerivatives;
 pub use power_law::{PowerLaw, PowerLawRow, PowerLawSpec};
 pub use profile::Profile;
-pub use scaled_profile::Scaled;
+pub use scaled_profile::ScaledProfile;

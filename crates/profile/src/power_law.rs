@@ -1,6 +1,6 @@
 //! Power-law surfaces: \[Prof\] eqs. 2 and 3.
 
-use netflow_units::math::{exp, ln, within};
+use netflow_units::math::{clamp, exp, ln};
 
 use crate::axis::Axis;
 use crate::domain::clamp_to_positive;
@@ -8,7 +8,7 @@ use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
 use crate::extrapolation::{Extrapolation, clamp_derivative, constant_window_factor};
 use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, LogDerivatives, Place, Profile};
+use crate::{Domain, LogDerivatives, NumberLocation, Profile};
 
 /// Row of a power law's table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,15 +51,15 @@ pub struct PowerLawSpec {
 pub struct PowerLaw {
     spec: PowerLawSpec,
     losses: Axis,
-    cells: Vec<Cell>,
+    cells: Vec<LossInterval>,
     domain: Domain,
     /// Extrapolation to losses outside the table; `None` if no row has a positive loss.
-    extension: Option<Extrapolation>,
+    extrapolation: Option<Extrapolation>,
 }
 
 /// A and B at the start of a loss interval, and their increase over it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Cell {
+struct LossInterval {
     a: f64,
     a_rise: f64,
     b: f64,
@@ -75,7 +75,7 @@ impl PowerLaw {
     pub fn new(spec: PowerLawSpec) -> Result<Self, ProfileError> {
         let (Some(first), Some(last)) = (spec.rows.first(), spec.rows.last()) else {
             return Err(ProfileError::Empty {
-                place: Place::Rows,
+                place: NumberLocation::Rows,
                 what: "rows",
             });
         };
@@ -89,14 +89,14 @@ impl PowerLaw {
         for (row, &PowerLawRow { a, b, .. }) in spec.rows.iter().enumerate() {
             ensure(
                 (-100.0..=100.0).contains(&a),
-                Place::Exponent { row },
+                NumberLocation::Exponent { row },
                 "exponent a",
                 a,
                 "-100 to 100",
             )?;
             ensure(
                 (1e-100..=1e100).contains(&b),
-                Place::Factor { row },
+                NumberLocation::Factor { row },
                 "factor b",
                 b,
                 "above 0, 1e-100 to 1e100",
@@ -105,16 +105,16 @@ impl PowerLaw {
         let c = spec.loss_rtt_exponent;
         ensure(
             (-1.0..=1.0).contains(&c),
-            Place::LossRttExponent,
+            NumberLocation::LossRttExponent,
             "coefficient of rtt·loss",
             c,
             "-1 to 1",
         )?;
-        ensure_rtt(spec.rtt_min_s, Place::RttMin)?;
-        ensure_rtt(spec.rtt_max_s, Place::RttMax)?;
+        ensure_rtt(spec.rtt_min_s, NumberLocation::RttMin)?;
+        ensure_rtt(spec.rtt_max_s, NumberLocation::RttMax)?;
         if spec.rtt_max_s < spec.rtt_min_s {
             return Err(ProfileError::NotIncreasing {
-                place: Place::RttMax,
+                place: NumberLocation::RttMax,
                 what: "round-trip times (s)",
                 value: spec.rtt_max_s,
                 before: spec.rtt_min_s,
@@ -127,7 +127,7 @@ impl PowerLaw {
             .iter()
             .zip(next)
             .take(losses.intervals())
-            .map(|(row, next)| Cell {
+            .map(|(row, next)| LossInterval {
                 a: row.a,
                 a_rise: next.a - row.a,
                 b: row.b,
@@ -139,7 +139,7 @@ impl PowerLaw {
             losses,
             cells,
             domain,
-            extension: None,
+            extrapolation: None,
         };
         let rows: Vec<(f64, Vec<f64>)> = law
             .spec
@@ -152,7 +152,7 @@ impl PowerLaw {
             })
             .collect();
         if !rows.is_empty() {
-            law.extension = Some(Extrapolation::fitted(&rows, domain.loss_min > 0.0));
+            law.extrapolation = Some(Extrapolation::fit_exponents(&rows, domain.loss_min > 0.0));
         }
         Ok(law)
     }
@@ -167,7 +167,7 @@ impl PowerLaw {
     pub fn coefficients(&self, loss: f64) -> (f64, f64) {
         let (i, t) = self
             .losses
-            .locate(within(loss, self.domain.loss_min, self.domain.loss_max));
+            .locate(clamp(loss, self.domain.loss_min, self.domain.loss_max));
         let cell = self.cells[i];
         (cell.a + t * cell.a_rise, cell.b + t * cell.b_rise)
     }
@@ -187,26 +187,26 @@ impl PowerLaw {
             let n = out.len().min(loss.len()).min(rtt_s.len());
             let (out, logs, rtts_ms) = (&mut out[..n], &mut logs[..n], &mut rtts_ms[..n]);
             for ((log, rtt_ms), &rtt_s) in logs.iter_mut().zip(&mut *rtts_ms).zip(rtt_s) {
-                *rtt_ms = within(rtt_s, rtt_min_s, rtt_max_s) * 1000.0;
+                *rtt_ms = clamp(rtt_s, rtt_min_s, rtt_max_s) * 1000.0;
                 *log = ln(*rtt_ms);
             }
             for (((out, log), &loss), &rtt_ms) in
                 out.iter_mut().zip(&mut *logs).zip(loss).zip(&*rtts_ms)
             {
-                (*out, *log) = self.factor_and_log(within(loss, loss_min, loss_max), rtt_ms, *log);
+                (*out, *log) = self.factor_and_log(clamp(loss, loss_min, loss_max), rtt_ms, *log);
             }
             for (((out, &log), &loss), &rtt_s) in out.iter_mut().zip(&*logs).zip(loss).zip(rtt_s) {
-                *out = self.extended(*out, log, loss, rtt_s);
+                *out = self.extrapolated_rate(*out, log, loss, rtt_s);
             }
         }
     }
 
     /// Computes the rate from B and the logarithm of the power at the nearest point of the domain.
     #[inline(always)]
-    fn extended(&self, factor: f64, log: f64, loss: f64, rtt_s: f64) -> f64 {
-        let beyond = match &self.extension {
+    fn extrapolated_rate(&self, factor: f64, log: f64, loss: f64, rtt_s: f64) -> f64 {
+        let beyond = match &self.extrapolation {
             Some(extension) if !(loss <= self.domain.loss_max && loss >= self.domain.loss_min) => {
-                extension.split(extension.log_loss(loss)).1
+                extension.clamp_with_correction(extension.log_loss(loss)).1
             }
             _ => 0.0,
         };
@@ -240,7 +240,7 @@ impl Profile for PowerLaw {
         let (nearest_loss, nearest_s) = self.domain.clamp(loss, rtt_s);
         let rtt_ms = nearest_s * 1000.0;
         let (factor, log) = self.factor_and_log(nearest_loss, rtt_ms, ln(rtt_ms));
-        self.extended(factor, log, loss, rtt_s)
+        self.extrapolated_rate(factor, log, loss, rtt_s)
     }
 
     fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
@@ -252,7 +252,7 @@ impl Profile for PowerLaw {
     }
 
     /// ln F = ln B − (A + c·rtt·p) ln rtt, A and B linear in p.
-    fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
+    fn log_derivatives(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
         let (p, nearest_s) = self.domain.clamp(loss, rtt_s);
         let rtt_ms = nearest_s * 1000.0;
         let (i, t) = self.losses.locate(p);
@@ -263,7 +263,7 @@ impl Profile for PowerLaw {
             let exponent = cell.a_rise * per_loss + c * rtt_ms;
             cell.b_rise * per_loss / b - exponent * ln(rtt_ms)
         } else {
-            self.extension.as_ref().map_or(0.0, |extension| {
+            self.extrapolation.as_ref().map_or(0.0, |extension| {
                 let [by_loss, _, beyond] = extension.slopes(loss);
                 by_loss * beyond
             })

@@ -49,18 +49,18 @@ pub trait Profile: Send + Sync + Debug {
 
     /// Returns the derivatives of ln F at this point; at a kink, those of the region to its right.
     /// The default uses finite differences, which are accurate to nine digits.
-    fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
+    fn log_derivatives(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
         finite_differences(self, loss, rtt_s)
     }
 
     /// Returns whether this point is outside the domain, so that the value there is extrapolated.
-    fn outside(&self, loss: f64, rtt_s: f64) -> bool {
+    fn is_outside_domain(&self, loss: f64, rtt_s: f64) -> bool {
         !self.domain().contains(loss, rtt_s)
     }
 
     /// Returns the provenance of the rate at this point.
     fn provenance(&self, loss: f64, rtt_s: f64) -> Provenance {
-        ExtrapolationLimit::FIT.of(self.domain(), loss, rtt_s)
+        ExtrapolationLimit::FIT.provenance(self.domain(), loss, rtt_s)
     }
 
     /// Returns the window limit in packets, if the profile has one.

@@ -12,14 +12,14 @@ use crate::{convert, errors, names};
 
 /// Announced bandwidths and delays of links, and paths and rates of connections.
 #[derive(Default)]
-pub struct Settable {
+pub struct AllowedSettings {
     bandwidths: Vec<(LinkId, f64)>,
     delays: Vec<(LinkId, f64)>,
     paths: Vec<(ConnectionId, Vec<NodeId>)>,
     rates: Vec<(ConnectionId, f64)>,
 }
 
-impl Settable {
+impl AllowedSettings {
     /// Reads `{LINK: [BANDWIDTH, ...]}`, `{LINK: [DELAY, ...]}`, `{CONNECTION: [[NODE, ...], ...]}`
     /// and `{CONNECTION: [RATE, ...]}`.
     pub fn read(
@@ -28,8 +28,8 @@ impl Settable {
         delays: Option<&Bound<'_, PyDict>>,
         routes: Option<&Bound<'_, PyDict>>,
         rates: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Settable> {
-        let mut all = Settable::default();
+    ) -> PyResult<AllowedSettings> {
+        let mut all = AllowedSettings::default();
         for (name, item) in each("bandwidths", "[LEAST, MOST]", bandwidths)? {
             let link = names::link(network, &name)?;
             let bps = convert::bandwidth("bandwidths", &item)?;
@@ -116,7 +116,7 @@ fn each<'py>(
     for (name, items) in convert::items(given)? {
         let wrong = || {
             let kind = items.get_type();
-            let message = format!("`{what}` must be {{NAME: {list}}}, with no {kind} in it");
+            let message = format!("`{what}` must be {{NAME: {list}}}, but contains {kind}");
             PyTypeError::new_err(message)
         };
         let name: String = name.extract().map_err(|_| {

@@ -73,14 +73,14 @@ pub fn progress<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound
         Ok(Some(given.clone()))
     } else {
         Err(PyTypeError::new_err(
-            "`progress` is True, or is called with the part that is done",
+            "`progress` must be True or a function of the completed fraction",
         ))
     }
 }
 
 /// Runs a task on at most `threads` threads (default: all cores) and calls `progress` with the
 /// completed fraction. All its threads end with it, so that the process may fork afterwards.
-pub fn work<T: Send>(
+pub fn run_in_background<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -88,7 +88,7 @@ pub fn work<T: Send>(
 ) -> PyResult<InterruptibleResult<T>> {
     let wish = CancelToken::default();
     let threads = threads_of(threads)?;
-    remember_places_of_panics();
+    record_panic_locations();
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let receiver = Mutex::new(receiver);
@@ -113,7 +113,7 @@ pub fn work<T: Send>(
             match py.detach(wait) {
                 Ok(done) => break done,
                 Err(RecvTimeoutError::Disconnected) => {
-                    break Err("the thread that worked is gone".to_owned());
+                    break Err("the worker thread ended unexpectedly".to_owned());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -160,15 +160,15 @@ fn threads_of(asked: Option<usize>) -> PyResult<usize> {
 }
 
 /// Location of the last panic, which may be reported by another thread.
-static PLACE: Mutex<Option<String>> = Mutex::new(None);
+static PANIC_LOCATION: Mutex<Option<String>> = Mutex::new(None);
 
 /// Installs a panic hook that stores the location. Panics become exceptions instead of output.
-fn remember_places_of_panics() {
+fn record_panic_locations() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         panic::set_hook(Box::new(|info| {
             let place = info.location().map(ToString::to_string);
-            if let Ok(mut it) = PLACE.lock() {
+            if let Ok(mut it) = PANIC_LOCATION.lock() {
                 *it = place;
             }
         }));
@@ -184,14 +184,14 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
             .cloned()
             .unwrap_or_default(),
     };
-    let place = PLACE.lock().ok().and_then(|mut it| it.take());
+    let place = PANIC_LOCATION.lock().ok().and_then(|mut it| it.take());
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
     let version = env!("CARGO_PKG_VERSION");
-    format!("netflow {version} has a fault{place}: {text}")
+    format!("bug in netflow {version}{place}: {text}")
 }
 
 /// Work that panics, so that a test can see what becomes of it.
 #[pyfunction]
 pub fn panic_for_a_test(py: Python<'_>) -> PyResult<()> {
-    work(py, Some(1), None, |_| panic!("asked for by a test"))?.into_result()
+    run_in_background(py, Some(1), None, |_| panic!("requested by a test"))?.into_result()
 }

@@ -54,7 +54,7 @@ pub fn rate_pps(what: &str, given: &Bound<'_, PyAny>, packet_bytes: f64) -> PyRe
     if pps >= 0.0 {
         Ok(pps)
     } else {
-        Err(value(format!("`{what}` must not be below 0, but is {pps}")))
+        Err(value(format!("`{what}` must be 0 or more, not {pps}")))
     }
 }
 
@@ -125,12 +125,12 @@ pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(whole) => whole.to_string(),
         Err(_) => match given.extract::<f64>() {
             Ok(number) if number.is_finite() => format!("{number:?}"),
-            Ok(number) => return Err(value(format!("{number} is no value of a setting"))),
+            Ok(number) => return Err(value(format!("{number} is not a valid value of a setting"))),
             Err(error) => {
                 return Err(replace_type_error(given.py(), error, || {
                     let kind = given.get_type();
                     let message =
-                        format!("a setting is a text, a number, True or False, not {kind}");
+                        format!("a setting must be a text, a number, True or False, not {kind}");
                     PyTypeError::new_err(message)
                 }));
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use netflow::evaluate::Error;
 use netflow::report::PAGE_ENDINGS;
-use netflow::resolve_name::FindError;
+use netflow::resolve_name::ResolveError;
 use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;
@@ -16,25 +16,25 @@ create_exception!(
     netflow_evaluator,
     ScenarioError,
     PyValueError,
-    "A scenario, a setting or another input is wrong; `problems` has everything that is, with its place."
+    "A scenario, a setting or another input is invalid. `problems` has all errors and warnings with their locations."
 );
 create_exception!(
     netflow_evaluator,
     EvaluationError,
     PyRuntimeError,
-    "The scenario is right, but the engine could not evaluate it, or not to the end."
+    "The scenario is valid, but its evaluation failed."
 );
 create_exception!(
     netflow_evaluator,
     InternalError,
     PyRuntimeError,
-    "A fault of netflow itself: please report it with the place that it names."
+    "A bug in netflow. Please report it with the location in the message."
 );
 create_exception!(
     netflow_evaluator,
     Interrupted,
     PyKeyboardInterrupt,
-    "Ctrl-C; `results` has what was done until then, or None."
+    "Ctrl-C. `results` has the results until the interruption, or None."
 );
 
 /// Converts a problem to the Python class.
@@ -59,7 +59,7 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     const SHOWN: usize = 10;
     let first = problems.iter().next();
     let is_of_the_file = first.is_some_and(|it| it.line.is_none());
-    if problems.unreadable() && is_of_the_file && problems.iter().count() == 1 {
+    if problems.is_unreadable() && is_of_the_file && problems.iter().count() == 1 {
         return PyOSError::new_err(problems.to_string());
     }
     let errors = problems
@@ -103,7 +103,7 @@ pub fn check_page(path: &Path) -> PyResult<()> {
                 .any(|it| ending.eq_ignore_ascii_case(it)) =>
         {
             Err(value(format!(
-                "a page is not written as `.{}`: end the name with .{}",
+                "a page cannot have the suffix `.{}`: end the name with .{}",
                 ending.display(),
                 PAGE_ENDINGS.join(" or .")
             )))
@@ -123,8 +123,8 @@ pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
 /// Returns the exception for an evaluation error.
 pub fn evaluation(error: &Error) -> PyErr {
     match error {
-        Error::Scope(_) => value(error.to_string()),
-        Error::TooManyRows { enough_s, .. } => value(format!("{error}; every={enough_s} would do")),
+        Error::Period(_) => value(error.to_string()),
+        Error::TooManyRows { enough_s, .. } => value(format!("{error}; use every={enough_s}")),
         Error::Results(_) => PyOSError::new_err(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }
@@ -135,10 +135,10 @@ pub fn steady(error: &SteadyError) -> PyErr {
     match error {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
-        | SteadyError::NothingFails
+        | SteadyError::NothingToFail
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales
-        | SteadyError::NothingSends { .. } => value(error.to_string()),
+        | SteadyError::NothingToScale
+        | SteadyError::NoTraffic { .. } => value(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }
 }
@@ -150,7 +150,7 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>)
 
 /// Returns the same as a text.
 pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let message = format!("there is no {what} `{name}`");
+    let message = format!("unknown {what} `{name}`");
     let known: Vec<&str> = known.collect();
     match netflow::units::nearest_name(name, known.into_iter(), &[]) {
         Some(nearest) => format!("{message}; the nearest name is `{nearest}`"),
@@ -159,9 +159,9 @@ pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a st
 }
 
 /// Returns an error about an unknown or invalid profile or stack.
-pub fn find(py: Python<'_>, what: &str, name: &str, error: &FindError) -> PyErr {
+pub fn find(py: Python<'_>, what: &str, name: &str, error: &ResolveError) -> PyErr {
     match error {
-        FindError::Unknown(names) => unknown(what, name, names.iter().copied()),
-        FindError::Wrong(problems) => scenario(py, problems),
+        ResolveError::Unknown(names) => unknown(what, name, names.iter().copied()),
+        ResolveError::Invalid(problems) => scenario(py, problems),
     }
 }

@@ -8,16 +8,16 @@ use netflow::report::PAGE_MARK;
 use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{self, FailureRow, LinkUnderFailureRow};
 use netflow::steady::{FailureOptions, Failures as Found, failures};
-use netflow_files::write_own;
+use netflow_files::write_unless_foreign;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::background_task::work;
+use crate::background_task::run_in_background;
 use crate::errors;
 use crate::results::interrupted;
 use crate::table::Table;
 
-/// A network under failures.
+/// Results of a failure analysis.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Failures {
     /// Where the scenario was read from.
@@ -53,18 +53,18 @@ impl Failures {
         threads: Option<usize>,
     ) -> PyResult<Failures> {
         let network = &prepared.network;
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             failures(network, at_s, options, &|| wish.stop())
         })?;
         if let Some(error) = worked.interruption {
             return Err(match worked.outcome {
-                Ok(_) => interrupted(py, "nothing is told".to_owned(), None),
+                Ok(_) => interrupted(py, "interrupted; no results".to_owned(), None),
                 Err(_) => error,
             });
         }
         let found = worked.outcome.map_err(|error| errors::steady(&error))?;
         let Some(found) = found else {
-            return Err(interrupted(py, "nothing is told".to_owned(), None));
+            return Err(interrupted(py, "interrupted; no results".to_owned(), None));
         };
         let seen = FailureReport::new(network, &found, at_s);
         let intact = rows::intact(network, &found);
@@ -94,20 +94,22 @@ impl Failures {
 impl Failures {
     fn __repr__(&self) -> String {
         format!(
-            "<Failures: {} cases of {}, {} not at rest>",
+            "<Failures: {} cases of {}, {} without a steady state>",
             self.cases.rows(),
             self.possible_cases,
             self.cases_not_at_rest
         )
     }
 
-    /// Writes the page that `netflow failures -o` writes.
+    /// Writes a page, as `netflow failures -o` does.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
-        let worked = work(py, Some(1), None, |_| {
+        let worked = run_in_background(py, Some(1), None, |_| {
             let seen = FailureReport::new(&self.prepared.network, &self.found, self.at_s);
-            let page = seen.page(&self.path, &self.prepared.notes).html();
-            write_own(&path, page.as_bytes(), Some(PAGE_MARK))
+            let page = seen
+                .page(&self.path, &self.prepared.node_annotations)
+                .html();
+            write_unless_foreign(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
         worked.into_result()?.map_err(PyOSError::new_err)

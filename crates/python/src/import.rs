@@ -7,7 +7,7 @@ use netflow::import::scenario::{Defaults, Origin, write};
 use netflow::import::{Format, Reading, Topology, from_text, read};
 use netflow::scenario::FileAccess;
 use netflow::scenario::file::DemandKind;
-use netflow::units::Room;
+use netflow::units::BufferSize;
 use pyo3::prelude::*;
 
 use crate::convert::{bandwidth as bandwidth_of, seconds_from_0};
@@ -15,8 +15,8 @@ use crate::errors;
 use crate::scenario::Scenario;
 use crate::scenario_source::{Source, Spec, StablePath};
 
-/// A scenario of a network that other programs' files have, what was assumed for it, and what its nodes are called, in the
-/// files' order.
+/// Imports a network from files of other programs. Returns the scenario, the assumptions, and the names of the nodes in the
+/// order of the files.
 #[pyfunction]
 #[pyo3(signature = (files, *, text = None, format = None, bandwidth = None, delay = None, buffer = None,
     detour = None, kind = None, ecmp = None))]
@@ -45,7 +45,7 @@ pub fn import_topology(
     let default = Defaults::default();
     let detour = detour.unwrap_or(default.detour);
     if !(1.0..=1e6).contains(&detour) {
-        let message = format!("`detour` is a factor of 1 or more, not {detour}");
+        let message = format!("`detour` must be a factor of 1 or more, not {detour}");
         return Err(errors::value(message));
     }
     let kind = kind.map(|word| {
@@ -63,7 +63,7 @@ pub fn import_topology(
         },
         delay_s,
         buffer: buffer
-            .map(|it| it.parse::<Room>())
+            .map(|it| it.parse::<BufferSize>())
             .transpose()
             .map_err(|error| errors::value(format!("`buffer`: {error}")))?,
         detour,
@@ -92,7 +92,9 @@ pub fn import_topology(
     };
     let written = write(&topology, &choices, &origin);
     let assumptions = written.assumptions.iter();
-    let assumptions = assumptions.map(|it| it.whole(&written.topology)).collect();
+    let assumptions = assumptions
+        .map(|it| it.full_text(&written.topology))
+        .collect();
     let nodes = written.topology.nodes.into_iter();
     let nodes = nodes.map(|node| node.name).collect();
     let name = files.first().map_or_else(|| "topology".to_owned(), called);
@@ -102,7 +104,7 @@ pub fn import_topology(
             text: written.text.into(),
             directory: StablePath::new(PathBuf::from(".")),
         },
-        reach: FileAccess::BelowDirectory,
+        file_access: FileAccess::BelowDirectory,
         settings: Vec::new(),
     };
     Ok((Scenario::of(py, spec)?, assumptions, nodes))

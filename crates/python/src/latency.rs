@@ -1,18 +1,18 @@
 //! Latency of short transfers.
 
 use netflow::document::Words;
-use netflow::latency::{LatencyInput, LatencyResult, Method, Model, latency_unless as answer};
+use netflow::latency::{LatencyInput, LatencyResult, Method, Model, latency_with_stop as answer};
 use netflow::resolve_name;
 use netflow::tcpmodel::CongestionControl;
 use netflow::units::{Bytes, Size};
 use pyo3::prelude::*;
 
-use crate::background_task::work;
+use crate::background_task::run_in_background;
 use crate::convert;
 use crate::errors;
 use crate::table::Table;
 
-/// A row for every combination of sizes, delays and losses.
+/// Computes the duration of short TCP transfers: a row for every combination of sizes, delays and losses.
 #[pyfunction]
 #[pyo3(signature = (sizes, delays, losses, *, model = "rounds", stack = None, congestion = None, mss = None,
     bandwidth = None, samples = None, threads = None))]
@@ -45,7 +45,7 @@ pub fn latency(
             let message = format!("`congestion` has no effect with the model {model}");
             return Err(errors::value(message));
         }
-        if let Some(why) = stack.refuses_congestion(congestion) {
+        if let Some(why) = stack.congestion_error(congestion) {
             return Err(errors::value(why));
         }
         stack.set_congestion(congestion);
@@ -69,7 +69,7 @@ pub fn latency(
         bandwidth_bps,
         samples,
     };
-    if let Some(message) = method.refused_stack() {
+    if let Some(message) = method.unsupported_stack_reason() {
         return Err(errors::value(message));
     }
     if let Some(setting) = method.unused() {
@@ -77,8 +77,8 @@ pub fn latency(
         let message = format!("`{setting}` has no effect with the model {name}");
         return Err(errors::value(message));
     }
-    let questions = questions(&sizes, &delays, &losses, method.mss_bytes)?;
-    let worked = work(py, threads, None, |wish| {
+    let questions = parameter_grid(&sizes, &delays, &losses, method.mss_bytes)?;
+    let worked = run_in_background(py, threads, None, |wish| {
         let mut answers = Vec::with_capacity(questions.len());
         for question in &questions {
             if wish.stop() {
@@ -93,7 +93,7 @@ pub fn latency(
     Table::of(&LatencyResult::default(), &answers)
 }
 
-fn questions(
+fn parameter_grid(
     sizes: &[Bound<'_, PyAny>],
     delays: &[Bound<'_, PyAny>],
     losses: &[f64],
@@ -107,7 +107,7 @@ fn questions(
             for &loss in losses {
                 if !(0.0..=1.0).contains(&loss) {
                     return Err(errors::value(format!(
-                        "a loss probability is from 0 to 1, not {loss}"
+                        "a loss probability must be from 0 to 1, not {loss}"
                     )));
                 }
                 questions.push(LatencyInput::of(size_bytes, mss_bytes, delay_s, loss));

@@ -58,13 +58,13 @@ mod _native {
     };
 }
 
-/// The version of the library.
+/// Returns the version of the library.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The command `netflow` with these arguments; returns its exit code.
+/// Runs the command `netflow` with these arguments and returns its exit code.
 #[pyfunction]
 fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| netflow_cli::main_with(arguments))

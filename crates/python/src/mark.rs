@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::convert::{bandwidth, positive_seconds};
 use crate::errors;
 
-/// The drop precedence of every packet: 0, 1 or 2.
+/// Returns the drop precedence of every packet: 0, 1 or 2.
 #[pyfunction]
 #[pyo3(signature = (times_s, sizes_bytes, conditioner, committed_rate, *, windows_pkts = None, precedences = None,
     peak_rate = None, averaging = None, committed_burst = None, excess_burst = None, peak_burst = None, rtt = None,
@@ -68,7 +68,9 @@ pub fn mark(
             let setting = setting.replace('-', "_");
             errors::value(format!("conditioner `{conditioner}` needs `{setting}`"))
         }
-        MarkError::Wrong(error) => errors::value_with(&error.to_string(), error.help().as_deref()),
+        MarkError::Invalid(error) => {
+            errors::value_with(&error.to_string(), error.help().as_deref())
+        }
     })?;
     let packets = times_s.len();
     let lengths = [
@@ -81,7 +83,8 @@ pub fn mark(
         .flatten()
         .any(|length| length != packets)
     {
-        let message = "times, sizes, windows and precedences are of the same packets, and as many";
+        let message =
+            "times, sizes, windows and precedences must have the same length: one value per packet";
         return Err(errors::value(message));
     }
     let mut before_s = f64::NEG_INFINITY;
@@ -89,21 +92,25 @@ pub fn mark(
     for (i, (&time_s, &size)) in times_s.iter().zip(&sizes_bytes).enumerate() {
         let wrong = |what: &str| Err(errors::value(format!("packet {i}: {what}")));
         if !time_s.is_finite() || time_s < before_s {
-            return wrong(&format!("its time {time_s} s is before the one before it"));
+            return wrong(&format!(
+                "its time {time_s} s is earlier than the time of the previous packet"
+            ));
         }
         before_s = time_s;
         if !(1.0..=4e9).contains(&size) || size.fract() != 0.0 {
-            return wrong(&format!("its size is whole bytes from 1, not {size}"));
+            return wrong(&format!(
+                "its size must be a whole number of bytes from 1, not {size}"
+            ));
         }
         let window_pkts = windows_pkts.as_ref().map(|all| all[i]);
         if window_pkts.is_some_and(|window| window.is_nan() || window < 0.0) {
-            return wrong("its window is no number from 0");
+            return wrong("its window must be a number from 0");
         }
         let precedence = match precedences.as_ref().map(|all| usize::from(all[i])) {
             None => None,
             Some(place) => match DropPrecedence::ALL.get(place) {
                 Some(precedence) => Some(*precedence),
-                None => return wrong("its precedence is 0, 1 or 2"),
+                None => return wrong("its precedence must be 0, 1 or 2"),
             },
         };
         let packet = Packet {

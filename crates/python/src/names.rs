@@ -36,10 +36,10 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
 }
 
 /// Returns the connection with this name, or the parts of the demand with this name.
-pub fn connections_called(scenario: &CompiledScenario, name: &str) -> PyResult<Vec<ConnectionId>> {
+pub fn connections_named(scenario: &CompiledScenario, name: &str) -> PyResult<Vec<ConnectionId>> {
     let known = || scenario.connection_names();
     scenario
-        .connections_called(name)
+        .connections_by_name(name)
         .ok_or_else(|| errors::unknown("connection", name, known()))
 }
 
@@ -67,5 +67,5 @@ pub fn aggregate(network: &Network, name: &str) -> PyResult<AggregateId> {
         ));
     };
     let aggregate = network.aggregate_of(connection);
-    aggregate.ok_or_else(|| errors::value(format!("connection `{name}` is in no aggregate")))
+    aggregate.ok_or_else(|| errors::value(format!("connection `{name}` is not in an aggregate")))
 }

@@ -9,17 +9,17 @@ use pyo3::types::PyBytes;
 
 use crate::errors;
 
-/// A profile: the throughput that a source settles at.
+/// A profile: steady-state throughput as a function of loss probability and round-trip time.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Profile(Arc<dyn library::Profile>);
 
-/// The names of all built-in profiles.
+/// Returns the names of all built-in profiles.
 #[pyfunction]
 pub fn profiles() -> Vec<&'static str> {
     builtin_names().to_vec()
 }
 
-/// A built-in profile by its name or alias, or that of a profile file.
+/// Returns a built-in profile by name or alias, or reads a profile file.
 #[pyfunction]
 pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
     let found = resolve_name::profile(name);
@@ -27,7 +27,7 @@ pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
     Ok(Profile(profile))
 }
 
-/// The profile that the text of a profile file describes.
+/// Returns a profile from the text of a profile file.
 #[pyfunction]
 pub fn profile_from_toml(text: &str) -> PyResult<Profile> {
     let profile = library::from_toml(text).map_err(|error| errors::value(error.to_string()))?;
@@ -46,7 +46,7 @@ impl Profile {
         self.0.description()
     }
 
-    /// The loss probabilities and round-trip times that it was measured between.
+    /// Measured ranges of the loss probability and of the round-trip time in seconds.
     #[getter]
     fn domain(&self) -> ((f64, f64), (f64, f64)) {
         let domain = self.0.domain();
@@ -61,13 +61,13 @@ impl Profile {
         self.0.window_limit_pkts()
     }
 
-    /// Packets/s at one point.
+    /// Returns packets/s at one point.
     fn throughput(&self, loss: f64, rtt_s: f64) -> PyResult<f64> {
         check(loss, rtt_s)?;
         Ok(self.0.throughput(loss, rtt_s))
     }
 
-    /// Packets/s at many points: doubles of the machine, as many of both.
+    /// Returns packets/s at many points, as native-endian doubles. Both arguments have the same length.
     fn throughputs<'py>(
         &self,
         py: Python<'py>,
@@ -76,7 +76,9 @@ impl Profile {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (loss, rtt_s) = (doubles(loss), doubles(rtt_s));
         if loss.len() != rtt_s.len() {
-            return Err(errors::value("there are not as many losses as times"));
+            return Err(errors::value(
+                "losses and round-trip times must have the same length",
+            ));
         }
         for (&loss, &rtt_s) in loss.iter().zip(&rtt_s) {
             check(loss, rtt_s)?;
@@ -87,21 +89,22 @@ impl Profile {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// What the rate at a point rests on: `measured`, `extended` …
+    /// Returns the basis of the rate at a point: `measured`, `extended` …
     fn rests_on(&self, loss: f64, rtt_s: f64) -> PyResult<&'static str> {
         check(loss, rtt_s)?;
         Ok(self.0.provenance(loss, rtt_s).name())
     }
 
     fn to_toml(&self) -> PyResult<String> {
-        library::to_toml(&*self.0).ok_or_else(|| errors::value("no file can describe this profile"))
+        library::to_toml(&*self.0)
+            .ok_or_else(|| errors::value("a profile file cannot describe this profile"))
     }
 
     fn __repr__(&self) -> String {
         format!("<Profile {}: {}>", self.0.name(), self.0.description())
     }
 
-    /// By its file: what it was read from need not be there.
+    /// Pickles the text of the profile file, so that the original file is not needed.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let native = py.import("netflow_evaluator._native")?;
         Ok((native.getattr("profile_from_toml")?, (self.to_toml()?,)))
@@ -111,12 +114,12 @@ impl Profile {
 fn check(loss: f64, rtt_s: f64) -> PyResult<()> {
     if !(0.0..=1.0).contains(&loss) {
         return Err(errors::value(format!(
-            "a loss probability is from 0 to 1, not {loss}"
+            "a loss probability must be from 0 to 1, not {loss}"
         )));
     }
     if !(rtt_s > 0.0 && rtt_s.is_finite()) {
         return Err(errors::value(format!(
-            "a round-trip time is above 0 s, not {rtt_s}"
+            "a round-trip time must be above 0 s, not {rtt_s}"
         )));
     }
     Ok(())

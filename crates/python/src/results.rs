@@ -10,12 +10,12 @@ use netflow::results::{
     Table as Layout, WAITS, wait_rows,
 };
 use netflow::scenario::CompiledScenario;
-use netflow::simulation::WaitFor;
-use netflow_files::{Kind, read_text, write_own};
+use netflow::simulation::ResponseEvent;
+use netflow_files::{FileKind, read_text, write_unless_foreign};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::background_task::{InterruptibleResult, work};
+use crate::background_task::{InterruptibleResult, run_in_background};
 use crate::errors::{self, EvaluationError, Interrupted};
 use crate::names;
 use crate::table::Table;
@@ -39,16 +39,16 @@ impl WrittenRun {
     }
 
     /// Returns whether the directory still contains this run.
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         manifest(&self.directory).is_some_and(|it| it == self.manifest)
     }
 }
 
 fn manifest(directory: &Path) -> Option<String> {
-    read_text(&directory.join(Manifest::FILE), Kind::Summary).ok()
+    read_text(&directory.join(Manifest::FILE), FileKind::Summary).ok()
 }
 
-/// Means, maxima and totals of a run, and its series.
+/// Summary and time series of a run.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Results {
     prepared: Arc<CompiledScenario>,
@@ -92,7 +92,7 @@ impl Results {
                 let (text, results) = match outcome {
                     Ok(evaluation) => {
                         let text = match &evaluation.0.end {
-                            End::Finished => "it was finished already".to_owned(),
+                            End::Finished => "it had already finished".to_owned(),
                             End::Stopped(what) | End::Failed(what) => what.clone(),
                         };
                         let results = Results::new(prepared, settings, evaluation);
@@ -216,7 +216,7 @@ impl Results {
     #[getter]
     fn classes(&self) -> PyResult<Table> {
         if !self.settings.keep_classes {
-            let message = "the classes of this run were not kept: run(classes=True) keeps them";
+            let message = "the class series of this run were not recorded: use run(classes=True)";
             return Err(errors::value(message));
         }
         let all = &self.evaluation.classes;
@@ -238,10 +238,12 @@ impl Results {
 
     #[getter]
     fn waits(&self) -> PyResult<Table> {
-        let rows = wait_rows(&self.evaluation.waits);
+        let rows = wait_rows(&self.evaluation.response_times);
         let workloads = self.prepared.network.workloads();
         let names = workloads.map(|it| it.name.clone()).collect();
-        let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned()).to_vec();
+        let kinds = ResponseEvent::ALL
+            .map(|kind| kind.name().to_owned())
+            .to_vec();
         let place = |i: usize| rows.iter().map(move |(_, keys, _)| keys[i] as i32);
         let keys = vec![(names, place(0).collect()), (kinds, place(1).collect())];
         let times_s = rows.iter().map(|(time_s, ..)| *time_s).collect();
@@ -276,24 +278,24 @@ impl Results {
         self.evaluation.end == End::Finished
     }
 
-    /// Writes the run's page. A run whose directory is not there, or is of another run by now, is repeated for it.
+    /// Writes the report page of the run. Without a directory of this run, the run is repeated.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
-        let written = self.written.as_ref().filter(|it| it.is_there());
+        let written = self.written.as_ref().filter(|it| it.exists());
         if written.is_none() && !self.is_complete() {
             let message = match &self.written {
                 Some(it) => format!(
-                    "{} has not what this run wrote any more, and a run that was interrupted is not repeated for its report",
+                    "{} no longer contains the results of this run, and an interrupted run cannot be repeated for its report",
                     it.directory.display()
                 ),
                 None => {
-                    "a run that was interrupted has no report, unless it was written: run(out=…)"
+                    "an interrupted run has a report only if it was written to a directory: use run(out=…)"
                         .to_owned()
                 }
             };
             return Err(errors::value(message));
         }
-        let worked = work(py, self.settings.threads, None, |wish| {
+        let worked = run_in_background(py, self.settings.threads, None, |wish| {
             let report = match written {
                 Some(written) => report_of(&written.directory),
                 None => tempfile::tempdir()
@@ -313,7 +315,7 @@ impl Results {
                     }),
             };
             let page = report?.html();
-            write_own(&path, page.as_bytes(), Some(PAGE_MARK))
+            write_unless_foreign(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
         worked.into_result()?.map_err(PyOSError::new_err)

@@ -11,8 +11,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::allowed_settings::Settable;
-use crate::background_task::work;
+use crate::allowed_settings::AllowedSettings;
+use crate::background_task::run_in_background;
 use crate::convert::{
     format as format_of, items, positive_seconds, seconds_from_0, seeds as seeds_of, setting,
 };
@@ -24,7 +24,7 @@ use crate::scenario_source::{ReloadError, Source, Spec, StablePath, State, absol
 use crate::simulation::Simulation;
 use crate::steady::{Headroom, Sensitivities, SteadyState};
 
-/// A network, its traffic and how to evaluate it.
+/// A network, its traffic and its model.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Scenario {
     state: RwLock<State>,
@@ -41,15 +41,15 @@ pub fn load(
     set: Option<&Bound<'_, PyDict>>,
     allow_outside: bool,
 ) -> PyResult<Scenario> {
-    let reach = if allow_outside {
+    let file_access = if allow_outside {
         FileAccess::Unrestricted
     } else {
         FileAccess::BelowDirectory
     };
     let settings = settings_of(set)?;
     let spec = Spec {
-        source: Source::at(py, path, reach)?,
-        reach,
+        source: Source::at(py, path, file_access)?,
+        file_access,
         settings,
     };
     Scenario::of(py, spec)
@@ -65,7 +65,9 @@ fn settings_of(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
 
 fn one_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if key.contains('=') {
-        Err(errors::value(format!("`{key}` is no key: it has a `=`")))
+        Err(errors::value(format!(
+            "`{key}` is not a key: it contains a `=`"
+        )))
     } else {
         Ok(format!("{key}={}", setting(key, value)?))
     }
@@ -106,7 +108,7 @@ impl Scenario {
             for_steady_state((*prepared).clone(), |more| {
                 state.with(more).map_err(|refusal| match refusal {
                     // Sources that the fluid model does not support stay unchanged.
-                    ReloadError::Wrong(_) => {}
+                    ReloadError::Invalid(_) => {}
                     ReloadError::Unreadable(_) | ReloadError::Changed(_) => changed = Some(refusal),
                 })
             })
@@ -138,7 +140,7 @@ impl Scenario {
         if prepared.network.calibration_due().is_none() {
             return Ok(prepared);
         }
-        let worked = work(py, None, None, |wish| {
+        let worked = run_in_background(py, None, None, |wish| {
             let ready = netflow::evaluate::calibrated(&prepared, &|| wish.stop());
             ready.map(|ready| ready.map(Cow::into_owned))
         })?;
@@ -174,7 +176,7 @@ impl Scenario {
         };
         let spec = Spec {
             source,
-            reach: FileAccess::BelowDirectory,
+            file_access: FileAccess::BelowDirectory,
             settings: settings_of(set)?,
         };
         Scenario::of(py, spec)
@@ -286,11 +288,11 @@ impl Scenario {
         let progress = crate::background_task::progress(progress)?;
         let prepared = self.with_model(py, model)?;
         if seeds_of(seeds)? > 1 && !prepared.is_random() {
-            let message = "`seeds` has no effect: only the window model and users are random";
+            let message = "`seeds` has no effect: only the packet model and users are random";
             return Err(errors::value(message));
         }
         if classes && seeds > 1 {
-            let message = "`classes` are those of one run, not of several seeds";
+            let message = "`classes` requires a single run, not several seeds";
             return Err(errors::value(message));
         }
         let format = format_of(format)?;
@@ -314,7 +316,7 @@ impl Scenario {
             }),
         };
         let directory = settings.directory.as_ref().map(|it| absolute(&it.path));
-        let worked = work(py, threads, progress.as_ref(), |wish| {
+        let worked = run_in_background(py, threads, progress.as_ref(), |wish| {
             let evaluation =
                 evaluate_with(&prepared, &settings, &mut |part| wish.done(part), &|| {
                     wish.stop()
@@ -386,7 +388,7 @@ impl Scenario {
         let prepared = self.for_steady(py)?;
         let at_s = self.at_s(at)?;
         if sample == Some(0) {
-            return Err(errors::value("`sample` must be 1 or more cases, not 0"));
+            return Err(errors::value("`sample` must be 1 or more, not 0"));
         }
         let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
         let options = netflow::steady::FailureOptions {
@@ -413,7 +415,7 @@ impl Scenario {
         rates: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let prepared = Self::calibrated(py, self.with_model(py, model)?)?;
-        let settable = Settable::read(&prepared.network, bandwidths, delays, routes, rates)?;
+        let settable = AllowedSettings::read(&prepared.network, bandwidths, delays, routes, rates)?;
         Simulation::begin(py, prepared, &settable)
     }
 
@@ -439,7 +441,7 @@ impl Scenario {
         self.copy()
     }
 
-    /// By what it was read from, and a digest: a file that is another by then is refused.
+    /// Pickles the source and a digest of the files; changed files are rejected.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let State { spec, prepared, .. } = self.state();
         let again = py.get_type::<Scenario>().getattr("_again")?;
@@ -451,7 +453,7 @@ impl Scenario {
                 directory,
             } => (directory.absolute, Some((name, text.to_string()))),
         };
-        let outside = spec.reach == FileAccess::Unrestricted;
+        let outside = spec.file_access == FileAccess::Unrestricted;
         let arguments = (path, text, outside, spec.settings, prepared.digest.clone());
         (again, arguments.into_bound_py_any(py)?).into_pyobject(py)
     }
@@ -473,14 +475,14 @@ impl Scenario {
                 directory: StablePath::new(path.clone()),
             },
         };
-        let reach = if outside {
+        let file_access = if outside {
             FileAccess::Unrestricted
         } else {
             FileAccess::BelowDirectory
         };
         let spec = Spec {
             source,
-            reach,
+            file_access,
             settings,
         };
         let scenario = Scenario::of(py, spec)?;
@@ -488,7 +490,7 @@ impl Scenario {
             Ok(scenario)
         } else {
             Err(errors::value(format!(
-                "{}, or a file that it names, is not what it was when the scenario was pickled",
+                "{}, or a file named in it, has changed since the scenario was pickled",
                 path.display()
             )))
         }

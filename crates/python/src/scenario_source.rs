@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
-use netflow_files::{Kind, STANDARD_INPUT, read_text};
+use netflow_files::{FileKind, STANDARD_INPUT, read_text};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -60,7 +60,7 @@ impl Source {
             return Ok(Source::File(StablePath::new(path)));
         }
         if reach == FileAccess::Unrestricted {
-            let message = "`allow_outside` is of files: a scenario from the standard input, `-`, names files below the current directory";
+            let message = "`allow_outside` requires a file: a scenario from the standard input (`-`) can only use files below the current directory";
             return Err(errors::value(message));
         }
         Ok(Source::Text {
@@ -80,7 +80,7 @@ impl Source {
 }
 
 fn text(py: Python<'_>, path: &Path) -> PyResult<Arc<str>> {
-    let text = py.detach(|| read_text(path, Kind::Scenario));
+    let text = py.detach(|| read_text(path, FileKind::Scenario));
     text.map(Into::into)
         .map_err(|refusal| PyOSError::new_err(format!("{}: {refusal}", path.display())))
 }
@@ -89,7 +89,7 @@ fn text(py: Python<'_>, path: &Path) -> PyResult<Arc<str>> {
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub source: Source,
-    pub reach: FileAccess,
+    pub file_access: FileAccess,
     /// Settings as `KEY=VALUE`; later ones take precedence.
     pub settings: Vec<String>,
 }
@@ -107,7 +107,7 @@ impl Spec {
     pub fn load(&self, more: &[String]) -> Result<CompiledScenario, Problems> {
         let all: Vec<String> = self.settings.iter().chain(more).cloned().collect();
         match &self.source {
-            Source::File(place) => netflow::evaluate::load(place.path(), &all, self.reach),
+            Source::File(place) => netflow::evaluate::load(place.path(), &all, self.file_access),
             Source::Text {
                 name,
                 text,
@@ -129,7 +129,7 @@ pub struct State {
 /// Reason why a scenario cannot be read again.
 pub enum ReloadError {
     /// The requested scenario is invalid.
-    Wrong(Problems),
+    Invalid(Problems),
     /// A file can no longer be read.
     Unreadable(Problems),
     /// Files have changed; the path of the scenario.
@@ -139,11 +139,11 @@ pub enum ReloadError {
 impl ReloadError {
     pub fn to_py_err(&self, py: Python<'_>) -> PyErr {
         match self {
-            ReloadError::Wrong(problems) | ReloadError::Unreadable(problems) => {
+            ReloadError::Invalid(problems) | ReloadError::Unreadable(problems) => {
                 errors::scenario(py, problems)
             }
             ReloadError::Changed(path) => errors::value(format!(
-                "{}, or a file that it names, is not what it was when the scenario was read: load it again",
+                "{}, or a file named in it, has changed since the scenario was read: load it again",
                 path.display()
             )),
         }
@@ -174,18 +174,18 @@ impl State {
     ) -> Result<CompiledScenario, ReloadError> {
         let loaded = spec.load(more);
         if matches!(&loaded, Ok(it) if it.digest == self.prepared.digest) {
-            return loaded.map_err(ReloadError::Wrong);
+            return loaded.map_err(ReloadError::Invalid);
         }
         // The settings may include other files.
         self.is_unchanged()?;
-        loaded.map_err(ReloadError::Wrong)
+        loaded.map_err(ReloadError::Invalid)
     }
 
     /// Checks that the files are unchanged.
     pub fn is_unchanged(&self) -> Result<(), ReloadError> {
         match self.spec.load(&[]) {
             Ok(again) if again.digest == self.prepared.digest => Ok(()),
-            Err(problems) if problems.unreadable() => Err(ReloadError::Unreadable(problems)),
+            Err(problems) if problems.is_unreadable() => Err(ReloadError::Unreadable(problems)),
             _ => Err(ReloadError::Changed(self.spec.path().to_owned())),
         }
     }

@@ -11,31 +11,31 @@ use netflow::simulation::{
 };
 use pyo3::prelude::*;
 
-use crate::allowed_settings::{self, Settable};
-use crate::background_task::work;
+use crate::allowed_settings::{self, AllowedSettings};
+use crate::background_task::run_in_background;
 use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
 use crate::names;
 use crate::table::Table;
 
-/// A network on its way through time.
+/// A simulation in progress.
 #[pyclass(module = "netflow_evaluator")]
 #[derive(Clone)]
 pub struct Simulation {
     scenario: Arc<CompiledScenario>,
     simulation: Library,
-    last: Last,
+    last: LastInterval,
 }
 
 /// Values of the last interval, as rows of the series.
 #[derive(Clone, Default)]
-struct Last {
+struct LastInterval {
     time_s: f64,
     links: Vec<Vec<f64>>,
     connections: Vec<Vec<f64>>,
 }
 
-impl Recorder for Last {
+impl Recorder for LastInterval {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
@@ -58,7 +58,7 @@ impl Simulation {
     pub fn begin(
         py: Python<'_>,
         scenario: Arc<CompiledScenario>,
-        settable: &Settable,
+        settable: &AllowedSettings,
     ) -> PyResult<Simulation> {
         let network = settable.announce(&scenario.network)?;
         let made = py.detach(|| Library::new(network, scenario.options));
@@ -66,7 +66,7 @@ impl Simulation {
         let mut it = Simulation {
             scenario,
             simulation,
-            last: Last::default(),
+            last: LastInterval::default(),
         };
         it.last.links = vec![LinkInterval::default().numbers(); it.network().link_count()];
         it.last.connections =
@@ -95,7 +95,7 @@ impl Simulation {
         let Simulation {
             simulation, last, ..
         } = self;
-        let worked = work(py, None, None, |wish| {
+        let worked = run_in_background(py, None, None, |wish| {
             simulation.run_until(time_s, last, || wish.stop())
         })?;
         let outcome: Result<_, RunError> = worked.into_result()?;
@@ -122,7 +122,7 @@ impl Simulation {
         let time_s = positive_seconds("time", time)?;
         let now_s = self.simulation.engine().time_s();
         if time_s < now_s {
-            let message = format!("{time_s} s is over: it is {now_s} s");
+            let message = format!("{time_s} s is in the past: the current time is {now_s} s");
             return Err(errors::value(message));
         }
         self.to(py, time_s)?;
@@ -134,8 +134,8 @@ impl Simulation {
         let id = self.link(link)?;
         let set = self.simulation.set_bandwidth(id, bps);
         set.map_err(|error| {
-            let help = "simulation(bandwidths={LINK: [LEAST, MOST]}) says what a link may have";
-            refused(&error, Some(help))
+            let help = "declare the range in simulation(bandwidths={LINK: [MIN, MAX]})";
+            run_error(&error, Some(help))
         })
     }
 
@@ -147,10 +147,9 @@ impl Simulation {
         };
         let set = self.simulation.set_route(id, path.as_deref());
         set.map_err(|error| {
-            let help =
-                "simulation(routes={CONNECTION: [[NODE, NODE, ...], ...]}) says which it may take";
+            let help = "declare paths in simulation(routes={CONNECTION: [[NODE, NODE, ...], ...]})";
             let is_announced = path.is_some_and(|path| self.network().paths(id).contains(&path));
-            refused(&error, Some(help).filter(|_| !is_announced))
+            run_error(&error, Some(help).filter(|_| !is_announced))
         })
     }
 
@@ -169,9 +168,9 @@ impl Simulation {
         let pps = allowed_settings::rate_pps("rate", self.network(), id, rate)?;
         let set = self.simulation.set_rate(id, pps);
         set.map_err(|error| {
-            let help = "simulation(rates={CONNECTION: [LEAST, MOST]}) says what it may have";
+            let help = "declare the range in simulation(rates={CONNECTION: [MIN, MAX]})";
             let may_have = self.network().own_rate_pps(id).is_ok();
-            refused(&error, Some(help).filter(|_| may_have))
+            run_error(&error, Some(help).filter(|_| may_have))
         })
     }
 
@@ -193,7 +192,7 @@ impl Simulation {
             peak_bps: peak_bps.transpose()?,
         };
         let set = self.simulation.set_marker(id, rates);
-        set.map_err(|error| refused(&error, None))
+        set.map_err(|error| run_error(&error, None))
     }
 
     fn marker_rates_bps(&self, aggregate: &str) -> PyResult<(f64, Option<f64>)> {
@@ -214,8 +213,8 @@ impl Simulation {
         let id = self.link(link)?;
         let set = self.simulation.set_delay(id, delay_s);
         set.map_err(|error| {
-            let help = "simulation(delays={LINK: [LEAST, MOST]}) says what a link may have";
-            refused(&error, Some(help))
+            let help = "declare the range in simulation(delays={LINK: [MIN, MAX]})";
+            run_error(&error, Some(help))
         })
     }
 
@@ -287,7 +286,7 @@ impl Simulation {
         last(CONNECTIONS, self.last.time_s, names, &self.last.connections)
     }
 
-    /// Packets sent, delivered and lost so far.
+    /// Numbers of data packets sent, delivered and lost so far.
     #[getter]
     fn totals(&self) -> (f64, f64, f64) {
         let totals = self.simulation.totals();
@@ -301,7 +300,7 @@ impl Simulation {
 }
 
 /// Returns the error of a setter, without option names that Python does not have.
-fn refused(error: &RunError, help: Option<&str>) -> PyErr {
+fn run_error(error: &RunError, help: Option<&str>) -> PyErr {
     match error {
         RunError::BadOption { reason, .. } => errors::value_with(reason, help),
         other => errors::value_with(&other.to_string(), help),

@@ -3,17 +3,18 @@
 use netflow::evaluate::steady_notes;
 use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{
-    self, ConnectionRow, DemandGainRow, GainRow, Gains, LinkRow, TransferRow,
+    self, ConnectionRow, DemandSensitivityRow, LinkRow, MeasureSensitivities, SensitivityRow,
+    TransferRow,
 };
-use netflow::steady::{Bounds, Solver, SteadyOptions, Which};
+use netflow::steady::{Bounds, ConnectionSelection, Solver, SteadyOptions};
 use pyo3::prelude::*;
 
-use crate::background_task::work;
+use crate::background_task::run_in_background;
 use crate::errors;
 use crate::names;
 use crate::table::Table;
 
-/// A network at rest.
+/// A network in steady state.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct SteadyState {
     at_s: f64,
@@ -47,9 +48,9 @@ impl SteadyState {
             ..SteadyOptions::default()
         };
         let network = &scenario.network;
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             let mut solver = Solver::new(network, at_s)?;
-            let steady = solver.solve_unless(&options, &|| wish.stop())?;
+            let steady = solver.solve_until_stopped(&options, &|| wish.stop())?;
             Ok((solver, steady))
         })?;
         let (solver, steady) = worked
@@ -62,9 +63,9 @@ impl SteadyState {
         Ok(SteadyState {
             at_s,
             residual: steady.residual,
-            newton_steps: steady.rounds,
+            newton_steps: steady.newton_steps,
             starts: steady.starts,
-            starts_led_to_rest: steady.starts_led,
+            starts_led_to_rest: steady.converged_starts,
             equilibria: steady.equilibria,
             rate_pps: totals.rate_pps,
             goodput_pps: totals.goodput_pps,
@@ -86,7 +87,7 @@ impl SteadyState {
 impl SteadyState {
     fn __repr__(&self) -> String {
         format!(
-            "<SteadyState at {} s: {} Mbit/s of goodput, residual {:.1e}, {} equilibria met>",
+            "<SteadyState at {} s: {} Mbit/s of goodput, residual {:.1e}, {} steady states found>",
             self.at_s,
             netflow::number::short(self.goodput_bps / 1e6),
             self.residual,
@@ -95,7 +96,7 @@ impl SteadyState {
     }
 }
 
-/// What a little more of every link would change.
+/// Sensitivities: derivatives of the results by the parameters of links and demands.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Sensitivities {
     at_s: f64,
@@ -120,17 +121,19 @@ impl Sensitivities {
         let network = &scenario.network;
         let only = match of {
             None => None,
-            Some(name) => Some(names::connections_called(scenario, name)?),
+            Some(name) => Some(names::connections_named(scenario, name)?),
         };
-        let which = only.as_deref().map_or(Which::All, Which::Only);
+        let which = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         let options = SteadyOptions {
             seed: scenario.options.seed,
             ..SteadyOptions::default()
         };
-        let worked = work(py, threads, None, |_| {
+        let worked = run_in_background(py, threads, None, |_| {
             let mut solver = Solver::new(network, at_s)?;
             let steady = solver.solve(&options)?;
-            let gains = Gains::at(&mut solver, &steady, which)?;
+            let gains = MeasureSensitivities::at(&mut solver, &steady, which)?;
             Ok((steady, gains))
         })?;
         let (steady, found) = worked
@@ -145,16 +148,19 @@ impl Sensitivities {
             delay_p95_s: found.delay_p95.value,
             loss_probability: found.loss.value,
             one_sided_because_of: bends.map(str::to_owned).collect(),
-            links: Table::of(&GainRow::with_all_columns(), &rows::gains(network, &found))?,
+            links: Table::of(
+                &SensitivityRow::with_all_columns(),
+                &rows::link_sensitivities(network, &found),
+            )?,
             connections: Table::of(
-                &DemandGainRow::with_all_columns(),
-                &rows::demand_gains(network, &steady, &found),
+                &DemandSensitivityRow::with_all_columns(),
+                &rows::demand_sensitivities(network, &steady, &found),
             )?,
         })
     }
 }
 
-/// How many times the demands may be what they are.
+/// The largest factor of demands within given limits.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Headroom {
     at_s: f64,
@@ -181,12 +187,12 @@ impl Headroom {
     ) -> PyResult<Headroom> {
         let network = &scenario.network;
         if asked.iter().all(Option::is_none) {
-            let message = "headroom is up to a bound: give max_utilization, max_delay or max_loss";
+            let message = "headroom needs a limit: give max_utilization, max_delay or max_loss";
             return Err(errors::value(message));
         }
         for (name, bound) in [("max_utilization", asked[0]), ("max_loss", asked[2])] {
             if let Some(bound) = bound.filter(|bound| !(0.0..=1.0).contains(bound)) {
-                let message = format!("`{name}` is a part, from 0 to 1, not {bound}");
+                let message = format!("`{name}` must be a fraction from 0 to 1, not {bound}");
                 return Err(errors::value(message));
             }
         }
@@ -198,11 +204,13 @@ impl Headroom {
         };
         let only = match scale {
             None => None,
-            Some(name) => Some(names::connections_called(scenario, name)?),
+            Some(name) => Some(names::connections_named(scenario, name)?),
         };
-        let demands = only.as_deref().map_or(Which::All, Which::Only);
+        let demands = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         let options = SteadyOptions::default();
-        let worked = work(py, threads, None, |_| {
+        let worked = run_in_background(py, threads, None, |_| {
             Solver::new(network, at_s)?.headroom(&bounds, demands, &options)
         })?;
         let found = worked
@@ -218,10 +226,10 @@ impl Headroom {
             loss_probability: row.loss_probability,
             binding: row.binding.map(|kind| kind.name().to_owned()),
             binding_at: row.binding_at.map(str::to_owned),
-            links: Table::of(&LinkRow::default(), &rows::links(network, &found.at))?,
+            links: Table::of(&LinkRow::default(), &rows::links(network, &found.steady))?,
             connections: Table::of(
                 &ConnectionRow::with_all_columns(),
-                &rows::connections(network, &found.at),
+                &rows::connections(network, &found.steady),
             )?,
         })
     }
@@ -232,10 +240,10 @@ impl Headroom {
     fn __repr__(&self) -> String {
         match (self.factor, &self.binding, &self.binding_at) {
             (Some(factor), Some(binding), Some(at)) => {
-                format!("<Headroom: {factor:.4} times, {binding} of {at} binds>")
+                format!("<Headroom: factor {factor:.4}, limited by {binding} of {at}>")
             }
-            (Some(factor), ..) => format!("<Headroom: {factor:.4} times, and more>"),
-            (None, _, Some(at)) => format!("<Headroom: none, because of {at}>"),
+            (Some(factor), ..) => format!("<Headroom: factor {factor:.4} or more>"),
+            (None, _, Some(at)) => format!("<Headroom: none, {at} exceeds its limit>"),
             (None, ..) => "<Headroom: none>".to_owned(),
         }
     }

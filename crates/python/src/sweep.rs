@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 
 use netflow::sweep::{
-    Axis, Error, Model, Prechecked, Request, Shard, Sweep as Library, WriteOptions, WriteSummary,
+    Axis, Error, Model, Prechecked, Shard, Sweep as Library, SweepRequest, WriteOptions,
+    WriteSummary,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::background_task::{InterruptibleResult, progress as progress_of, work};
+use crate::background_task::{InterruptibleResult, progress as progress_of, run_in_background};
 use crate::convert::{self, positive_seconds, setting};
 use crate::errors::{self, EvaluationError};
 use crate::results::interrupted;
 use crate::scenario::Scenario;
 use crate::scenario_source::Spec;
 
-/// A sweep whose every value was tried.
+/// A sweep with checked values.
 #[pyclass(frozen, module = "netflow_evaluator._native")]
 pub struct Sweep {
     spec: Spec,
@@ -51,12 +52,12 @@ impl Sweep {
             None => false,
             Some("each-link") => true,
             Some(other) => {
-                let message = format!("`fail` is \"each-link\", not {other:?}");
+                let message = format!("`fail` must be \"each-link\", not {other:?}");
                 return Err(errors::value(message));
             }
         };
-        let defaults = Request::default();
-        let request = Request {
+        let defaults = SweepRequest::default();
+        let request = SweepRequest {
             axes,
             settings: state.spec.settings.clone(),
             each_link_fails,
@@ -76,7 +77,7 @@ impl Sweep {
         };
         py.detach(|| state.is_unchanged())
             .map_err(|refusal| refusal.to_py_err(py))?;
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             let load = |settings: &[String]| spec.load(settings);
             match tried {
                 None => Library::new(request, &load, &|| wish.stop()),
@@ -89,41 +90,45 @@ impl Sweep {
                 }
             }
         })?;
-        let sweep = worked.into_result()?.map_err(|error| cannot(py, &error))?;
+        let sweep = worked
+            .into_result()?
+            .map_err(|error| sweep_error(py, &error))?;
         Ok(Sweep { spec, sweep })
     }
 
-    /// What trying every value has shown, for one that is made again elsewhere.
+    /// Result of checking every value, for a copy in another process.
     #[getter]
     fn tried(&self) -> (String, bool) {
         let tried = self.sweep.prechecked();
         (tried.digest, tried.names_files)
     }
 
-    /// How many cases there are.
+    /// Number of cases.
     #[getter]
     fn cases(&self) -> u64 {
         self.sweep.cases().count()
     }
 
-    /// How many parts they are written in.
+    /// Number of chunks.
     #[getter]
     fn chunks(&self) -> u64 {
         self.sweep.chunks().count()
     }
 
-    /// Seconds of one processor that all cases will take about, by trying a few.
+    /// Estimates the seconds of one processor for all cases from a few of them.
     fn estimate_s(&self, py: Python<'_>) -> PyResult<f64> {
         let load = |settings: &[String]| self.spec.load(settings);
-        let worked = work(py, Some(1), None, |wish| {
+        let worked = run_in_background(py, Some(1), None, |wish| {
             self.sweep
                 .estimate(Shard::default(), &load, &|| wish.stop())
         })?;
-        let estimate = worked.into_result()?.map_err(|error| cannot(py, &error))?;
+        let estimate = worked
+            .into_result()?
+            .map_err(|error| sweep_error(py, &error))?;
         Ok(estimate.time_s)
     }
 
-    /// Makes the directory ready, or finds it so; returns how many cases are there.
+    /// Prepares the directory, if necessary. Returns the number of complete cases.
     #[pyo3(signature = (directory, *, force = false))]
     fn prepare(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<u64> {
         let complete = self.complete(py, directory, force)?;
@@ -132,12 +137,12 @@ impl Sweep {
         Ok(cases.map(|cases| cases.end - cases.start).sum())
     }
 
-    /// The chunks that are in the directory as a whole.
+    /// Returns the complete chunks of the directory.
     fn complete_chunks(&self, py: Python<'_>, directory: PathBuf) -> PyResult<Vec<u64>> {
         self.complete(py, directory, false)
     }
 
-    /// Evaluates what is not in the directory yet.
+    /// Evaluates the missing cases.
     #[pyo3(signature = (directory, *, force = false, threads = None, progress = None))]
     fn write<'py>(
         &self,
@@ -153,7 +158,7 @@ impl Sweep {
             force,
         };
         let load = |settings: &[String]| self.spec.load(settings);
-        let worked = work(py, threads, progress.as_ref(), |wish| {
+        let worked = run_in_background(py, threads, progress.as_ref(), |wish| {
             let mut on_progress = |part| wish.done(part);
             let stop = || wish.stop();
             self.sweep
@@ -163,12 +168,12 @@ impl Sweep {
         let dict = PyDict::new(py);
         dict.set_item("cases", written.cases)?;
         dict.set_item("reused", written.reused)?;
-        dict.set_item("without_answer", written.without_answer)?;
+        dict.set_item("without_answer", written.without_result)?;
         dict.set_item("rows", written.rows)?;
         Ok(dict)
     }
 
-    /// Evaluates these chunks, as far as they are not in the directory yet.
+    /// Evaluates the missing ones of these chunks.
     #[pyo3(signature = (directory, chunks, *, threads = None))]
     fn write_chunks(
         &self,
@@ -178,7 +183,7 @@ impl Sweep {
         threads: Option<usize>,
     ) -> PyResult<()> {
         let load = |settings: &[String]| self.spec.load(settings);
-        let worked = work(py, threads, None, |wish| {
+        let worked = run_in_background(py, threads, None, |wish| {
             let stop = || wish.stop();
             self.sweep
                 .write_chunks(&directory, &chunks, &load, &mut |_| {}, &stop)
@@ -189,8 +194,10 @@ impl Sweep {
 
 impl Sweep {
     fn complete(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<Vec<u64>> {
-        let worked = work(py, None, None, |_| self.sweep.prepare(&directory, force))?;
-        worked.into_result()?.map_err(|error| cannot(py, &error))
+        let worked = run_in_background(py, None, None, |_| self.sweep.prepare(&directory, force))?;
+        worked
+            .into_result()?
+            .map_err(|error| sweep_error(py, &error))
     }
 }
 
@@ -206,7 +213,7 @@ fn written(
             Err(interrupted(py, error.to_string(), None))
         }
         (_, Some(why)) => Err(why),
-        (written, None) => written.map_err(|error| cannot(py, &error)),
+        (written, None) => written.map_err(|error| sweep_error(py, &error)),
     }
 }
 
@@ -219,7 +226,7 @@ fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
             for value in values.try_iter()? {
                 all.push(setting(key, &value?)?);
             }
-            Axis::of(key, all)
+            Axis::from_values(key, all)
         }
     };
     axis.map_err(|error| {
@@ -228,7 +235,7 @@ fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     })
 }
 
-fn cannot(py: Python<'_>, error: &Error) -> PyErr {
+fn sweep_error(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Scenario(problems) => errors::scenario(py, problems),
         Error::Write { .. } | Error::Read { .. } | Error::InUse { .. } => {

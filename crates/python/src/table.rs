@@ -28,7 +28,7 @@ impl Table {
     pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> PyResult<Table> {
         let frame = DataFrame::of(every, rows);
         let arrays: Result<Vec<ArrayRef>, ArrowError> = frame.data.iter().map(array).collect();
-        Table::made(schema(&frame.columns), arrays)
+        Table::from_arrays(schema(&frame.columns), arrays)
     }
 
     /// Creates the table of a series: times; for every key column its names and the index of each
@@ -49,10 +49,10 @@ impl Table {
             vec![Ok(Arc::new(Float64Array::from(times_s)))];
         arrays.extend(keys.iter().map(|(names, places)| texts(names, places)));
         arrays.extend(values.into_iter().map(|column| Ok(numbers(column))));
-        Table::made(Schema::new(fields), arrays.into_iter().collect())
+        Table::from_arrays(Schema::new(fields), arrays.into_iter().collect())
     }
 
-    fn made(schema: Schema, arrays: Result<Vec<ArrayRef>, ArrowError>) -> PyResult<Table> {
+    fn from_arrays(schema: Schema, arrays: Result<Vec<ArrayRef>, ArrowError>) -> PyResult<Table> {
         let batch = arrays.and_then(|arrays| RecordBatch::try_new(Arc::new(schema), arrays));
         let failed = |error: ArrowError| errors::InternalError::new_err(error.to_string());
         batch.map(Table).map_err(failed)
@@ -63,7 +63,7 @@ impl Table {
         self.0.num_rows()
     }
 
-    fn place(&self, name: &str) -> PyResult<usize> {
+    fn column_index(&self, name: &str) -> PyResult<usize> {
         let schema = self.0.schema();
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
@@ -113,7 +113,7 @@ fn cell<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<'
             names.value(place).into_bound_py_any(py)
         }
         other => Err(errors::InternalError::new_err(format!(
-            "a column of {other}"
+            "unsupported column type {other}"
         ))),
     }
 }
@@ -135,11 +135,11 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// A column by its name, as a list; or a row by its place, as a dict.
+    /// Returns a column by name as a list, or a row by index as a dict.
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         if let Ok(name) = key.extract::<String>() {
-            return Ok(self.list(py, self.place(&name)?)?.into_any());
+            return Ok(self.list(py, self.column_index(&name)?)?.into_any());
         }
         let rows = self.0.num_rows();
         let place: isize = key.extract()?;
@@ -150,7 +150,7 @@ impl Table {
         match from_start.filter(|&place| place < rows) {
             Some(place) => Ok(self.row(py, place)?.into_any()),
             None => Err(PyIndexError::new_err(format!(
-                "there is no row {key}: the table has {rows}"
+                "no row {key}: the table has {rows} rows"
             ))),
         }
     }
@@ -192,7 +192,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The rows as they are; another schema that is asked for is not converted to, as Arrow's protocol allows.
+    /// Exports the rows. A requested schema is ignored, as Arrow's protocol allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -234,11 +234,15 @@ impl Table {
 
     #[staticmethod]
     fn _again(bytes: &[u8]) -> PyResult<Table> {
-        let failed = |error: ArrowError| errors::value(format!("no table: {error}"));
+        let failed = |error: ArrowError| {
+            errors::value(format!("cannot convert the data to a table: {error}"))
+        };
         let mut reader = arrow_ipc::reader::StreamReader::try_new(bytes, None).map_err(failed)?;
         match reader.next() {
             Some(batch) => batch.map(Table).map_err(failed),
-            None => Err(errors::value("no table: there is nothing in it")),
+            None => Err(errors::value(
+                "cannot convert the data to a table: it is empty",
+            )),
         }
     }
 }

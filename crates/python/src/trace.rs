@@ -5,21 +5,21 @@ use std::ffi::CString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use netflow::profile::fit::{FlowSamples, Method, Names, fit};
+use netflow::profile::fit::{FlowSamples, Method, ProfileLabel, fit};
 use netflow::results::{CONNECTIONS, LINKS, Row};
 use netflow::trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
 use netflow::trace::sender::{Options, SampleRow, Samplers};
 use netflow::trace::{Error, Reader, open};
-use netflow::traces::{self, fitted_to};
+use netflow::traces::{self, fit_description};
 use pyo3::exceptions::{PyOSError, PyUserWarning};
 use pyo3::prelude::*;
 
-use crate::background_task::{CancelToken, work};
+use crate::background_task::{CancelToken, run_in_background};
 use crate::convert::positive_seconds;
 use crate::errors;
 use crate::table::Table;
 
-/// What a packet trace shows.
+/// Measurements from a packet trace.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Trace {
     format: String,
@@ -32,7 +32,7 @@ pub struct Trace {
 impl Trace {
     fn __repr__(&self) -> String {
         format!(
-            "<Trace of {}: {} rows of links, {} of connections, {} samples>",
+            "<Trace of {}: {} link rows, {} connection rows, {} samples>",
             self.format,
             self.links.rows(),
             self.connections.rows(),
@@ -42,7 +42,7 @@ impl Trace {
 }
 
 /// Data gathered while a trace is read.
-struct Gathered {
+struct TraceData {
     format: String,
     links: Vec<LinkSeries>,
     connections: Vec<ConnectionSeries>,
@@ -52,7 +52,7 @@ struct Gathered {
     warnings: Vec<String>,
 }
 
-/// Reads a trace to its end: ns-2, pcap or pcapng, compressed or not.
+/// Reads a trace: ns-2, pcap or pcapng, possibly compressed.
 #[pyfunction]
 #[pyo3(signature = (path, *, every = None, k = 100))]
 pub fn trace(
@@ -66,8 +66,10 @@ pub fn trace(
         None => 0.5,
     };
     let k = NonZeroU32::new(k).ok_or_else(|| errors::value("`k` must be 1 or more"))?;
-    let worked = work(py, Some(1), None, |wish| gather(&path, every_s, k, wish))?;
-    let gathered = worked.into_result()?.map_err(|error| cannot(&error))?;
+    let worked = run_in_background(py, Some(1), None, |wish| {
+        read_trace(&path, every_s, k, wish)
+    })?;
+    let gathered = worked.into_result()?.map_err(|error| trace_error(&error))?;
     let Some(gathered) = gathered else {
         return Err(errors::value(format!(
             "{} has too many intervals of {every_s} s, or too many flows",
@@ -88,33 +90,35 @@ pub fn trace(
 }
 
 /// Reads a trace; returns `None` if the data does not fit.
-fn gather(
+fn read_trace(
     path: &Path,
     every_s: f64,
     k: NonZeroU32,
     wish: &CancelToken,
-) -> Result<Option<Gathered>, Error> {
+) -> Result<Option<TraceData>, Error> {
     let mut links = Links::new(every_s);
     let mut connections = Connections::new(every_s, Options::default());
     let mut samplers = Samplers::new(Options::default(), k.get());
     let mut reader = open(path)?;
     let mut events = 0_u32;
     while let Some(event) = reader.next()? {
-        links.on(event);
-        connections.on(event);
-        samplers.on(event);
+        links.on_event(event);
+        connections.on_event(event);
+        samplers.on_event(event);
         events = events.wrapping_add(1);
         if events.is_multiple_of(1 << 16) && wish.stop() {
             break;
         }
     }
-    let left_out = links.left_out() + connections.left_out() + connections.flows_left_out();
-    if left_out > 0 || samplers.senders().flows_left_out() > 0 {
+    let left_out = links.omitted_events()
+        + connections.omitted_events()
+        + connections.events_of_omitted_flows();
+    if left_out > 0 || samplers.senders().events_of_omitted_flows() > 0 {
         return Ok(None);
     }
-    let faults = traces::faults(path, &reader);
-    let vantage = traces::vantage(path, samplers.senders());
-    Ok(Some(Gathered {
+    let faults = traces::malformed_trace_warning(path, &reader);
+    let vantage = traces::vantage_warning(path, samplers.senders());
+    Ok(Some(TraceData {
         warnings: faults.into_iter().chain(vantage).collect(),
         format: reader.format().to_string(),
         links: links.finish(),
@@ -133,7 +137,7 @@ fn warn(py: Python<'_>, messages: &[String]) -> PyResult<()> {
     Ok(())
 }
 
-fn cannot(error: &Error) -> PyErr {
+fn trace_error(error: &Error) -> PyErr {
     match error {
         Error::NotATrace { .. } | Error::LinkLayer { .. } => errors::value(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),
@@ -177,7 +181,7 @@ fn samples(flows: &[FlowSamples]) -> PyResult<Table> {
     Table::of(&SampleRow::<&str>::default(), &rows.collect::<Vec<_>>())
 }
 
-/// A profile fitted to the samples of traces.
+/// Fits a profile to the samples of traces.
 #[pyfunction]
 #[pyo3(signature = (traces, *, name = "fitted", method = "long-run", k = 100))]
 pub fn fit_profile(
@@ -196,10 +200,10 @@ pub fn fit_profile(
             return Err(errors::unknown("method", other, known));
         }
     };
-    let worked = work(py, Some(1), None, |wish| {
+    let worked = run_in_background(py, Some(1), None, |wish| {
         let (mut flows, mut warnings) = (Vec::new(), Vec::new());
         for path in &traces {
-            let Some(gathered) = gather(path, f64::INFINITY, k, wish)? else {
+            let Some(gathered) = read_trace(path, f64::INFINITY, k, wish)? else {
                 return Ok(None);
             };
             flows.extend(gathered.samples);
@@ -208,20 +212,20 @@ pub fn fit_profile(
         Ok(Some((flows, warnings)))
     })?;
     let found: Result<_, Error> = worked.into_result()?;
-    let Some((flows, warnings)) = found.map_err(|error| cannot(&error))? else {
-        return Err(errors::value("a trace has too many flows"));
+    let Some((flows, warnings)) = found.map_err(|error| trace_error(&error))? else {
+        return Err(errors::value("too many flows in the traces"));
     };
     warn(py, &warnings)?;
     if !flows.is_empty() && flows.iter().all(|flow| flow.samples.is_empty()) {
         return Err(errors::value(format!(
-            "no samples of `k` = {k} packets: no flow sent as many; give a smaller `k`"
+            "no samples with `k` = {k} packets: every flow is shorter; use a smaller `k`"
         )));
     }
-    let names = Names {
+    let names = ProfileLabel {
         name,
-        description: &fitted_to(&flows, method),
+        description: &fit_description(&flows, method),
     };
     let fitted = fit(&flows, method, &names).map_err(|error| errors::value(error.to_string()))?;
     let text = fitted.profile().and_then(netflow::profile::to_toml);
-    text.ok_or_else(|| errors::EvaluationError::new_err("the fit has no surface"))
+    text.ok_or_else(|| errors::EvaluationError::new_err("the samples do not determine a profile"))
 }

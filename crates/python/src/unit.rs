@@ -11,7 +11,7 @@ use crate::errors;
 /// Names of the quantities in the schema.
 const QUANTITIES: [&str; 6] = ["Time", "Bytes", "Packets", "Rate", "Size", "Room"];
 
-/// The base unit of what stands at a key, such as `link.A->B.delay`; none, if that is no quantity.
+/// Returns the base unit of a key, such as `link.A->B.delay`; None if it is not a quantity.
 #[pyfunction]
 pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
     let Some(quantity) = quantity(schema(), key) else {
@@ -19,7 +19,7 @@ pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
     };
     let may_be = |units: &str, example: &str| {
         Err(errors::value(format!(
-            "`{key}` is in {units}, and a number alone does not say in which: write a text with a unit, such as \"{example}\""
+            "`{key}` accepts {units}, so a number needs a unit: write a text such as \"{example}\""
         )))
     };
     match quantity {

@@ -37,7 +37,7 @@ mod tests {
 
     /// Matrices of colour vision deficiencies in linear RGB (Machado, Oliveira and Fernandes 2009, complete
     /// deficiency), and of normal vision.
-    const EYES: [(&str, [[f64; 3]; 3]); 4] = [
+    const VISION_TYPES: [(&str, [[f64; 3]; 3]); 4] = [
         (
             "all cones",
             [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
@@ -81,7 +81,7 @@ mod tests {
 
     /// Returns the colour in Oklab, a perceptually uniform space in which black and white have a distance of
     /// 1.
-    fn seen(colour: Rgb, eyes: [[f64; 3]; 3]) -> [f64; 3] {
+    fn perceived_oklab(colour: Rgb, eyes: [[f64; 3]; 3]) -> [f64; 3] {
         let linear = times(eyes, linear(colour)).map(|part| part.clamp(0.0, 1.0));
         let cones = [
             [0.4122214708, 0.5363325363, 0.0514459929],
@@ -96,8 +96,8 @@ mod tests {
         times(lab, times(cones, linear).map(f64::cbrt))
     }
 
-    fn apart(a: Rgb, b: Rgb, eyes: [[f64; 3]; 3]) -> f64 {
-        let (a, b) = (seen(a, eyes), seen(b, eyes));
+    fn perceptual_distance(a: Rgb, b: Rgb, eyes: [[f64; 3]; 3]) -> f64 {
+        let (a, b) = (perceived_oklab(a, eyes), perceived_oklab(b, eyes));
         let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
         squares.sum::<f64>().sqrt()
     }
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn curves_and_the_scale_keep_apart_for_all_eyes() {
+    fn colours_are_distinct_for_all_vision_types() {
         for (scheme, colour) in schemes() {
-            for (eyes, matrix) in EYES {
+            for (eyes, matrix) in VISION_TYPES {
                 for (kind, many, least) in [("c", CURVES, 0.1), ("u", 5, 0.09)] {
                     for (i, j) in (0..many).flat_map(|i| (0..i).map(move |j| (i, j))) {
                         let name = |i| format!("{kind}{i}");
-                        let apart = apart(colour(&name(i)), colour(&name(j)), matrix);
+                        let apart = perceptual_distance(colour(&name(i)), colour(&name(j)), matrix);
                         assert!(
                             apart >= least,
                             "{scheme}, {eyes}: {} and {} are {apart:.3} apart",
@@ -142,13 +142,13 @@ mod tests {
         }
         // Checks the metric itself: red and green are similar in deuteranopia.
         let (red, green) = ((190, 60, 40), (110, 110, 20));
-        assert!(apart(red, green, EYES[0].1) > 0.15);
-        assert!(apart(red, green, EYES[2].1) < 0.06);
+        assert!(perceptual_distance(red, green, VISION_TYPES[0].1) > 0.15);
+        assert!(perceptual_distance(red, green, VISION_TYPES[2].1) < 0.06);
     }
 
     /// WCAG AA: 4.5 for text, 3 for graphics.
     #[test]
-    fn text_and_lines_stand_out() {
+    fn text_and_lines_have_contrast() {
         assert!((contrast((0, 0, 0), (255, 255, 255)) - 21.0).abs() < 1e-9);
         let text = [
             ("ink", "back"),

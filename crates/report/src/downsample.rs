@@ -30,10 +30,10 @@ impl DownsamplingGrid {
     }
 
     /// Returns a grid of at most `most` buckets with one value each.
-    pub fn single_valued(samples: usize, most: usize) -> DownsamplingGrid {
+    pub fn single_valued(samples: usize, max_buckets: usize) -> DownsamplingGrid {
         DownsamplingGrid {
             samples,
-            buckets: samples.min(most.max(1)),
+            buckets: samples.min(max_buckets.max(1)),
             per_bucket: 1,
         }
     }
@@ -52,14 +52,14 @@ impl DownsamplingGrid {
 
     /// Returns the times of the points: the first and the last of every bucket.
     pub fn times(&self, times_s: &[f64]) -> Vec<f64> {
-        self.two(times_s, |here| {
+        self.bucket_pairs(times_s, |here| {
             (here.first().copied(), here.last().copied())
         })
     }
 
     /// Returns the minimum and the maximum of every bucket, in their order.
     pub fn extremes(&self, values: &[f64]) -> Vec<f64> {
-        self.two(values, |here| {
+        self.bucket_pairs(values, |here| {
             let numbered = || {
                 here.iter()
                     .copied()
@@ -77,7 +77,7 @@ impl DownsamplingGrid {
 
     /// Returns the minimum of every bucket, for each of its points.
     pub fn bucket_minima(&self, values: &[f64]) -> Vec<f64> {
-        self.two(values, |here| {
+        self.bucket_pairs(values, |here| {
             let low = here.iter().copied().filter(|v| !v.is_nan());
             let low = low.min_by(f64::total_cmp);
             (low, low)
@@ -86,14 +86,18 @@ impl DownsamplingGrid {
 
     /// Returns the maximum of every bucket, for each of its points.
     pub fn bucket_maxima(&self, values: &[f64]) -> Vec<f64> {
-        self.two(values, |here| {
+        self.bucket_pairs(values, |here| {
             let high = here.iter().copied().filter(|v| !v.is_nan());
             let high = high.max_by(f64::total_cmp);
             (high, high)
         })
     }
 
-    fn two(&self, values: &[f64], of: impl Fn(&[f64]) -> (Option<f64>, Option<f64>)) -> Vec<f64> {
+    fn bucket_pairs(
+        &self,
+        values: &[f64],
+        of: impl Fn(&[f64]) -> (Option<f64>, Option<f64>),
+    ) -> Vec<f64> {
         let mut thinned = Vec::with_capacity(self.buckets * self.per_bucket);
         for range in self.buckets() {
             let (first, second) = of(values.get(range).unwrap_or_default());
@@ -129,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_peak_and_a_single_gap_survive_anywhere() {
+    fn single_peaks_and_gaps_are_preserved() {
         for at in 0..1000 {
             let mut values = vec![1.0; 1000];
             values[at] = 7.0;
@@ -142,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_keep_their_order_and_times_rise() {
+    fn extremes_keep_order_and_times_increase() {
         let values = [0.0, 5.0, 1.0, 2.0, 9.0, 3.0, 4.0, 4.0];
         let thinning = DownsamplingGrid::new(8, 4);
         assert_eq!(thinning.extremes(&values), [0.0, 5.0, 9.0, 3.0]);

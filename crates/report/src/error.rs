@@ -18,7 +18,7 @@ pub enum Error {
     Drawing(String),
     /// This build supports SVG only.
     #[error(
-        "this build has no PDF and no PNG, only SVG: build it with `cargo build --release -p netflow-cli --features pdf`"
+        "this build supports SVG, but not PDF and PNG: build it with `cargo build --release -p netflow-cli --features pdf`"
     )]
     PdfMissing,
 }

@@ -12,11 +12,11 @@ const STYLE: &str = include_str!("page/failures.css");
 
 /// Width and maximum height of a map; flat networks are lower.
 const WIDTH: f64 = 720.0;
-const MOST_HEIGHT: f64 = 520.0;
+const MAX_HEIGHT: f64 = 520.0;
 /// Horizontal and vertical margin around the nodes for their labels.
 const MARGIN: (f64, f64) = (44.0, 32.0);
 /// Number of nodes above which only the node under the pointer shows its name.
-const MOST_NAMES: usize = 60;
+const MAX_NAMES: usize = 60;
 /// Number of colours of the scale.
 const LEVELS: usize = 9;
 
@@ -35,13 +35,13 @@ pub struct FailuresPage {
     pub busy: Vec<MapLine>,
     /// Fraction of the goodput that corresponds to 100 % on the colour scale of the first map; 0 % is no
     /// loss.
-    pub most_lost: f64,
+    pub max_lost: f64,
     /// `most_lost` in words.
-    pub most_lost_text: String,
+    pub max_lost_text: String,
     /// Table of cases.
-    pub cases: Rows,
+    pub cases: PageTable,
     /// Table of links.
-    pub links: Rows,
+    pub links: PageTable,
 }
 
 /// A node of the maps.
@@ -88,13 +88,13 @@ pub enum Severity {
 
 /// A table.
 #[derive(Clone, Debug, Default)]
-pub struct Rows {
+pub struct PageTable {
     /// Titles of the columns, and true for numeric columns.
     pub columns: Vec<(String, bool)>,
     /// Cells of the rows.
     pub rows: Vec<Vec<String>>,
     /// Number of omitted rows.
-    pub left_out: usize,
+    pub omitted_rows: usize,
 }
 
 impl FailuresPage {
@@ -118,8 +118,8 @@ impl FailuresPage {
                 "findings",
                 format!("<ul>{}</ul>", findings.collect::<String>()),
             ),
-            ("lost", self.lost(&positions)),
-            ("busy", self.busy(&positions)),
+            ("lost", self.failure_cost_map(&positions)),
+            ("busy", self.worst_load_map(&positions)),
             ("cases", self.cases.html(Some("case"))),
             ("links", self.links.html(None)),
         ];
@@ -141,7 +141,7 @@ impl FailuresPage {
             (low, (high - low).max(0.0))
         };
         let ((left, wide), (top, high)) = (span(&|it| it.0), span(&|it| it.1));
-        let room = (WIDTH - 2.0 * MARGIN.0, MOST_HEIGHT - 2.0 * MARGIN.1);
+        let room = (WIDTH - 2.0 * MARGIN.0, MAX_HEIGHT - 2.0 * MARGIN.1);
         let fits = |room: f64, size: f64| {
             if size > 0.0 {
                 room / size
@@ -161,15 +161,15 @@ impl FailuresPage {
         }
     }
 
-    fn lost(&self, positions: &Positions) -> String {
+    fn failure_cost_map(&self, positions: &Positions) -> String {
         let fraction = |severity| match severity {
-            Severity::Fraction(fraction) if self.most_lost > 0.0 => {
-                Severity::Fraction(fraction / self.most_lost)
+            Severity::Fraction(fraction) if self.max_lost > 0.0 => {
+                Severity::Fraction(fraction / self.max_lost)
             }
             other => other,
         };
         let mut map = self.begin(
-            "Map of links and nodes by what their failure costs",
+            "Map of links and nodes by the goodput that their failure costs",
             positions,
         );
         let ends = |line: &MapLine| (line.ends.0.min(line.ends.1), line.ends.0.max(line.ends.1));
@@ -190,11 +190,7 @@ impl FailuresPage {
             map += &drawn_node(node, place, Some(fraction(node.effect.severity)));
         }
         map += "</svg>";
-        let scale = format!(
-            "no goodput lost{}{}",
-            scale(),
-            escaped(&self.most_lost_text)
-        );
+        let scale = format!("no goodput lost{}{}", scale(), escaped(&self.max_lost_text));
         map + &self.legend(
             &scale,
             self.failing
@@ -204,7 +200,7 @@ impl FailuresPage {
         )
     }
 
-    fn busy(&self, positions: &Positions) -> String {
+    fn worst_load_map(&self, positions: &Positions) -> String {
         let mut map = self.begin(
             "Map of links by their highest load under failures",
             positions,
@@ -227,13 +223,13 @@ impl FailuresPage {
 
     fn begin(&self, label: &str, positions: &Positions) -> String {
         let height = positions.height;
-        let many = if self.nodes.len() > MOST_NAMES {
+        let many = if self.nodes.len() > MAX_NAMES {
             " class=\"many\""
         } else {
             ""
         };
         format!(
-            "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below have the same in words\"{many}>"
+            "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below contain the same values\"{many}>"
         )
     }
 
@@ -248,8 +244,8 @@ impl FailuresPage {
             }
         }
         let kinds = [
-            ("untried", "does not fail here"),
-            ("restless", "no rest after it"),
+            ("untried", "failure not simulated"),
+            ("restless", "no steady state"),
         ];
         for ((class, text), _) in kinds.into_iter().zip(met).filter(|(_, met)| *met) {
             let line = format!(
@@ -361,7 +357,7 @@ fn drawn_node(node: &FailingNode, (x, y): (f64, f64), severity: Option<Severity>
     }
 }
 
-impl Rows {
+impl PageTable {
     /// Returns the table as HTML. The rows get ids of this word and their index.
     fn html(&self, word: Option<&str>) -> String {
         let class = |number: bool| if number { " class=\"n\"" } else { "" };
@@ -384,8 +380,8 @@ impl Rows {
             table += "</tr>";
         }
         table += "</tbody></table></div>";
-        if self.left_out > 0 {
-            let _ = write!(table, "<p>… and {} more.</p>", self.left_out);
+        if self.omitted_rows > 0 {
+            let _ = write!(table, "<p>… and {} more.</p>", self.omitted_rows);
         }
         table
     }

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_cannot_end_its_element() {
+    fn json_cannot_close_script_element() {
         for script in SCRIPTS {
             let script = script.to_lowercase();
             assert!(!script.contains("</script") && !script.contains("<!--"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_has_the_digest_of_a_known_text() {
+    fn digest_matches_known_value() {
         // printf abc | openssl dgst -sha256 -binary | base64
         assert_eq!(
             digest("abc"),

@@ -91,7 +91,7 @@ fn scale(edges: &[(usize, usize)], fixed: &[Option<(f64, f64)>]) -> f64 {
     let at = |i: usize| fixed.get(i).copied().flatten();
     let lengths = edges
         .iter()
-        .filter_map(|&(a, b)| Some(length(minus(at(a)?, at(b)?))));
+        .filter_map(|&(a, b)| Some(length(difference(at(a)?, at(b)?))));
     let (mut n, mut sum) = (0.0, 0.0);
     for length in lengths {
         n += 1.0;
@@ -117,7 +117,7 @@ fn step(
         // A weak force towards the centre keeps unconnected components together.
         push(i, a, -0.02);
         for (j, &b) in places.iter().enumerate().skip(i + 1) {
-            let mut apart = minus(a, b);
+            let mut apart = difference(a, b);
             if apart == (0.0, 0.0) {
                 apart = (1e-3 * scale * (i + 1) as f64, 1e-3 * scale * (j + 1) as f64);
             }
@@ -127,7 +127,7 @@ fn step(
         }
     }
     for &(a, b) in edges {
-        let apart = minus(places[a], places[b]);
+        let apart = difference(places[a], places[b]);
         let by = length(apart) / scale;
         push(a, apart, -by);
         push(b, apart, by);
@@ -141,7 +141,7 @@ fn step(
     }
 }
 
-fn minus(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+fn difference(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0 - b.0, a.1 - b.1)
 }
 
@@ -154,11 +154,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linked_nodes_are_near_and_others_apart() {
+    fn linked_nodes_are_close_together() {
         // A ring of eight: opposite nodes are about 1 / sin(π/8) times as far apart as neighbours.
         let links: Vec<_> = (0..8).map(|i| (i, (i + 1) % 8)).collect();
         let places = layout(8, &links, &[]);
-        let gap = |a: usize, b: usize| length(minus(places[a], places[b]));
+        let gap = |a: usize, b: usize| length(difference(places[a], places[b]));
         for i in 0..8 {
             let ratio = gap(i, (i + 4) % 8) / gap(i, (i + 1) % 8);
             assert!((2.3..2.9).contains(&ratio), "{i}: {ratio}");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_of_the_scenario_stay() {
+    fn scenario_positions_are_kept() {
         let fixed = [Some((10.0, 20.0)), None, Some((30.0, 20.0))];
         let places = layout(3, &[(0, 1), (1, 2)], &fixed);
         assert_eq!((places[0], places[2]), ((10.0, 20.0), (30.0, 20.0)));
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_one_loop_and_islands_are_drawn() {
+    fn degenerate_networks_are_laid_out() {
         assert!(layout(0, &[], &[]).is_empty());
         for (nodes, links) in [(1, vec![(0, 0)]), (4, vec![(0, 1)]), (2, vec![(0, 7)])] {
             let places = layout(nodes, &links, &[]);
             assert!(places.iter().all(|p| p.0.is_finite() && p.1.is_finite()));
             for (i, a) in places.iter().enumerate() {
-                assert!(places[..i].iter().all(|b| length(minus(*a, *b)) > 0.3));
+                assert!(places[..i].iter().all(|b| length(difference(*a, *b)) > 0.3));
             }
         }
     }

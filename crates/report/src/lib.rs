@@ -55,11 +55,11 @@ mod worst_moment;
 
 pub use colours::Rgb;
 pub use error::Error;
-pub use failures_page::{Effect, FailingNode, FailuresPage, MapLine, Rows, Severity};
+pub use failures_page::{Effect, FailingNode, FailuresPage, MapLine, PageTable, Severity};
 pub use figure::{
     Drawing, Figure, ProfileSample, Style, distribution_figure, map_figure, profile_figure,
     results_figure, sweep_figure,
 };
 pub use html::{PAGE_ENDINGS, PAGE_MARK};
 pub use report::Report;
-pub use run::{BUSIEST, MAX_ALL_CURVES};
+pub use run::{MAX_ALL_CURVES, MAX_BUSIEST_CURVES};

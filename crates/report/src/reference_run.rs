@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use netflow_results::{CONNECTIONS, LINKS, ReferenceSystem, each_csv_row};
+use netflow_results::{CONNECTIONS, LINKS, ReferenceSystem, for_each_csv_row};
 
 use crate::confidence_band::link_series_max;
 use crate::data::{Reference, ReferenceCurves, ReferenceRun};
@@ -20,7 +20,7 @@ const CONNECTION: [&str; 2] = [
 ];
 
 /// Maximum number of points of a curve.
-const POINTS: usize = 600;
+const MAX_POINTS: usize = 600;
 
 /// Reads the files of a reference in a directory (for ns-2 `ns2-links.csv` and `ns2-connections.csv`), for
 /// links and connections that have curves in the run.
@@ -62,13 +62,13 @@ fn reference(
         .collect();
     let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
     let mut rows = Vec::new();
-    each_csv_row(path, &[key], &columns, |time_s, keys, values| {
+    for_each_csv_row(path, &[key], &columns, |time_s, keys, values| {
         if let (Some(&place), true) = (places.get(&*keys[0]), time_s.is_finite()) {
             rows.push((time_s, place, values.to_vec()));
         }
     })?;
     let columns = SeriesTable::of(rows.into_iter(), names.len(), 2 * quantities.len());
-    let grid = PageGrid::new(&columns.times_s, POINTS);
+    let grid = PageGrid::new(&columns.times_s, MAX_POINTS);
     let of = names
         .iter()
         .enumerate()

@@ -6,13 +6,13 @@ use netflow_results::{
     CONNECTIONS, Column, ConnectionSummary, ESTIMATE, LINKS, LinkSummary, NETWORK_TOTALS,
     NetworkQuantity, Results, Topology, TopologyConnection, TopologyLink, TopologyPath,
 };
-use netflow_workload::Times;
+use netflow_workload::TimeSample;
 
 use crate::confidence_band::{band_edges, link_series_max};
 use crate::data;
 use crate::downsample::{DownsamplingGrid, mean};
 use crate::rounding::{Rounded, Time, round_all};
-use crate::series_table::{SeriesTable, quantile, sum, times_of_both};
+use crate::series_table::{SeriesTable, quantile, sum, union_of_times};
 use crate::unmet_demand::unmet_demand;
 use crate::worst_moment::worst_moment;
 use crate::{Error, title};
@@ -20,37 +20,37 @@ use crate::{Error, title};
 /// Number of links or connections above which only the busiest have curves.
 pub const MAX_ALL_CURVES: usize = 2000;
 /// Number of the busiest links or connections that have curves in that case.
-pub const BUSIEST: usize = 300;
+pub const MAX_BUSIEST_CURVES: usize = 300;
 
 /// Approximate total number of points of all curves of a page.
-const POINTS: usize = 1_600_000;
+const MAX_PAGE_POINTS: usize = 1_600_000;
 /// Maximum number of points of a curve.
-const CURVE_POINTS: usize = 1200;
+const MAX_CURVE_POINTS: usize = 1200;
 /// Minimum number of points of a curve, if it has that many samples.
-const FEWEST_POINTS: usize = 60;
+const MIN_CURVE_POINTS: usize = 60;
 /// Maximum number of frames of the map.
-const FRAMES: usize = 240;
+const MAX_FRAMES: usize = 240;
 
 // Columns of the series.
-const fn of_link(name: &str) -> usize {
+const fn link_column(name: &str) -> usize {
     Column::place(LINKS.values, name)
 }
 
-const fn of_connection(name: &str) -> usize {
+const fn connection_column(name: &str) -> usize {
     Column::place(CONNECTIONS.values, name)
 }
 
-pub const QUEUE: usize = of_link("queue_pkts");
-pub const LINK_LOSS: usize = of_link("loss_probability");
-pub const UTILIZATION: usize = of_link("utilization");
-pub const ARRIVAL: usize = of_link("arrival_pps");
-const QUEUEING: usize = of_link("queueing_delay_s");
-pub const SEND: usize = of_connection("send_pps");
-pub const GOODPUT: usize = of_connection("goodput_pps");
-pub const RTT: usize = of_connection("rtt_s");
-pub const DELAY: usize = of_connection("delay_s");
-const WHOLE_MEAN: usize = Column::place(NETWORK_TOTALS.values, "mean");
-const WHOLE_CI95: usize = Column::place(NETWORK_TOTALS.values, "ci95");
+pub const QUEUE: usize = link_column("queue_pkts");
+pub const LINK_LOSS: usize = link_column("loss_probability");
+pub const UTILIZATION: usize = link_column("utilization");
+pub const ARRIVAL: usize = link_column("arrival_pps");
+const QUEUEING: usize = link_column("queueing_delay_s");
+pub const SEND: usize = connection_column("send_pps");
+pub const GOODPUT: usize = connection_column("goodput_pps");
+pub const RTT: usize = connection_column("rtt_s");
+pub const DELAY: usize = connection_column("delay_s");
+const TOTALS_MEAN: usize = Column::place(NETWORK_TOTALS.values, "mean");
+const TOTALS_CI95: usize = Column::place(NETWORK_TOTALS.values, "ci95");
 
 /// Reads the directory; `among` is the number of directories on the page.
 pub fn read(
@@ -65,7 +65,7 @@ pub fn read(
     let connection_names: Vec<String> = connection_names.collect();
     let links = SeriesTable::new(&results.links()?, &link_names);
     let connections = SeriesTable::new(&results.connections()?, &connection_names);
-    let times_s = times_of_both(&links, &connections);
+    let times_s = union_of_times(&links, &connections);
     let links = links.resampled_at(&times_s);
     let connections = connections.resampled_at(&times_s).without_zeros(RTT);
     let link_spread = results.links_ci95()?;
@@ -76,11 +76,11 @@ pub fn read(
         spread.map(|rows| SeriesTable::new(&rows, &connection_names).resampled_at(&times_s));
 
     let scope_s = (summary.from_s, summary.from_s + summary.duration_s);
-    let busy_links = busiest(summary.links.iter().map(|it| it.utilization));
-    let busy_connections = busiest(summary.connections.iter().map(|it| it.mean_goodput_pps));
+    let busy_links = select_busiest(summary.links.iter().map(|it| it.utilization));
+    let busy_connections = select_busiest(summary.connections.iter().map(|it| it.mean_goodput_pps));
     let curves = 4 * (count(&busy_links) + count(&busy_connections));
-    let points = POINTS / curves.max(1) / among.max(1);
-    let points = points.clamp(FEWEST_POINTS, CURVE_POINTS);
+    let points = MAX_PAGE_POINTS / curves.max(1) / among.max(1);
+    let points = points.clamp(MIN_CURVE_POINTS, MAX_CURVE_POINTS);
     let grid = PageGrid::new(&times_s, points);
     let of_links: HashMap<&str, &TopologyLink> = topology
         .links
@@ -110,7 +110,7 @@ pub fn read(
             |known| (known.from.clone(), known.to.clone()),
         );
         let of_link = |quantity| {
-            let most = link_series_max(quantity, known.and_then(|it| it.most_pkts()));
+            let most = link_series_max(quantity, known.and_then(|it| it.max_queue_pkts()));
             curve(&links, &link_spread, i, quantity, most)
         };
         data::Link {
@@ -133,12 +133,12 @@ pub fn read(
             lost: Rounded(link.lost_pkts),
             link_lost: link.link_lost_pkts.map(Rounded),
             marked: link.marked_pkts.map(Rounded),
-            curves: chosen(&busy_links, i).then(|| data::LinkCurves {
+            curves: is_selected(&busy_links, i).then(|| data::LinkCurves {
                 queue: of_link(QUEUE),
                 loss: of_link(LINK_LOSS),
                 utilization: of_link(UTILIZATION),
                 queueing: of_link(QUEUEING),
-                frame_queue: grid.frame_highest(links.series(i, QUEUE)),
+                frame_queue: grid.frame_max(links.series(i, QUEUE)),
                 frame_utilization: grid.frame_mean(links.series(i, UTILIZATION)),
             }),
         }
@@ -173,7 +173,7 @@ pub fn read(
             loss_sign: connection.loss_is_estimate.then_some(ESTIMATE),
             outside: Rounded(connection.outside_profile_fraction),
             profile_use: connection.profile_use.clone(),
-            curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
+            curves: is_selected(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: of_connection(i, SEND),
                 goodput: of_connection(i, GOODPUT),
                 rtt: of_connection(i, RTT),
@@ -182,24 +182,24 @@ pub fn read(
         }
     };
     let busiest_but = |fraction| {
-        let values = links.over_all(UTILIZATION, quantile(fraction));
+        let values = links.aggregate(UTILIZATION, quantile(fraction));
         round_all(&grid.curves.extremes(&values))
     };
-    let over_seeds = results.whole_network()?;
+    let over_seeds = results.network_totals()?;
     let names = NetworkQuantity::ALL.map(|it| it.name().to_owned());
     let over_seeds = over_seeds.map(|rows| SeriesTable::new(&rows, &names).resampled_at(&times_s));
     // With several seeds, uses the mean over seeds of each quantity. The maximum of mean curves would be
     // lower than the mean of maxima.
     let whole = |quantity: NetworkQuantity, of_one: Vec<f64>, most| match &over_seeds {
         Some(seeds) => grid.curve(
-            seeds.series(quantity as usize, WHOLE_MEAN),
-            seeds.series(quantity as usize, WHOLE_CI95),
+            seeds.series(quantity as usize, TOTALS_MEAN),
+            seeds.series(quantity as usize, TOTALS_CI95),
             most,
         ),
         None => grid.curve(&of_one, &[], most),
     };
     let (any, all_full) = (f64::INFINITY, link_series_max(UTILIZATION, None));
-    let highest = links.over_all(UTILIZATION, quantile(1.0));
+    let highest = links.aggregate(UTILIZATION, quantile(1.0));
     Ok(data::Run {
         name: name.to_owned(),
         title: title::scenario_title(results),
@@ -212,21 +212,21 @@ pub fn read(
         workloads: summary.workloads.clone(),
         waits: waits(results)?,
         warnings: summary.warnings.clone(),
-        estimate: summary.estimate_notes(),
+        estimate: summary.notes(),
         samples: times_s.len(),
         thinned: grid.curves.omits_samples(),
         x: times(grid.curves.times(&times_s)),
         frames: times(grid.frame_times(&times_s)),
         with_curves: (count(&busy_links), count(&busy_connections)),
         whole: data::NetworkCurves {
-            queue: whole(NetworkQuantity::Queue, links.over_all(QUEUE, sum), any),
+            queue: whole(NetworkQuantity::Queue, links.aggregate(QUEUE, sum), any),
             highest: whole(NetworkQuantity::Highest, highest, all_full),
             ninth: busiest_but(0.9),
             median: busiest_but(0.5),
-            send: whole(NetworkQuantity::Send, connections.over_all(SEND, sum), any),
+            send: whole(NetworkQuantity::Send, connections.aggregate(SEND, sum), any),
             goodput: whole(
                 NetworkQuantity::Goodput,
-                connections.over_all(GOODPUT, sum),
+                connections.aggregate(GOODPUT, sum),
                 any,
             ),
         },
@@ -250,7 +250,7 @@ fn route(route: &TopologyPath) -> data::Route {
 }
 
 /// Maximum number of points of a distribution of response times.
-const WAITS: usize = 200;
+const MAX_CDF_POINTS: usize = 200;
 
 /// Returns the distributions of response times, in the order of the summary.
 fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
@@ -265,8 +265,8 @@ fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
         waits.map(|wait| (users.workload.as_str(), wait.wait.as_str()))
     });
     let kinds = kinds.filter_map(|(workload, wait)| {
-        let times = Times::new(by_kind.remove(&(workload, wait))?);
-        let points = times.cdf(WAITS).into_iter();
+        let times = TimeSample::new(by_kind.remove(&(workload, wait))?);
+        let points = times.cdf(MAX_CDF_POINTS).into_iter();
         Some(data::Waits {
             workload: workload.to_owned(),
             wait: wait.to_owned(),
@@ -283,7 +283,7 @@ pub fn end_nodes(link: &str) -> (String, String) {
 }
 
 /// Returns true for the links or connections that have curves.
-fn busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
+fn select_busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
     let values: Vec<f64> = values.collect();
     if values.len() <= MAX_ALL_CURVES {
         return vec![true; values.len()];
@@ -298,7 +298,7 @@ fn busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
     };
     order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
     let mut chosen = vec![false; values.len()];
-    for i in order.into_iter().take(BUSIEST) {
+    for i in order.into_iter().take(MAX_BUSIEST_CURVES) {
         if let Some(it) = chosen.get_mut(i) {
             *it = true;
         }
@@ -306,7 +306,7 @@ fn busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
     chosen
 }
 
-fn chosen(which: &[bool], i: usize) -> bool {
+fn is_selected(which: &[bool], i: usize) -> bool {
     which.get(i).copied().unwrap_or(false)
 }
 
@@ -318,7 +318,7 @@ fn buffer_pkts(known: &TopologyLink, link: &LinkSummary, duration_s: f64) -> Opt
         (Some(bytes), Some(bps)) if sent_pkts > 0.0 && bps > 0.0 => {
             Some((8.0 * bytes * sent_pkts / (bps * duration_s)).max(1.0))
         }
-        _ => known.most_pkts(),
+        _ => known.max_queue_pkts(),
     }
 }
 
@@ -340,7 +340,7 @@ impl PageGrid {
     pub fn new(times_s: &[f64], points: usize) -> PageGrid {
         PageGrid {
             curves: DownsamplingGrid::new(times_s.len(), points),
-            frames: DownsamplingGrid::single_valued(times_s.len(), FRAMES),
+            frames: DownsamplingGrid::single_valued(times_s.len(), MAX_FRAMES),
         }
     }
 
@@ -370,7 +370,7 @@ impl PageGrid {
         self.frames.buckets().map(here).collect()
     }
 
-    fn frame_highest(&self, values: &[f64]) -> Vec<Rounded> {
+    fn frame_max(&self, values: &[f64]) -> Vec<Rounded> {
         let here = |range: std::ops::Range<usize>| {
             let values = values.get(range).unwrap_or_default().iter().copied();
             let highest = values.filter(|v| !v.is_nan()).max_by(f64::total_cmp);

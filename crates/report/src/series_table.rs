@@ -104,7 +104,7 @@ impl SeriesTable {
     }
 
     /// Applies `of` to the values of all names at each time.
-    pub fn over_all(&self, quantity: usize, of: impl Fn(&mut [f64]) -> f64) -> Vec<f64> {
+    pub fn aggregate(&self, quantity: usize, of: impl Fn(&mut [f64]) -> f64) -> Vec<f64> {
         let mut here = Vec::new();
         let at = |i: usize| {
             here.clear();
@@ -124,7 +124,7 @@ impl SeriesTable {
 }
 
 /// Returns the union of the times of both.
-pub fn times_of_both(a: &SeriesTable, b: &SeriesTable) -> Vec<f64> {
+pub fn union_of_times(a: &SeriesTable, b: &SeriesTable) -> Vec<f64> {
     let mut times_s = [a.times_s.as_slice(), &b.times_s].concat();
     times_s.sort_by(f64::total_cmp);
     times_s.dedup();

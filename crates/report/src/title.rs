@@ -2,11 +2,11 @@
 
 use std::path::{Component, Path};
 
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_results::Results;
 
 /// Maximum length of a title in characters.
-const LONGEST: usize = 100;
+const MAX_TITLE_CHARS: usize = 100;
 
 /// Returns the first sentence of the first comment of the scenario, from the copy in the results directory.
 pub fn scenario_title(results: &Results) -> Option<String> {
@@ -17,7 +17,7 @@ pub fn scenario_title(results: &Results) -> Option<String> {
         return None;
     }
     let path = results.directory().join(kept);
-    let text = read_text(&path, Kind::Scenario).ok()?;
+    let text = read_text(&path, FileKind::Scenario).ok()?;
     sentence(&text, &path.file_stem()?.to_string_lossy())
 }
 
@@ -37,17 +37,17 @@ fn sentence(text: &str, stem: &str) -> Option<String> {
     let sentence = comment.get(..end)?.trim();
     // Keeps only the text before a colon if the sentence is too long.
     let sentence = match sentence.split_once(": ") {
-        Some((what, _)) if sentence.chars().count() > LONGEST => what,
+        Some((what, _)) if sentence.chars().count() > MAX_TITLE_CHARS => what,
         _ => sentence,
     };
     let mut letters = sentence.chars();
     let first = letters.next()?;
     let title: Vec<char> = first.to_uppercase().chain(letters).collect();
-    if title.len() > LONGEST {
+    if title.len() > MAX_TITLE_CHARS {
         Some(
             title
                 .into_iter()
-                .take(LONGEST - 1)
+                .take(MAX_TITLE_CHARS - 1)
                 .chain(['\u{2026}'])
                 .collect(),
         )
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_a_sentence() {
+    fn title_is_the_first_sentence() {
         let title_of_comment = |text| sentence(text, "link-failure");
         let failure = "# link-failure \u{2014} the short way fails, traffic takes\n# the long one.\n#\n# more\n";
         assert_eq!(
@@ -81,6 +81,9 @@ mod tests {
         let how = format!("# An office: {}.\n", "x".repeat(500));
         assert_eq!(title_of_comment(&how).unwrap(), "An office");
         let long = format!("# {}\n", "x".repeat(500));
-        assert_eq!(title_of_comment(&long).unwrap().chars().count(), LONGEST);
+        assert_eq!(
+            title_of_comment(&long).unwrap().chars().count(),
+            MAX_TITLE_CHARS
+        );
     }
 }

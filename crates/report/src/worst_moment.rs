@@ -1,6 +1,6 @@
 //! Worst moment of a run.
 
-use netflow_results::SATURATED;
+use netflow_results::SATURATION_UTILIZATION;
 
 use crate::data::WorstMoment;
 use crate::rounding::{Rounded, Time};
@@ -38,7 +38,7 @@ pub fn worst_moment(
     }
     let ((_, utilization), place, at) = most?;
     let all = links.series(place, UTILIZATION);
-    let full = |at: &usize| all.get(*at).is_some_and(|it| *it >= SATURATED);
+    let full = |at: &usize| all.get(*at).is_some_and(|it| *it >= SATURATION_UTILIZATION);
     let (mut first, mut last) = (at, at);
     if full(&at) {
         first = (0..at).rev().take_while(full).last().unwrap_or(at);

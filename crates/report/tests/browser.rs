@@ -37,13 +37,13 @@ fn write(place: &Path, directories: &[PathBuf], against: Option<&Path>) -> PathB
 }
 
 /// Checks that the page itself is the only request, and that the console is empty.
-fn is_innocent(browser: &Browser, file: &Path) {
+fn assert_no_violations(browser: &Browser, file: &Path) {
     let offences = &browser.offences;
     assert!(offences.errors.is_empty(), "{:?}", offences.errors);
     assert_eq!(offences.requests, [format!("file://{}", file.display())]);
 }
 
-fn keep(browser: &mut Browser, name: &str) {
+fn save_screenshot(browser: &mut Browser, name: &str) {
     if let Some(directory) = std::env::var_os("NETFLOW_PICTURES") {
         let picture = STANDARD.decode(browser.picture()).unwrap();
         fs::write(Path::new(&directory).join(format!("{name}.png")), picture).unwrap();
@@ -158,7 +158,7 @@ fn link_is_highlighted_and_slider_updates_the_map() {
     assert_eq!(browser.text("#connections tbody td"), "c1");
     browser.click("#connections thead th:first-child button");
     assert_eq!(browser.text("#connections tbody td"), "c4");
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 
     browser.ask("(() => { const s = document.querySelector('#links input'); s.value = ''; s.dispatchEvent(new Event('input')); scrollTo(0, 0); })()");
     browser.ask("document.querySelector('#links tbody tr').click()");
@@ -170,7 +170,7 @@ fn link_is_highlighted_and_slider_updates_the_map() {
     ] {
         for dark in [false, true] {
             browser.look(width, height, dark);
-            keep(
+            save_screenshot(
                 &mut browser,
                 &format!("{name}-{}", if dark { "dark" } else { "light" }),
             );
@@ -184,7 +184,7 @@ fn link_is_highlighted_and_slider_updates_the_map() {
             assert_eq!(browser.ask(cut), 0, "{name}");
         }
     }
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn hostile_names_are_escaped() {
     );
     browser.click("#runs button:nth-child(2)");
     assert_eq!(browser.text("#title"), "smaller.toml");
-    keep(&mut browser, "two");
+    save_screenshot(&mut browser, "two");
 
     // An injected script does not run, and nothing can be fetched.
     let offences = browser.offences.errors.len();
@@ -254,7 +254,7 @@ fn small_results_cause_no_console_messages() {
     browser.click("#links tbody tr");
     assert_eq!(browser.text("#clock"), "60\u{a0}s");
     browser.click("#connections tbody tr");
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 
     for series in ["links.csv", "connections.csv"] {
         let path = one.join(series);
@@ -274,7 +274,7 @@ fn small_results_cause_no_console_messages() {
     browser.click("#links tbody tr");
     assert_eq!(browser.text("#clock"), "no samples");
     assert!(browser.text("#charts").contains("No samples."));
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 }
 
 #[test]
@@ -297,12 +297,12 @@ fn a_large_run_opens_quickly() {
     );
     // The aim is one second on an idle machine.
     assert!(took < Duration::from_secs(5), "{took:?}");
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
     browser.look(1280, 880, false);
-    keep(&mut browser, "hundred");
+    save_screenshot(&mut browser, "hundred");
     browser.look(1440, 1100, true);
     browser.click("#links tbody tr");
-    keep(&mut browser, "hundred-dark");
+    save_screenshot(&mut browser, "hundred-dark");
 }
 
 /// A chart for each workload with a curve for each kind of response time; none without users.
@@ -323,7 +323,7 @@ fn users_have_distributions() {
             browser.ask("document.getElementById('users').hidden"),
             pictures == 0
         );
-        is_innocent(&browser, &file);
+        assert_no_violations(&browser, &file);
         browser.offences.requests.clear();
     }
 }
@@ -333,7 +333,7 @@ const DOWN: &str =
 
 /// A failed link is dashed and crossed out while it is down, and connections use other routes meanwhile.
 #[test]
-fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
+fn failures_are_marked_on_map_slider_and_curves() {
     let Some(mut browser) = browser() else {
         return;
     };
@@ -374,7 +374,7 @@ fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
     browser.press("ArrowLeft", 37);
     assert_eq!(browser.text("#clock"), "40\u{a0}s");
     assert_eq!(browser.ask(DOWN), json!(["R->S", "S->R"]));
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 }
 
 /// The four tiles agree with the tables of the page.
@@ -409,7 +409,7 @@ fn tiles_respond_to_clicks() {
     assert!(tiles[3].contains("Mbit/s"), "{tiles:?}");
     browser.click(".tile");
     assert_eq!(browser.text("#details-title"), "Link R->T");
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 }
 
 /// Arrow keys move between nodes, and with Shift to a link; the time stays.
@@ -444,7 +444,7 @@ fn map_is_accessible_by_keyboard() {
     browser.press_with_shift("ArrowUp", 38);
     assert_eq!(browser.text("#details-title"), "Link B->R");
     assert_eq!(browser.text("#clock"), clock);
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 }
 
 /// One metric at a time. Fractions differ by percentage points, other metrics relative to the first.
@@ -467,7 +467,7 @@ fn results_are_compared() {
     let head = "[...document.querySelectorAll('#compare-table th')].map((it) => it.textContent)";
     assert_eq!(
         browser.ask(head),
-        json!(["connection", "one", "two", "differs by"])
+        json!(["connection", "one", "two", "difference"])
     );
     assert_eq!(
         browser.ask("document.querySelectorAll('#compare-table tbody tr').length"),
@@ -491,8 +491,8 @@ fn results_are_compared() {
         1
     );
     browser.look(1440, 1100, false);
-    keep(&mut browser, "compared");
-    is_innocent(&browser, &file);
+    save_screenshot(&mut browser, "compared");
+    assert_no_violations(&browser, &file);
 }
 
 /// Accessibility of pages with all elements: contrast AA, a name for every control, and nothing beyond the
@@ -529,14 +529,14 @@ fn pages_are_readable_and_have_names() {
                     name.replace(['/', '.'], "-"),
                     if dark { "dark" } else { "light" }
                 );
-                keep(&mut browser, &picture);
+                save_screenshot(&mut browser, &picture);
             }
         }
         // At most three columns on a phone.
         let columns = "Math.max(...['links', 'connections'].map((id) => [...document.querySelectorAll(`#${id} thead th`)].filter((it) => it.offsetWidth > 0).length))";
         assert_eq!(browser.ask(columns), 3, "{name}");
-        assert_eq!(browser.ask(NAMELESS), json!([]), "{name}");
-        is_innocent(&browser, &file);
+        assert_eq!(browser.ask(UNNAMED_CONTROLS), json!([]), "{name}");
+        assert_no_violations(&browser, &file);
     }
 }
 
@@ -560,7 +560,7 @@ const LOW_CONTRAST: &str = "(() => {
 })()";
 
 /// Controls without a name.
-const NAMELESS: &str = "[...document.querySelectorAll('button, input, select, [role=button], [role=group], a[href]')].filter((it) => !(it.hidden || it.getAttribute('aria-label') || it.textContent.trim() || it.closest('label'))).map((it) => it.outerHTML.slice(0, 80))";
+const UNNAMED_CONTROLS: &str = "[...document.querySelectorAll('button, input, select, [role=button], [role=group], a[href]')].filter((it) => !(it.hidden || it.getAttribute('aria-label') || it.textContent.trim() || it.closest('label'))).map((it) => it.outerHTML.slice(0, 80))";
 
 /// A printed page has all content, and nothing beyond the paper.
 #[test]
@@ -592,5 +592,5 @@ fn page_can_be_printed() {
         true
     );
     assert_eq!(browser.ask("[...document.querySelectorAll('#slider, .more, input')].every((it) => it.offsetWidth === 0)"), true);
-    is_innocent(&browser, &file);
+    assert_no_violations(&browser, &file);
 }

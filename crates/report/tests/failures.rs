@@ -9,7 +9,7 @@ use std::fs;
 
 use driver::{Browser, chromium};
 use netflow_needs::{Need, skip};
-use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Rows, Severity};
+use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, PageTable, Severity};
 use serde_json::json;
 
 const HOSTILE: &str = "</title><script>alert(1)</script>{{style}}&\"'";
@@ -53,17 +53,17 @@ fn page() -> FailuresPage {
             line((1, 0), Severity::Fraction(0.5), None),
             line((1, 2), Severity::Fraction(f64::NAN), None),
         ],
-        most_lost: 0.2,
-        most_lost_text: "20 % lost".to_owned(),
-        cases: Rows {
+        max_lost: 0.2,
+        max_lost_text: "20 % lost".to_owned(),
+        cases: PageTable {
             columns: columns.clone(),
             rows: cells(60).collect(),
-            left_out: 0,
+            omitted_rows: 0,
         },
-        links: Rows {
+        links: PageTable {
             columns,
             rows: cells(3).collect(),
-            left_out: 7,
+            omitted_rows: 7,
         },
     }
 }

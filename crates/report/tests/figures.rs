@@ -11,7 +11,7 @@ use netflow_report::{
     Drawing, Error, Figure, ProfileSample, Style, map_figure, profile_figure, results_figure,
 };
 
-fn is_as_it_was(name: &str, svg: &str) {
+fn assert_unchanged(name: &str, svg: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/figures/{name}.svg"));
     if std::env::var_os("NETFLOW_BLESS").is_some() {
         fs::write(&file, svg).unwrap();
@@ -34,7 +34,7 @@ fn result_figures_are_unchanged() {
         assert_eq!(drawn(), drawn());
         drawn().svg
     };
-    is_as_it_was(
+    assert_unchanged(
         "links",
         &of(
             Figure::Links,
@@ -42,12 +42,12 @@ fn result_figures_are_unchanged() {
             &["N5->N7", "N1->N2"],
         ),
     );
-    is_as_it_was(
+    assert_unchanged(
         "connections",
         &of(Figure::Connections, std::slice::from_ref(&one), &[]),
     );
     let scenario_map = run(place.path(), &scenario("abilene.toml"), "map", 20.0);
-    is_as_it_was(
+    assert_unchanged(
         "delay",
         &of(
             Figure::Delay,
@@ -56,9 +56,9 @@ fn result_figures_are_unchanged() {
         ),
     );
     let both = of(Figure::Throughput, &[one, two], &[]);
-    is_as_it_was("throughput", &both);
+    assert_unchanged("throughput", &both);
     let map = map_figure(&[scenario_map], &Style::default()).unwrap();
-    is_as_it_was("map", &map.svg);
+    assert_unchanged("map", &map.svg);
 }
 
 #[test]
@@ -72,14 +72,14 @@ fn profile_figure_is_unchanged() {
     let svg = profile_figure(&*profile, &samples, &Style::default())
         .unwrap()
         .svg;
-    is_as_it_was("profile", &svg);
+    assert_unchanged("profile", &svg);
     // Three of the four have a position on a logarithmic axis.
     assert_eq!(svg.matches("<circle").count(), 3);
 }
 
 /// One link of one results directory is a dot next to its reference.
 #[test]
-fn burstiness_is_drawn_where_arrivals_were_counted() {
+fn burstiness_is_drawn_if_arrivals_are_known() {
     let place = tempfile::tempdir().unwrap();
     let window = HOSTILE.replace("{ profile = \"ns-reno\" }", "{ window = \"reno\" }");
     let counted = run_text(place.path(), &window, "counted", 0.5);
@@ -115,7 +115,7 @@ fn names_are_escaped_in_figures() {
     let error = results_figure(Figure::Links, &[results], &unknown, &style).unwrap_err();
     let error = error.to_string();
     assert!(
-        error.starts_with("the results have nothing called nobody, but <script>"),
+        error.starts_with("no name in the results matches nobody; available: <script>"),
         "{error}"
     );
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{HOSTILE, run, run_text, scenario};
-use netflow_report::{BUSIEST, Error, MAX_ALL_CURVES, Report};
+use netflow_report::{Error, MAX_ALL_CURVES, MAX_BUSIEST_CURVES, Report};
 use netflow_results::Results;
 use serde_json::Value;
 
@@ -178,7 +178,7 @@ fn estimated_queue_has_its_sign_and_explanation() {
     }
     let note = run["estimate"][0].as_str().unwrap();
     assert!(
-        note.starts_with("~ an estimate") && note.ends_with("20 ms"),
+        note.starts_with("~ an estimate") && note.contains("20 ms"),
         "{note}"
     );
 }
@@ -211,9 +211,12 @@ fn only_busiest_of_very_many_links_have_curves() {
     let links = run["links"].as_array().unwrap();
     assert_eq!(links.len(), MAX_ALL_CURVES + 2);
     let with = links.iter().filter(|link| link.get("curves").is_some());
-    assert_eq!(with.count(), BUSIEST);
+    assert_eq!(with.count(), MAX_BUSIEST_CURVES);
     assert!(links[0].get("curves").is_some());
-    assert_eq!(data["map"]["left_out"], MAX_ALL_CURVES + 2 - BUSIEST);
+    assert_eq!(
+        data["map"]["left_out"],
+        MAX_ALL_CURVES + 2 - MAX_BUSIEST_CURVES
+    );
     let highest = numbers(&run["whole"]["highest"]["y"]);
     assert!(highest[1] > 0.4 && highest[1] < 0.6, "{highest:?}");
 }
@@ -247,7 +250,7 @@ fn bands_of_ns2_are_read() {
     assert!(
         error
             .to_string()
-            .ends_with("ns2-links.csv:3: `twenty` in queue_pkts is no number"),
+            .ends_with("ns2-links.csv:3: `twenty` in queue_pkts is not a number"),
         "{error}"
     );
     edit(&other.join("ns2-links.csv"), |text| {
@@ -257,7 +260,7 @@ fn bands_of_ns2_are_read() {
     assert!(
         error
             .to_string()
-            .ends_with("ns2-links.csv:1: no column `queue_pkts_std`"),
+            .ends_with("ns2-links.csv:1: missing column `queue_pkts_std`"),
         "{error}"
     );
     fs::remove_file(other.join("ns2-links.csv")).unwrap();

@@ -54,7 +54,7 @@ fn main() {
 }
 
 /// The rows of a series.
-struct Sheet {
+struct BenchTable {
     table: Table,
     names: Vec<Names>,
     /// Name indices of each row, the same in every interval.
@@ -64,7 +64,7 @@ struct Sheet {
 }
 
 /// Prints a line of the table: the rates at both places.
-fn measure(sheet: &Sheet, format: Format, places: [Option<&Path>; 2], times: usize) {
+fn measure(sheet: &BenchTable, format: Format, places: [Option<&Path>; 2], times: usize) {
     let columns = sheet.table.values.len();
     let rows = sheet.values.len() / columns;
     print!(" {rows:>10}");
@@ -121,9 +121,9 @@ fn copy_s(place: Option<&Path>, bytes: usize, times: usize) -> Option<f64> {
     Some(all.fold(f64::INFINITY, f64::min))
 }
 
-impl Sheet {
-    fn new(table: Table, names: Vec<Names>, keys: Vec<Vec<usize>>) -> Sheet {
-        Sheet {
+impl BenchTable {
+    fn new(table: Table, names: Vec<Names>, keys: Vec<Vec<usize>>) -> BenchTable {
+        BenchTable {
             table,
             names,
             keys,
@@ -186,9 +186,9 @@ fn connection_names() -> Names {
 }
 
 /// Returns rows of links, 10 % of which are idle.
-fn links(intervals: usize) -> Sheet {
+fn links(intervals: usize) -> BenchTable {
     let keys = (0..LINK_COUNT).map(|link| vec![link]).collect();
-    let mut sheet = Sheet::new(LINKS, vec![link_names()], keys);
+    let mut sheet = BenchTable::new(LINKS, vec![link_names()], keys);
     let mut random = Random(1);
     for _ in 0..intervals * LINK_COUNT {
         let row = if random.next() < 0.1 {
@@ -213,9 +213,9 @@ fn links(intervals: usize) -> Sheet {
 }
 
 /// Returns rows of connections, 20 % of which are silent.
-fn connections(intervals: usize) -> Sheet {
+fn connections(intervals: usize) -> BenchTable {
     let keys = (0..CONNECTION_COUNT).map(|it| vec![it]).collect();
-    let mut sheet = Sheet::new(CONNECTIONS, vec![connection_names()], keys);
+    let mut sheet = BenchTable::new(CONNECTIONS, vec![connection_names()], keys);
     let mut random = Random(2);
     for _ in 0..intervals * CONNECTION_COUNT {
         let row = if random.next() < 0.2 {
@@ -230,11 +230,11 @@ fn connections(intervals: usize) -> Sheet {
     sheet
 }
 
-fn classes(intervals: usize) -> Sheet {
+fn classes(intervals: usize) -> BenchTable {
     let hops = |connection| (0..HOPS).map(move |hop| (connection * 7 + hop * 31) % LINK_COUNT);
     let keys = (0..CONNECTION_COUNT).flat_map(|it| hops(it).map(move |link| vec![link, it]));
     let names = vec![link_names(), connection_names()];
-    let mut sheet = Sheet::new(CLASSES, names, keys.collect());
+    let mut sheet = BenchTable::new(CLASSES, names, keys.collect());
     let mut random = Random(3);
     for _ in 0..intervals * sheet.keys.len() {
         let row = [random.between(0.01, 50.0), random.between(1.0, 4000.0)];

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "parquet")]
 pub use arrow::{array, name, numbers, schema, texts};
 pub use collect::Cell;
-use collect::Sink;
+use collect::CellSink;
 
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl Column {
     /// Returns the columns of rows of this type. The given row must have every field.
     pub fn of(row: &impl Serialize) -> Vec<Column> {
         let mut columns = Vec::new();
-        collect::row(row, &mut Naming(&mut columns));
+        collect::row(row, &mut ColumnCollector(&mut columns));
         columns
     }
 }
@@ -70,9 +70,9 @@ fn unit_of(name: &str) -> Option<&'static str> {
     }
 }
 
-struct Naming<'a>(&'a mut Vec<Column>);
+struct ColumnCollector<'a>(&'a mut Vec<Column>);
 
-impl Sink for Naming<'_> {
+impl CellSink for ColumnCollector<'_> {
     fn put(&mut self, name: &str, cell: Cell<'_>) {
         let kind = match cell {
             Cell::Whole(_) => ColumnType::Whole,
@@ -86,7 +86,7 @@ impl Sink for Naming<'_> {
 
 /// The values of a column, one per row.
 #[derive(Clone, Debug)]
-pub enum Data {
+pub enum ColumnData {
     /// Numbers; NaN is a missing value.
     Numbers(Vec<f64>),
     /// Whole numbers; `None` is a missing value.
@@ -94,64 +94,64 @@ pub enum Data {
     /// Flags; `None` is a missing value.
     Flags(Vec<Option<bool>>),
     /// Strings, as indices into a list of distinct strings.
-    Texts(Texts),
+    Texts(TextColumn),
 }
 
 /// Dictionary-encoded strings: each distinct string is stored once.
 #[derive(Clone, Debug, Default)]
-pub struct Texts {
+pub struct TextColumn {
     /// Distinct strings, in the order of their first appearance.
     pub names: Vec<String>,
     /// Index into `names` for every row; -1 is a missing value.
-    pub places: Vec<i32>,
-    known: std::collections::HashMap<String, i32>,
-    last: i32,
+    pub indices: Vec<i32>,
+    index_by_name: std::collections::HashMap<String, i32>,
+    last_index: i32,
 }
 
-impl Texts {
+impl TextColumn {
     fn push(&mut self, text: &str) {
         // Rows have the same order in every case, so the next name is the likeliest one.
-        let guess = self.last + 1;
+        let guess = self.last_index + 1;
         let place = match self.names.get(guess as usize) {
             Some(name) if name == text => guess,
-            _ => match self.known.get(text) {
+            _ => match self.index_by_name.get(text) {
                 Some(&place) => place,
                 None => {
                     let place = self.names.len() as i32;
                     self.names.push(text.to_owned());
-                    self.known.insert(text.to_owned(), place);
+                    self.index_by_name.insert(text.to_owned(), place);
                     place
                 }
             },
         };
-        self.last = place;
-        self.places.push(place);
+        self.last_index = place;
+        self.indices.push(place);
     }
 }
 
-impl Data {
+impl ColumnData {
     /// Returns an empty column of this type.
-    pub fn new(kind: ColumnType) -> Data {
+    pub fn new(kind: ColumnType) -> ColumnData {
         match kind {
-            ColumnType::Number => Data::Numbers(Vec::new()),
-            ColumnType::Whole => Data::Wholes(Vec::new()),
-            ColumnType::Flag => Data::Flags(Vec::new()),
-            ColumnType::Text => Data::Texts(Texts::default()),
+            ColumnType::Number => ColumnData::Numbers(Vec::new()),
+            ColumnType::Whole => ColumnData::Wholes(Vec::new()),
+            ColumnType::Flag => ColumnData::Flags(Vec::new()),
+            ColumnType::Text => ColumnData::Texts(TextColumn::default()),
         }
     }
 
     /// Appends a cell. A cell of another type is stored as a missing value.
     pub fn push(&mut self, cell: Cell<'_>) {
         match (self, cell) {
-            (Data::Numbers(list), Cell::Number(number)) => list.push(number),
-            (Data::Numbers(list), Cell::Whole(number)) => list.push(number as f64),
-            (Data::Numbers(list), _) => list.push(f64::NAN),
-            (Data::Wholes(list), Cell::Whole(number)) => list.push(Some(number)),
-            (Data::Wholes(list), _) => list.push(None),
-            (Data::Flags(list), Cell::Flag(flag)) => list.push(Some(flag)),
-            (Data::Flags(list), _) => list.push(None),
-            (Data::Texts(texts), Cell::Text(text)) => texts.push(text),
-            (Data::Texts(texts), _) => texts.places.push(-1),
+            (ColumnData::Numbers(list), Cell::Number(number)) => list.push(number),
+            (ColumnData::Numbers(list), Cell::Whole(number)) => list.push(number as f64),
+            (ColumnData::Numbers(list), _) => list.push(f64::NAN),
+            (ColumnData::Wholes(list), Cell::Whole(number)) => list.push(Some(number)),
+            (ColumnData::Wholes(list), _) => list.push(None),
+            (ColumnData::Flags(list), Cell::Flag(flag)) => list.push(Some(flag)),
+            (ColumnData::Flags(list), _) => list.push(None),
+            (ColumnData::Texts(texts), Cell::Text(text)) => texts.push(text),
+            (ColumnData::Texts(texts), _) => texts.indices.push(-1),
         }
     }
 
@@ -163,10 +163,10 @@ impl Data {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
-            Data::Numbers(list) => list.len(),
-            Data::Wholes(list) => list.len(),
-            Data::Flags(list) => list.len(),
-            Data::Texts(texts) => texts.places.len(),
+            ColumnData::Numbers(list) => list.len(),
+            ColumnData::Wholes(list) => list.len(),
+            ColumnData::Flags(list) => list.len(),
+            ColumnData::Texts(texts) => texts.indices.len(),
         }
     }
 
@@ -178,22 +178,22 @@ impl Data {
         }
         self.push(cell);
         match self {
-            Data::Numbers(list) => list.resize(rows, list[list.len() - 1]),
-            Data::Wholes(list) => list.resize(rows, list[list.len() - 1]),
-            Data::Flags(list) => list.resize(rows, list[list.len() - 1]),
-            Data::Texts(texts) => texts
-                .places
-                .resize(rows, texts.places[texts.places.len() - 1]),
+            ColumnData::Numbers(list) => list.resize(rows, list[list.len() - 1]),
+            ColumnData::Wholes(list) => list.resize(rows, list[list.len() - 1]),
+            ColumnData::Flags(list) => list.resize(rows, list[list.len() - 1]),
+            ColumnData::Texts(texts) => texts
+                .indices
+                .resize(rows, texts.indices[texts.indices.len() - 1]),
         }
     }
 
     /// Removes all rows. The dictionary of strings is kept.
     pub fn clear(&mut self) {
         match self {
-            Data::Numbers(list) => list.clear(),
-            Data::Wholes(list) => list.clear(),
-            Data::Flags(list) => list.clear(),
-            Data::Texts(texts) => texts.places.clear(),
+            ColumnData::Numbers(list) => list.clear(),
+            ColumnData::Wholes(list) => list.clear(),
+            ColumnData::Flags(list) => list.clear(),
+            ColumnData::Texts(texts) => texts.indices.clear(),
         }
     }
 }
@@ -201,15 +201,15 @@ impl Data {
 /// Adapter that appends the fields of a row to their columns.
 pub struct RowAppender<'a> {
     columns: &'a [Column],
-    data: &'a mut [Data],
+    data: &'a mut [ColumnData],
     /// Index of the column that the next field most likely belongs to.
     next: usize,
 }
 
 impl<'a> RowAppender<'a> {
     /// Adds a row. Columns that it lacks get a missing value.
-    pub fn add(columns: &'a [Column], data: &'a mut [Data], row: &impl Serialize) {
-        let rows = data.first().map_or(0, Data::len);
+    pub fn add(columns: &'a [Column], data: &'a mut [ColumnData], row: &impl Serialize) {
+        let rows = data.first().map_or(0, ColumnData::len);
         let mut filling = RowAppender {
             columns,
             data,
@@ -228,13 +228,13 @@ pub struct DataFrame {
     /// Its columns.
     pub columns: Vec<Column>,
     /// Their values.
-    pub data: Vec<Data>,
+    pub data: Vec<ColumnData>,
 }
 
 impl DataFrame {
     /// Returns a table without rows.
     pub fn new(columns: Vec<Column>) -> DataFrame {
-        let data = columns.iter().map(|column| Data::new(column.kind));
+        let data = columns.iter().map(|column| ColumnData::new(column.kind));
         DataFrame {
             data: data.collect(),
             columns,
@@ -251,7 +251,7 @@ impl DataFrame {
     }
 }
 
-impl Sink for RowAppender<'_> {
+impl CellSink for RowAppender<'_> {
     fn put(&mut self, name: &str, cell: Cell<'_>) {
         let here = |column: &Column| column.name == name;
         let place = match self.columns.get(self.next) {
@@ -327,14 +327,14 @@ mod tests {
         assert_eq!(columns[1].kind, ColumnType::Whole);
         assert_eq!(columns[5].kind, ColumnType::Flag);
 
-        let mut data: Vec<Data> = columns
+        let mut data: Vec<ColumnData> = columns
             .iter()
-            .map(|column| Data::new(column.kind))
+            .map(|column| ColumnData::new(column.kind))
             .collect();
         RowAppender::add(&columns, &mut data, &row(None));
         RowAppender::add(&columns, &mut data, &row(Some(3.0)));
         assert!(data.iter().all(|data| data.len() == 2));
-        let Data::Numbers(waits) = &data[2] else {
+        let ColumnData::Numbers(waits) = &data[2] else {
             panic!("numbers");
         };
         assert!(waits[0].is_nan() && waits[1] == 3.0);

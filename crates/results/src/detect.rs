@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 
 use crate::table::ALL;
 use crate::{Error, Format, Manifest, SWEEP_FILE, Summary, Table, Topology};
@@ -13,7 +13,7 @@ pub fn is_results(directory: &Path) -> bool {
     struct Program {
         program: String,
     }
-    let text = read_text(&directory.join(Manifest::FILE), Kind::Summary).ok();
+    let text = read_text(&directory.join(Manifest::FILE), FileKind::Summary).ok();
     let manifest = text.and_then(|text| serde_json::from_str::<Program>(&text).ok());
     manifest.is_some_and(|it| it.program == "netflow")
 }

@@ -84,7 +84,7 @@ pub struct Ensemble {
     /// Moments of each value, over the runs that have it.
     moments: Vec<RunningVariance>,
     /// Moments of each quantity of [`NetworkQuantity::ALL`] in each interval.
-    whole: Vec<RunningVariance>,
+    network_totals: Vec<RunningVariance>,
     summaries: Vec<Summary>,
 }
 
@@ -106,14 +106,16 @@ impl Ensemble {
         self.summaries.push(summary);
         if self.summaries.len() == 1 {
             self.moments = vec![RunningVariance::default(); series.values.len()];
-            self.whole =
+            self.network_totals =
                 vec![RunningVariance::default(); NetworkQuantity::ALL.len() * series.times_s.len()];
             self.times_s = series.times_s;
         }
         let links = self.summaries[0].links.len() * LINKS.values.len();
         let connections = self.summaries[0].connections.len() * CONNECTIONS.values.len();
         let intervals = series.values.chunks_exact((links + connections).max(1));
-        let whole = self.whole.chunks_exact_mut(NetworkQuantity::ALL.len());
+        let whole = self
+            .network_totals
+            .chunks_exact_mut(NetworkQuantity::ALL.len());
         for (values, moments) in intervals.zip(whole) {
             let (links, connections) = values.split_at(links);
             for (moments, quantity) in moments.iter_mut().zip(NetworkQuantity::ALL) {
@@ -155,8 +157,8 @@ impl Ensemble {
     }
 
     /// Returns a statistic of the quantities of [`NetworkQuantity::ALL`] in every interval.
-    pub(crate) fn whole(&self, statistic: Statistic) -> Vec<f64> {
-        self.statistic(&self.whole, statistic)
+    pub(crate) fn network_totals(&self, statistic: Statistic) -> Vec<f64> {
+        self.statistic(&self.network_totals, statistic)
     }
 
     fn statistic(&self, values: &[RunningVariance], statistic: Statistic) -> Vec<f64> {
@@ -299,7 +301,7 @@ mod tests {
     /// Regression: seeds without a sample counted as zeros. The mean was 27 ms although propagation alone
     /// takes 120 ms.
     #[test]
-    fn a_seed_without_a_sample_does_not_count() {
+    fn seeds_without_samples_are_not_averaged() {
         let rows = [
             json!({"rtt_s": 0.12}),
             json!({"rtt_s": null}),
@@ -329,7 +331,7 @@ mod tests {
 
     /// Regression: lists and nested rows were those of the first seed instead of averages.
     #[test]
-    fn everything_in_a_row_is_averaged() {
+    fn all_columns_are_averaged() {
         let row = |x: f64| json!({"name": "F1", "x": x, "parts": [x, 2.0 * x], "rows": [{"lost": 3.0 * x}]});
         let mean = average(&[row(1.0), row(3.0)]);
         let expected = json!({

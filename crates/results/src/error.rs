@@ -10,7 +10,7 @@ use crate::{Format, SWEEP_FILE, Summary};
 #[non_exhaustive]
 pub enum Error {
     /// The directory could not be created.
-    #[error("cannot make the results directory {}: {source}", path.display())]
+    #[error("cannot create the results directory {}: {source}", path.display())]
     MakeDirectory {
         /// The directory.
         path: PathBuf,
@@ -18,20 +18,20 @@ pub enum Error {
         source: io::Error,
     },
     /// Another run is writing to the directory.
-    #[error("another run is writing to {}: give each a directory of its own", path.display())]
+    #[error("another run is writing to {}: choose another directory with -o", path.display())]
     InUse {
         /// The directory.
         path: PathBuf,
     },
     /// The directory contains a sweep, so that results cannot be written to it.
-    #[error("{} holds a sweep ({SWEEP_FILE}): give results a directory of their own", path.display())]
+    #[error("{} contains a sweep ({SWEEP_FILE}): choose another directory for results with -o", path.display())]
     HoldsSweep {
         /// The directory.
         path: PathBuf,
     },
     /// The directory contains a sweep instead of the results of a run.
     #[error(
-        "{} holds a sweep and no results of a run: draw it by `netflow report --figure sweep`, read its tables links/*, connections/* and network/*, or evaluate one of its cases by `netflow run --set KEY=VALUE -o DIR`",
+        "{} contains a sweep, not the results of a run: draw it with `netflow report --figure sweep`, read its tables links/*, connections/* and network/*, or run one case with `netflow run --set KEY=VALUE -o DIR`",
         path.display()
     )]
     IsSweep {
@@ -39,14 +39,14 @@ pub enum Error {
         path: PathBuf,
     },
     /// The directory does not contain a sweep.
-    #[error("{} holds no sweep: there is no {SWEEP_FILE}; `netflow sweep -o DIR` writes one", path.display())]
+    #[error("{} does not contain a sweep: there is no {SWEEP_FILE}; `netflow sweep -o DIR` writes one", path.display())]
     NoSweep {
         /// The directory.
         path: PathBuf,
     },
     /// The sweep in the directory is incomplete.
     #[error(
-        "the sweep in {} is not complete: {missing} of its {chunks} chunks are missing; the same `netflow sweep` goes on",
+        "the sweep in {} is incomplete: {missing} of its {chunks} chunks are missing; repeat the same `netflow sweep` command to continue it",
         path.display()
     )]
     SweepIncomplete {
@@ -59,7 +59,7 @@ pub enum Error {
     },
     /// The directory exists and contains no results.
     #[error(
-        "{} holds no results: there is no {}; `netflow run -o DIR` writes them",
+        "{} does not contain results: there is no {}; `netflow run -o DIR` writes them",
         path.display(), Summary::FILE
     )]
     NoResults {
@@ -67,14 +67,14 @@ pub enum Error {
         path: PathBuf,
     },
     /// The directory does not exist.
-    #[error("there is no directory {}; `netflow run -o DIR` writes one with results", path.display())]
+    #[error("the directory {} does not exist; `netflow run -o DIR` writes a results directory", path.display())]
     NoDirectory {
         /// The requested directory.
         path: PathBuf,
     },
     /// The path is that of a file, perhaps of a scenario.
     #[error(
-        "{} is a file, and not a directory with results; of a scenario `netflow run -o DIR` writes one",
+        "{} is a file, not a results directory; to create one from a scenario, use `netflow run -o DIR`",
         path.display()
     )]
     IsFile {
@@ -106,7 +106,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory has no series of this name in any format.
-    #[error("{} holds no {table}.csv, {table}.jsonl or {table}.parquet", path.display())]
+    #[error("{} does not contain {table}.csv, {table}.jsonl or {table}.parquet", path.display())]
     NoSeries {
         /// The directory.
         path: PathBuf,
@@ -125,7 +125,7 @@ pub enum Error {
     },
     /// This build does not support the format.
     #[error(
-        "this build has no {format} support: build it with `cargo build --release -p netflow-cli --features {format}`"
+        "this build does not support {format}: build it with `cargo build --release -p netflow-cli --features {format}`"
     )]
     FormatMissing {
         /// The format.

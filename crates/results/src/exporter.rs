@@ -4,7 +4,7 @@ use std::path::Path;
 
 use netflow_files::PartialFile;
 
-use crate::incomplete_directory;
+use crate::partial_files;
 use crate::{Error, Format, Table, delimited, json_lines};
 
 /// The values of a key column. A row refers to them by index.
@@ -41,7 +41,7 @@ pub fn export(
     if !format.is_available() {
         return Err(Error::FormatMissing { format });
     }
-    let file = incomplete_directory::create(directory, &table.file(format))?;
+    let file = partial_files::create(directory, &table.file(format))?;
     match format {
         Format::Csv => Ok(Box::new(delimited::Csv::new(file, table, names)?)),
         Format::Jsonl => Ok(Box::new(json_lines::JsonLines::new(file, table, names))),

@@ -45,7 +45,7 @@ impl fmt::Display for Format {
 
 /// The error of a format name that is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no format `{0}`; there are csv, jsonl and parquet")]
+#[error("unknown format `{0}`; use csv, jsonl or parquet")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

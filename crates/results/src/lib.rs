@@ -31,13 +31,13 @@
 
 mod accuracy;
 pub mod columns;
+mod csv_rows;
 mod delimited;
 mod detect;
 mod ensemble;
 mod error;
 mod exporter;
 mod format;
-mod incomplete_directory;
 mod json_lines;
 mod json_pretty;
 mod manifest;
@@ -46,12 +46,12 @@ mod network_totals;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod partial_files;
 mod queue_peaks;
 mod read;
 mod reference_system;
 mod row;
 mod row_buffer;
-mod rows;
 mod running_variance;
 mod summary;
 mod sweep;
@@ -61,25 +61,25 @@ mod users;
 mod writer;
 
 pub use accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+pub use csv_rows::write_csv;
 pub use delimited::quote;
 pub use detect::{is_results, is_sweep};
 pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
-pub use incomplete_directory::write_whole;
 pub use manifest::{Manifest, Stop};
 pub use measurement_window::{MeasurementWindow, SummaryRecorder, UserExperiences, WithSummary};
 pub use netflow_network::Column;
 pub use network_totals::NetworkQuantity;
-pub use queue_peaks::{Peaks, SATURATED};
-pub use read::{Results, each_csv_row};
+pub use partial_files::write_atomically;
+pub use queue_peaks::{LinkPeaks, SATURATION_UTILIZATION};
+pub use read::{Results, for_each_csv_row};
 pub use reference_system::ReferenceSystem;
 pub use row::{
     CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, NETWORK_TOTALS,
     NetworkTotalsNumbers, NetworkTotalsRow, Row, WAITS, WaitNumbers, WaitRow,
 };
-pub use rows::write_csv;
 pub use running_variance::RunningVariance;
 pub use summary::{
     AggregateSummary, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary, PrecedenceSummary,

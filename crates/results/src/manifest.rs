@@ -5,69 +5,69 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EventSummary, Format};
 
-/// Enough to repeat a run, and to know whether it came to its end.
+/// Scenario, options and outcome of a run, sufficient to repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Always `netflow`.
     pub program: String,
-    /// Its version.
+    /// Version of netflow.
     pub version: String,
-    /// The scenario's file, as it was named.
+    /// Path of the scenario file, as given.
     pub scenario: String,
     /// Digest of the scenario and of every file it includes.
     pub digest: String,
-    /// Every file that was read.
+    /// Paths of all files that were read.
     pub sources: Vec<String>,
-    /// The copy of the scenario beside the results, relative to them, with those of what it includes
-    /// around it; absent where it was no file, or was changed while it ran.
+    /// Path of the copy of the scenario, relative to the results directory; copies of included files have the same
+    /// relative paths. Absent if the scenario is not a file, or changed during the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-    /// Settings changed on the command line, as `KEY=VALUE`.
+    /// Settings from the command line, as `KEY=VALUE`.
     pub overrides: Vec<String>,
-    /// Whether the scenario may read files that are not below its folder.
+    /// True if the scenario may read files outside its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_outside: bool,
-    /// What everything random hangs on.
+    /// Random seed.
     pub seed: u64,
-    /// Runs with this seed and those that follow it, all of which the results are the mean of.
+    /// Number of runs with consecutive seeds from `seed` on; results are means over these runs.
     #[serde(default = "one")]
     pub seeds: u32,
-    /// Duration, model, step and the rest of what the engine was told.
+    /// Options of the engine: duration, model, step and others.
     pub options: Options,
-    /// Length of a recording interval in seconds, as it was asked for; rows of fluids end with steps.
+    /// Requested length of a recording interval in seconds. In the fluid model, rows end with time steps.
     pub every_s: f64,
-    /// From when on the run is summarized, and until when, in seconds.
+    /// Start of the summarized time in seconds.
     #[serde(default)]
     pub from_s: f64,
-    /// The end of the run, if it is absent.
+    /// End of the summarized time in seconds. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_s: Option<f64>,
     /// Format of the series.
     pub format: Format,
-    /// The series that were written.
+    /// Files of the series.
     pub files: Vec<String>,
-    /// What happened to links, in order of time.
+    /// Events of links, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventSummary>,
-    /// Steps taken; of packets, how many arrived at links.
+    /// Number of time steps; in the packet model, number of packet arrivals at links.
     pub steps: u64,
-    /// Threads that could be used.
+    /// Number of available threads.
     pub threads: usize,
-    /// Seconds that the run took by the clock, reading and writing included.
+    /// Run time in seconds of wall-clock time, reading and writing included.
     pub wall_time_s: f64,
-    /// Whether the run came to its end.
+    /// True if the run reached its end.
     pub complete: bool,
-    /// Where and why it did not; the two keys are absent from a complete run.
+    /// Time and reason of an early stop; absent from a complete run.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
 }
 
-/// Where and why a run stopped early. The files hold what was computed until then.
+/// Time and reason of an early stop. The files contain the results until that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// Simulated time in seconds.
     pub stopped_at_s: f64,
-    /// Why, in words.
+    /// Reason, in words.
     pub reason: String,
 }
 

@@ -2,7 +2,7 @@
 
 use netflow_network::{Interval, Network, Period, Recorder, Run, RunError, UserStats};
 
-use crate::{Peaks, Summary};
+use crate::{LinkPeaks, Summary};
 
 /// The measurement window of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,18 +41,18 @@ impl MeasurementWindow {
 #[derive(Clone, Debug, Default)]
 pub struct UserExperiences {
     /// Experiences in the whole window.
-    pub of_scope: Vec<UserStats>,
+    pub in_window: Vec<UserStats>,
     /// Experiences in each period, if periods are summarized.
-    pub of_periods: Vec<Vec<UserStats>>,
+    pub in_periods: Vec<Vec<UserStats>>,
 }
 
 impl UserExperiences {
     /// Adds the users of one or several seeds to their summary.
     pub fn add_to(summary: &mut Summary, network: &Network, seeds: &[UserExperiences]) {
-        let of_scope: Vec<_> = seeds.iter().map(|seed| seed.of_scope.clone()).collect();
+        let of_scope: Vec<_> = seeds.iter().map(|seed| seed.in_window.clone()).collect();
         summary.add_users(network, &of_scope);
         for (i, period) in summary.periods.iter_mut().enumerate() {
-            let of_period = seeds.iter().filter_map(|seed| seed.of_periods.get(i));
+            let of_period = seeds.iter().filter_map(|seed| seed.in_periods.get(i));
             period.add_users(network, &of_period.cloned().collect::<Vec<_>>());
         }
     }
@@ -63,7 +63,7 @@ pub struct WithSummary<'a, R> {
     /// The recorder of the run.
     pub recorder: R,
     /// The summarizer.
-    pub watch: SummaryRecorder<'a>,
+    pub summary_recorder: SummaryRecorder<'a>,
 }
 
 impl<R: Recorder> Recorder for WithSummary<'_, R> {
@@ -74,27 +74,27 @@ impl<R: Recorder> Recorder for WithSummary<'_, R> {
     }
 
     fn partial_interval(&mut self, piece: &Interval<'_>) {
-        self.watch.piece(piece);
+        self.summary_recorder.partial_interval(piece);
     }
 
     fn next_checkpoint_s(&self) -> Option<f64> {
-        self.watch.next_bound_s()
+        self.summary_recorder.next_boundary_s()
     }
 
     fn checkpoint(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
-        self.watch.bound(simulation)
+        self.summary_recorder.on_boundary(simulation)
     }
 }
 
 /// Observer that summarizes the measurement window of a run. [`WithSummary`] combines it with a recorder.
 pub struct SummaryRecorder<'a> {
-    scope: MeasurementWindow,
-    bounds_s: Vec<f64>,
+    window: MeasurementWindow,
+    boundaries_s: Vec<f64>,
     /// Number of boundaries that the run has passed.
-    passed: usize,
+    passed_boundaries: usize,
     interrupted: &'a (dyn Fn() -> bool + Sync),
-    all: PeriodStats,
-    part: PeriodStats,
+    window_stats: PeriodStats,
+    period_stats: PeriodStats,
     summary: Option<Summary>,
     periods: Vec<Summary>,
     users: UserExperiences,
@@ -104,14 +104,14 @@ pub struct SummaryRecorder<'a> {
 #[derive(Clone, Debug, Default)]
 struct PeriodStats {
     period: Period,
-    peaks: Peaks,
+    peaks: LinkPeaks,
 }
 
 impl PeriodStats {
     fn begin(simulation: &mut dyn Run) -> PeriodStats {
         PeriodStats {
             period: simulation.begin_period(),
-            peaks: Peaks::default(),
+            peaks: LinkPeaks::default(),
         }
     }
 
@@ -132,59 +132,59 @@ impl<'a> SummaryRecorder<'a> {
         interrupted: &'a (dyn Fn() -> bool + Sync),
     ) -> SummaryRecorder<'a> {
         SummaryRecorder {
-            scope,
-            bounds_s: scope.boundaries_s(network),
-            passed: 0,
+            window: scope,
+            boundaries_s: scope.boundaries_s(network),
+            passed_boundaries: 0,
             interrupted,
-            all: PeriodStats::default(),
-            part: PeriodStats::default(),
+            window_stats: PeriodStats::default(),
+            period_stats: PeriodStats::default(),
             summary: None,
             periods: Vec::new(),
             users: UserExperiences::default(),
         }
     }
 
-    fn piece(&mut self, piece: &Interval<'_>) {
-        if (1..self.bounds_s.len()).contains(&self.passed) {
-            self.all.peaks.add(piece);
-            self.part.peaks.add(piece);
+    fn partial_interval(&mut self, piece: &Interval<'_>) {
+        if (1..self.boundaries_s.len()).contains(&self.passed_boundaries) {
+            self.window_stats.peaks.add(piece);
+            self.period_stats.peaks.add(piece);
         }
     }
 
-    fn next_bound_s(&self) -> Option<f64> {
-        self.bounds_s.get(self.passed).copied()
+    fn next_boundary_s(&self) -> Option<f64> {
+        self.boundaries_s.get(self.passed_boundaries).copied()
     }
 
-    fn bound(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
-        self.passed += 1;
-        if self.passed == 1 {
-            self.all = PeriodStats::begin(simulation);
-            self.part = self.all.clone();
+    fn on_boundary(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
+        self.passed_boundaries += 1;
+        if self.passed_boundaries == 1 {
+            self.window_stats = PeriodStats::begin(simulation);
+            self.period_stats = self.window_stats.clone();
             return Ok(());
         }
         self.end_period(simulation)?;
-        if self.passed == self.bounds_s.len() {
+        if self.passed_boundaries == self.boundaries_s.len() {
             self.end(simulation)
         } else {
-            self.part = PeriodStats::begin(simulation);
+            self.period_stats = PeriodStats::begin(simulation);
             Ok(())
         }
     }
 
     fn end_period(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
-        if self.bounds_s.len() > 2 {
-            self.periods.push(self.part.end(simulation));
+        if self.boundaries_s.len() > 2 {
+            self.periods.push(self.period_stats.end(simulation));
             let users = simulation.experiences(self.interrupted)?;
-            self.users.of_periods.push(users);
+            self.users.in_periods.push(users);
         }
         Ok(())
     }
 
     fn end(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
-        let mut summary = self.all.end(simulation);
+        let mut summary = self.window_stats.end(simulation);
         summary.periods = std::mem::take(&mut self.periods);
         self.summary = Some(summary);
-        self.users.of_scope = simulation.experiences(self.interrupted)?;
+        self.users.in_window = simulation.experiences(self.interrupted)?;
         simulation.resume_period(&Period::default());
         Ok(())
     }
@@ -201,8 +201,8 @@ impl<'a> SummaryRecorder<'a> {
         simulation: &mut dyn Run,
         warnings: Vec<String>,
     ) -> Result<(Summary, UserExperiences), RunError> {
-        if self.passed == 0 {
-            self.bound(simulation)?;
+        if self.passed_boundaries == 0 {
+            self.on_boundary(simulation)?;
         }
         if self.summary.is_none() {
             self.end_period(simulation)?;
@@ -218,6 +218,6 @@ impl<'a> SummaryRecorder<'a> {
 
     /// Returns whether the window covers a whole run of this length.
     pub fn is_whole(&self, duration_s: f64) -> bool {
-        self.scope.from_s <= 0.0 && self.scope.to_s >= duration_s
+        self.window.from_s <= 0.0 && self.window.to_s >= duration_s
     }
 }

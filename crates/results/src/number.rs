@@ -1,7 +1,7 @@
 //! Fast conversion of numbers to decimal text, which takes most of the time of writing series.
 
 /// Buffer bytes that writing one value may touch, copies of fixed length included.
-pub(crate) const LONGEST: usize = 24;
+pub(crate) const MAX_NUMBER_BYTES: usize = 24;
 
 /// Writes `value` at index `at` with seven significant digits and without trailing zeros. Writes nothing
 /// if the value is not finite. Returns the index after the text.
@@ -13,7 +13,7 @@ pub(crate) fn put_value(out: &mut [u8], at: usize, value: f64) -> usize {
     if size == 0.0 {
         out[at] = b'0';
         at + 1
-    } else if (SMALLEST..LARGEST).contains(&size) {
+    } else if (MIN_PLAIN..MAX_PLAIN).contains(&size) {
         out[at] = b'-';
         put_plain(out, at + usize::from(value < 0.0), size)
     } else {
@@ -22,8 +22,8 @@ pub(crate) fn put_value(out: &mut [u8], at: usize, value: f64) -> usize {
 }
 
 /// Range of absolute values that are written without an exponent.
-const SMALLEST: f64 = 1e-5;
-const LARGEST: f64 = 1e7;
+const MIN_PLAIN: f64 = 1e-5;
+const MAX_PLAIN: f64 = 1e7;
 
 /// Powers of ten from 10^-5 to 10^7.
 const POWERS: [f64; 13] = [
@@ -35,7 +35,7 @@ const SCALES: [f64; 13] = [
 ];
 
 /// 2^52. Adding it to a number below 2^32 leaves the nearest integer in the lowest bits.
-const ROUND: f64 = (1_u64 << 52) as f64;
+const ROUNDING_OFFSET: f64 = (1_u64 << 52) as f64;
 
 #[inline]
 fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
@@ -45,7 +45,7 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
     let mut place = estimate.clamp(0, 11) as usize;
     place += usize::from(value >= POWERS[place + 1]);
     // Rounding to seven digits; 9.9999999 becomes 10.
-    let mut digits = (value * SCALES[place] + ROUND).to_bits() as u32;
+    let mut digits = (value * SCALES[place] + ROUNDING_OFFSET).to_bits() as u32;
     if digits >= 10_000_000 {
         digits = 1_000_000;
         place += 1;
@@ -58,19 +58,19 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
         Some(before) if before < 7 => {
             let before = before + 1;
             if kept <= before {
-                return put_some(out, at, ascii, before);
+                return put_bytes(out, at, ascii, before);
             }
             let shift = 8 * before as u32;
             let whole = ascii & ((1 << shift) - 1);
             // The shift drops the last of the eight digits, which is always 0.
             let fraction = (ascii >> shift) << shift << 8;
             let point = u64::from(b'.') << shift;
-            put_some(out, at, whole | point | fraction, kept + 1)
+            put_bytes(out, at, whole | point | fraction, kept + 1)
         }
-        Some(_) => put_some(out, at, u64::from_le_bytes(*b"10000000"), 8),
+        Some(_) => put_bytes(out, at, u64::from_le_bytes(*b"10000000"), 8),
         None => {
-            let at = put_some(out, at, u64::from_le_bytes(*b"0.000000"), 6 - place);
-            put_some(out, at, ascii, kept)
+            let at = put_bytes(out, at, u64::from_le_bytes(*b"0.000000"), 6 - place);
+            put_bytes(out, at, ascii, kept)
         }
     }
 }
@@ -78,7 +78,7 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
 /// Writes the first `count` of eight bytes. A copy of fixed length is cheaper than one of variable
 /// length.
 #[inline]
-fn put_some(out: &mut [u8], at: usize, bytes: u64, count: usize) -> usize {
+fn put_bytes(out: &mut [u8], at: usize, bytes: u64, count: usize) -> usize {
     out[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
     at + count
 }
@@ -142,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(value: f64) -> String {
-        let mut out = [b'#'; LONGEST];
+        let mut out = [b'#'; MAX_NUMBER_BYTES];
         let end = put_value(&mut out, 0, value);
         String::from_utf8(out[..end].to_vec()).unwrap()
     }
@@ -187,7 +187,7 @@ mod tests {
         if size == 0.0 {
             return "0".to_owned();
         }
-        if !(SMALLEST..LARGEST).contains(&size) {
+        if !(MIN_PLAIN..MAX_PLAIN).contains(&size) {
             let single = value as f32;
             return match single.is_finite() {
                 true if single == 0.0 => "0".to_owned(),
@@ -206,7 +206,7 @@ mod tests {
 
     /// Tests every magnitude, values around every power of ten, whole numbers and random bit patterns.
     #[test]
-    fn texts_are_what_strings_say() {
+    fn texts_match_standard_formatting() {
         let mut state = 1_u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_clean() {
+    fn times_have_no_rounding_noise() {
         let mut buffer = Vec::new();
         push_time(&mut buffer, 0.1 + 0.2);
         buffer.push(b' ');
@@ -264,13 +264,13 @@ mod tests {
         }
 
         #[test]
-        fn few_digits_are_exact(digits in 1_u32..10_000_000, places in 0_i32..5) {
+        fn short_decimals_are_exact(digits in 1_u32..10_000_000, places in 0_i32..5) {
             let value = f64::from(digits) / 10_f64.powi(places);
             prop_assert_eq!(text(value).parse::<f64>().unwrap(), value);
         }
 
         #[test]
-        fn any_bits_give_a_number_or_nothing(bits: u64) {
+        fn arbitrary_bits_give_number_or_empty(bits: u64) {
             let value = f64::from_bits(bits);
             let text = text(value);
             if (value as f32).is_finite() {

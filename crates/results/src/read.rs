@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netflow_files::{Kind, Refusal};
+use netflow_files::{FileKind, ReadError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -98,8 +98,8 @@ impl Results {
         let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
         if names > 0 && (missing || !rows.is_multiple_of(names)) {
             let reason = format!(
-                "it is cut off: its {rows} rows, {names} for each interval, end at {last_s} s, the \
-                 run at {end_s} s"
+                "the file is truncated: its {rows} rows, {names} for each interval, end at {last_s} s, \
+                 but the run ends at {end_s} s"
             );
             return Err(malformed(&path, None, reason));
         }
@@ -111,7 +111,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn classes(&self) -> Result<Option<Vec<ClassRow>>, Error> {
-        optional(self.series(CLASSES))
+        none_if_missing(self.series(CLASSES))
     }
 
     /// Returns half the widths of the 95 % confidence intervals of the means of links; `None` for one
@@ -120,7 +120,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn links_ci95(&self) -> Result<Option<Vec<LinkRow>>, Error> {
-        optional(self.series(LINKS_CI95))
+        none_if_missing(self.series(LINKS_CI95))
     }
 
     /// Returns half the widths of the 95 % confidence intervals of the means of connections; `None` for
@@ -129,15 +129,15 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn connections_ci95(&self) -> Result<Option<Vec<ConnectionRow>>, Error> {
-        optional(self.series(CONNECTIONS_CI95))
+        none_if_missing(self.series(CONNECTIONS_CI95))
     }
 
     /// Returns the totals of the network over the seeds; `None` for one seed.
     ///
     /// # Errors
     /// If its file cannot be read or is invalid.
-    pub fn whole_network(&self) -> Result<Option<Vec<NetworkTotalsRow>>, Error> {
-        optional(self.series(NETWORK_TOTALS))
+    pub fn network_totals(&self) -> Result<Option<Vec<NetworkTotalsRow>>, Error> {
+        none_if_missing(self.series(NETWORK_TOTALS))
     }
 
     /// Returns the content of `network.json`; `None` if old versions of netflow, which lack the file,
@@ -159,7 +159,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read or is invalid.
     pub fn waits(&self) -> Result<Option<Vec<WaitRow>>, Error> {
-        optional(self.series(WAITS))
+        none_if_missing(self.series(WAITS))
     }
 
     fn series<R: Row>(&self, table: Table) -> Result<Vec<R>, Error> {
@@ -184,7 +184,7 @@ impl Results {
 }
 
 /// Maps a missing series to `None`.
-fn optional<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
+fn none_if_missing<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
     match series {
         Ok(rows) => Ok(Some(rows)),
         Err(Error::NoSeries { .. }) => Ok(None),
@@ -215,9 +215,9 @@ pub(crate) fn malformed(path: &Path, line: Option<u64>, reason: impl ToString) -
     }
 }
 
-pub(crate) fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
+pub(crate) fn read_text(path: &Path, kind: FileKind) -> Result<String, Error> {
     netflow_files::read_text(path, kind).map_err(|refusal| match refusal {
-        Refusal::NotUtf8 { .. } => malformed(path, None, "not UTF-8"),
+        ReadError::NotUtf8 { .. } => malformed(path, None, "not UTF-8"),
         refusal => Error::Read {
             path: path.to_owned(),
             source: refusal.into(),
@@ -226,7 +226,7 @@ pub(crate) fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
 }
 
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    serde_json::from_str(&read_text(path, Kind::Summary)?).map_err(|error| {
+    serde_json::from_str(&read_text(path, FileKind::Summary)?).map_err(|error| {
         malformed(
             path,
             Some(error.line() as u64).filter(|&line| line > 0),
@@ -241,14 +241,18 @@ fn check_last_line(path: &Path, text: &str) -> Result<(), Error> {
         return Ok(());
     }
     let line = text.lines().count() as u64;
-    Err(malformed(path, Some(line), "its last line is cut off"))
+    Err(malformed(
+        path,
+        Some(line),
+        "the last line of the file is truncated",
+    ))
 }
 
 fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let columns = R::TABLE.values.iter();
     let columns: Vec<(&str, bool)> = columns.map(|it| (it.name, it.later)).collect();
     let mut rows = Vec::new();
-    each_csv_row(path, R::TABLE.keys, &columns, |time_s, keys, values| {
+    for_each_csv_row(path, R::TABLE.keys, &columns, |time_s, keys, values| {
         rows.push(R::from_columns(time_s, keys, values));
     })?;
     Ok(rows)
@@ -274,9 +278,9 @@ impl<'t> CsvTable<'t> {
     }
 
     /// Returns the index of a column.
-    pub(crate) fn place(&self, column: &str) -> Result<usize, Error> {
+    pub(crate) fn column_index(&self, column: &str) -> Result<usize, Error> {
         let place = self.header.iter().position(|name| name == column);
-        place.ok_or_else(|| malformed(self.path, Some(1), format!("no column `{column}`")))
+        place.ok_or_else(|| malformed(self.path, Some(1), format!("missing column `{column}`")))
     }
 
     /// Reads the next row. Returns whether there is one.
@@ -286,7 +290,7 @@ impl<'t> CsvTable<'t> {
     }
 
     /// Returns the error of an invalid cell.
-    pub(crate) fn wrong(&self, row: &csv::StringRecord, column: usize, what: &str) -> Error {
+    pub(crate) fn field_error(&self, row: &csv::StringRecord, column: usize, what: &str) -> Error {
         let line = row.position().map(csv::Position::line);
         let reason = format!("`{}` in {} {what}", &row[column], &self.header[column]);
         malformed(self.path, line, reason)
@@ -304,20 +308,20 @@ fn csv_error(path: &Path, error: csv::Error) -> Error {
 ///
 /// # Errors
 /// If the file cannot be read, a column is missing, or a cell is not a number.
-pub fn each_csv_row(
+pub fn for_each_csv_row(
     path: &Path,
     keys: &[&str],
     values: &[(&str, bool)],
     mut on: impl FnMut(f64, &[Arc<str>], &[f64]),
 ) -> Result<(), Error> {
-    let text = read_text(path, Kind::Series)?;
+    let text = read_text(path, FileKind::Series)?;
     let mut table = CsvTable::new(path, &text)?;
-    let time = table.place("time_s")?;
-    let key_columns = keys.iter().map(|key| table.place(key));
+    let time = table.column_index("time_s")?;
+    let key_columns = keys.iter().map(|key| table.column_index(key));
     let key_columns = key_columns.collect::<Result<Vec<_>, _>>()?;
     let value_columns = values
         .iter()
-        .map(|(column, later)| match table.place(column) {
+        .map(|(column, later)| match table.column_index(column) {
             Err(_) if *later => Ok(None),
             place => place.map(Some),
         });
@@ -330,7 +334,8 @@ pub fn each_csv_row(
         let number = |column: usize| match &row[column] {
             // Values that are not finite were written as empty cells.
             "" => Ok(f64::NAN),
-            text => (text.parse::<f64>()).map_err(|_| table.wrong(&row, column, "is no number")),
+            text => (text.parse::<f64>())
+                .map_err(|_| table.field_error(&row, column, "is not a number")),
         };
         keys.clear();
         keys.extend(key_columns.iter().map(|&it| names.intern(&row[it])));
@@ -344,7 +349,7 @@ pub fn each_csv_row(
 }
 
 fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
-    let text = read_text(path, Kind::Series)?;
+    let text = read_text(path, FileKind::Series)?;
     check_last_line(path, &text)?;
     let mut rows = Vec::new();
     let mut names = Interner::default();
@@ -357,15 +362,15 @@ fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
             Some(Value::Null) => Ok(f64::NAN),
             Some(value) => value
                 .as_f64()
-                .ok_or_else(|| bad(format!("`{value}` in {column} is no number"))),
+                .ok_or_else(|| bad(format!("`{value}` in {column} is not a number"))),
             None if later => Ok(f64::NAN),
-            None => Err(bad(format!("no `{column}`"))),
+            None => Err(bad(format!("missing key `{column}`"))),
         };
         keys.clear();
         for key in R::TABLE.keys {
             match object.get(*key) {
                 Some(Value::String(name)) => keys.push(names.intern(name)),
-                _ => return Err(bad(format!("no name in `{key}`"))),
+                _ => return Err(bad(format!("missing name in `{key}`"))),
             }
         }
         values.clear();

@@ -64,7 +64,7 @@ macro_rules! series {
 }
 
 series! {
-    /// Every link in every interval.
+    /// Values of every link in every recording interval.
     LINKS = "links";
     /// A link over one recording interval.
     LinkRow: "End of the interval in seconds." {
@@ -75,19 +75,19 @@ series! {
 }
 
 series! {
-    /// Every connection in every interval.
+    /// Values of every connection in every recording interval.
     CONNECTIONS = "connections";
     /// A connection over one recording interval.
     ConnectionRow: "End of the interval in seconds." {
-        /// Its name.
+        /// Name of the connection.
         connection,
     }
     ConnectionInterval
 }
 
 series! {
-    /// Every connection at every link that its data cross, in every interval. Acknowledgements are not counted: a link
-    /// that only they cross has no row.
+    /// Values of every connection at every link that its data crosses, in every recording interval. Acknowledgements
+    /// are not counted. A link that only acknowledgements cross has no row.
     CLASSES = "classes";
     /// A connection at one of the links it crosses, over one recording interval.
     ClassRow: "End of the interval in seconds." {
@@ -100,48 +100,48 @@ series! {
 }
 
 columns! {
-    /// How long a user waited.
+    /// Response time of a user.
     pub struct WaitNumbers {
-        /// 0 is the run with the scenario's seed, 1 that with the seed after it, and so on.
+        /// Index of the run: 0 has the scenario's seed, 1 the next seed, and so on.
         pub run: f64,
-        /// Users of a workload are counted from 0.
+        /// Index of the user within the workload, from 0.
         pub user: f64,
-        /// How long, in seconds.
+        /// Response time in seconds.
         pub wait_s: f64,
     }
 }
 
 series! {
-    /// What users waited for: a row for every wait.
+    /// Response times of users: a row for every wait.
     WAITS = "waits";
-    /// What a user waited for something.
-    WaitRow: "When the user came, in seconds: of every wait of a user the same, of a stall in the tenth minute, too." {
+    /// Response time of a user for one event.
+    WaitRow: "Arrival time of the user in seconds; the same for every wait of that user." {
         /// Name of the workload.
         workload,
-        /// For what: `connect`, `file`, `page`, `echo`, `play` or `stall`.
+        /// Event that the user waits for: `connect`, `file`, `page`, `echo`, `play` or `stall`.
         wait,
     }
     WaitNumbers
 }
 
 columns! {
-    /// A quantity of the network as a whole, over the seeds.
+    /// Quantity of the whole network over several seeds.
     pub struct NetworkTotalsNumbers {
-        /// The mean over the seeds.
+        /// Mean over the seeds.
         pub mean: f64,
-        /// The standard deviation over them.
+        /// Standard deviation over the seeds.
         pub std: Option<f64>,
-        /// Half the width of the 95 % confidence interval of the mean.
+        /// Half-width of the 95 % confidence interval of the mean.
         pub ci95: Option<f64>,
     }
 }
 
 series! {
-    /// The network as a whole, with several seeds.
+    /// Quantities of the whole network, with several seeds.
     NETWORK_TOTALS = "whole";
-    /// A quantity of the network as a whole over one recording interval.
+    /// Quantity of the whole network over one recording interval.
     NetworkTotalsRow: "End of the interval in seconds." {
-        /// Which: `queue_pkts`, `highest_utilization`, `send_pps` or `goodput_pps`.
+        /// Name of the quantity: `queue_pkts`, `highest_utilization`, `send_pps` or `goodput_pps`.
         quantity,
     }
     NetworkTotalsNumbers

@@ -3,8 +3,8 @@
 use netflow_files::PartialFile;
 
 use crate::Error;
-use crate::incomplete_directory::{CHUNK, append};
-use crate::number::{LONGEST, put_value};
+use crate::number::{MAX_NUMBER_BYTES, put_value};
+use crate::partial_files::{WRITE_CHUNK_BYTES, append};
 
 /// A file with its buffer.
 pub(crate) struct RowBuffer {
@@ -17,7 +17,7 @@ impl RowBuffer {
     pub(crate) fn new(file: PartialFile) -> RowBuffer {
         RowBuffer {
             file,
-            buffer: vec![0; CHUNK],
+            buffer: vec![0; WRITE_CHUNK_BYTES],
             used: 0,
         }
     }
@@ -25,7 +25,7 @@ impl RowBuffer {
     /// Starts a row of at most `texts` bytes of text and `values` values.
     #[inline]
     pub(crate) fn row(&mut self, texts: usize, values: usize) -> Result<RowBuilder<'_>, Error> {
-        let room = texts + values * LONGEST + LONGEST;
+        let room = texts + values * MAX_NUMBER_BYTES + MAX_NUMBER_BYTES;
         if self.buffer.len() - self.used < room {
             self.flush_for(room)?;
         }
@@ -37,11 +37,11 @@ impl RowBuffer {
     }
 
     #[cold]
-    fn flush_for(&mut self, room: usize) -> Result<(), Error> {
+    fn flush_for(&mut self, required_bytes: usize) -> Result<(), Error> {
         append(&mut self.file, &self.buffer[..self.used])?;
         self.used = 0;
-        if self.buffer.len() < room {
-            self.buffer.resize(room, 0);
+        if self.buffer.len() < required_bytes {
+            self.buffer.resize(required_bytes, 0);
         }
         Ok(())
     }

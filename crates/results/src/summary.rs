@@ -8,7 +8,7 @@ use netflow_network::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason, whole_percent};
+use crate::accuracy::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
 use crate::json_pretty::to_lines;
 use crate::running_variance::half_width;
 use crate::users::{self, WorkloadSummary};
@@ -22,14 +22,14 @@ pub type Spread = BTreeMap<String, SpreadValue>;
 pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
     spread
         .get(&format!("{name}_std"))
-        .and_then(SpreadValue::one)
+        .and_then(SpreadValue::scalar)
 }
 
 /// Returns the number of seeds that have the number of this name, if not all have it.
 pub fn seeds_of(spread: &Spread, name: &str) -> Option<f64> {
     spread
         .get(&format!("{name}_seeds"))
-        .and_then(SpreadValue::one)
+        .and_then(SpreadValue::scalar)
 }
 
 /// Returns half the width of the 95 % confidence interval of the mean over `seeds` seeds, by Student's t,
@@ -52,7 +52,7 @@ pub enum SpreadValue {
 
 impl SpreadValue {
     /// Returns the statistic of a number, if it is known.
-    pub fn one(&self) -> Option<f64> {
+    pub fn scalar(&self) -> Option<f64> {
         match self {
             SpreadValue::One(value) => *value,
             SpreadValue::List(_) => None,
@@ -60,7 +60,7 @@ impl SpreadValue {
     }
 
     /// Returns the statistic of the number at this index of a list, if it is known.
-    pub fn at(&self, place: usize) -> Option<f64> {
+    pub fn list_element(&self, place: usize) -> Option<f64> {
         match self {
             SpreadValue::One(_) => None,
             SpreadValue::List(values) => values.get(place).copied()?,
@@ -68,61 +68,61 @@ impl SpreadValue {
     }
 }
 
-/// Means, maxima and totals of a run, or of a part of it. Other tools read it: names are only ever added.
+/// Means, maxima and totals of a run or of a period of it. New versions add keys and never rename them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// When in the run that begins which the means are over, in seconds.
+    /// Start of the summarized time in seconds of simulated time.
     #[serde(default)]
     pub from_s: f64,
-    /// Simulated seconds from then on that they are over.
+    /// Length of the summarized time in seconds.
     pub duration_s: f64,
-    /// Which equations were used.
+    /// Model of the run.
     pub model: ModelName,
-    /// Whether packets calibrated the fluid.
+    /// True if a run of the packet model calibrated the fluid model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub calibrated: bool,
-    /// Runs with different seeds that the means are over.
+    /// Number of runs with different seeds over which the means are taken.
     pub seeds: u32,
     /// Every link.
     pub links: Vec<LinkSummary>,
     /// Every connection.
     pub connections: Vec<ConnectionSummary>,
-    /// What happened to links until then, in order of time.
+    /// Events of links until the end of the summarized time, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventSummary>,
     /// Every conditioned aggregate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<AggregateSummary>,
-    /// The users of every workload.
+    /// Users of every workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadSummary>,
-    /// The data packets of all connections.
+    /// Data packets of all connections.
     pub totals: TotalsSummary,
-    /// The acknowledgements of all connections.
+    /// Acknowledgements of all connections.
     pub acks: TotalsSummary,
-    /// If they were asked for, the periods between events, each a summary of its own.
+    /// Periods between events, if requested; each has its own summary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub periods: Vec<Summary>,
-    /// What was suspicious about the scenario or the run.
+    /// Warnings about the scenario or the run.
     pub warnings: Vec<String>,
 }
 
-/// Something that happened to a link.
+/// Event of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventSummary {
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
     /// `FROM->TO`.
     pub link: String,
-    /// What: `down`, `up`, `bandwidth`, `loss` or `delay`; several at one time to one link follow each other.
+    /// Kind: `down`, `up`, `bandwidth`, `loss` or `delay`. Simultaneous events of one link are listed in order.
     pub change: String,
-    /// The bandwidth in bit/s from then on, if that changed.
+    /// New bandwidth in bit/s, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bps: Option<f64>,
-    /// What is lost on the way from then on, in words, if that changed.
+    /// New loss in transit, in words, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
-    /// The propagation delay in seconds from then on, if that changed.
+    /// New propagation delay in seconds, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_s: Option<f64>,
 }
@@ -161,92 +161,98 @@ impl EventSummary {
 pub struct LinkSummary {
     /// `FROM->TO`.
     pub link: String,
-    /// Mean number of packets in the queue, the one in service included.
+    /// Mean queue in packets, the packet in service included.
     pub mean_queue_pkts: f64,
-    /// Longest queue.
+    /// Maximum queue in packets.
     pub max_queue_pkts: f64,
-    /// Lost / offered.
+    /// Packets lost over packets that arrived.
     pub loss_probability: f64,
-    /// Fraction of the time the link was busy; for the queue of a class, with its packets.
+    /// Fraction of the time in which the link transmits. For the queue of a traffic class: the fraction used by
+    /// packets of that class.
     pub utilization: f64,
-    /// Whether utilization and throughput are estimates: sources whose goodput is one send 10 % of its traffic or more.
+    /// True if utilization and throughput are estimates: at least 10 % of the traffic is from sources with an
+    /// estimated goodput.
     #[serde(default)]
     pub utilization_is_estimate: bool,
-    /// The same of the busiest recording interval.
+    /// Utilization in the busiest recording interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_utilization: Option<f64>,
-    /// Seconds of the intervals in which it was busy for 99 % of the time or more ([`SATURATED`](crate::SATURATED)).
+    /// Total length in seconds of the intervals with a utilization of at least 0.99 ([`SATURATED`](crate::SATURATED)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_s: Option<f64>,
     /// Demand over bandwidth: the traffic that sources would send over this link if it were the only limit
-    /// ([`Network::demand_bps`]); null where TCP without a limit of its own can fill the link.
+    /// ([`Network::demand_bps`]); null if TCP without another limit can fill the link.
     #[serde(default)]
     pub offered_load: Option<f64>,
-    /// IP bits/s carried, without the `overhead` of the link; null if the bandwidth changed within the time that is summarized.
+    /// Throughput in bit/s of IP packets, without the `overhead` of the link; null if the bandwidth changed within the
+    /// summarized time.
     #[serde(default)]
     pub throughput_bps: Option<f64>,
-    /// Mean time in seconds that a packet spent there, its own transmission included; null where none
-    /// departed.
+    /// Mean sojourn time of a packet in seconds: queueing delay and transmission; null if no packet departed.
     #[serde(default)]
     pub queueing_delay_s: Option<f64>,
-    /// Whether the three about its queue (mean, longest, delay) are estimates, and what is lost.
+    /// True if the mean queue, the maximum queue, the queueing delay and the loss are estimates.
     #[serde(default)]
     pub queue_is_estimate: bool,
-    /// Why, if they are: `classes`, queues of classes share the link; `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
-    /// mean is near that of packets; `transfers`, transfers come and go there; `bursts`, users of workloads or applications that
-    /// switch on and off do; `constant`, sources at a constant rate are taken for random ones; `acks`, acknowledgements are; `in-order`, most of the data comes over one link
-    /// that is no faster; `sizes`, packets differ much in size; `alike`, they hardly differ;
-    /// `nanoseconds`, packets take too few of them, so that utilization, throughput and losses are estimates as well.
+    /// Reason of the estimate. `classes`: queues of traffic classes share the link. `profiles`: TCP with profiles fills
+    /// a drop-tail queue. `early-drops`: TCP with profiles fills an AQM queue; its mean is accurate. `transfers`:
+    /// finite transfers with random arrivals use the link. `bursts`: users of workloads or on-off applications use
+    /// the link. `constant`: constant-rate sources are modelled as random arrivals. `acks`: acknowledgements are
+    /// modelled as random arrivals. `in-order`: most of the data arrives through one link that is not faster.
+    /// `sizes`: packet sizes differ much. `alike`: packets are nearly equal in size. `nanoseconds`: transmission times
+    /// are rounded to nanoseconds, so that utilization, throughput and loss are estimates, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// Whether what is lost there is an estimate: its queue is one, or `loses_by_size`.
+    /// True if the loss is an estimate, because the queue is an estimate or `loses_by_size` is true.
     #[serde(default)]
     pub loss_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost in the queue.
     pub lost_pkts: f64,
-    /// Packets that left the queue and were lost on the way; null where the link loses none.
+    /// Packets that left the queue and were lost in transit; null if the link has no loss in transit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_lost_pkts: Option<f64>,
-    /// Packets that the queue marked instead of dropping them (CE, RFC 3168); null where it marks none, and of fluids.
+    /// Packets that the queue marked instead of dropping (CE, RFC 3168); null in the fluid model and if the queue does
+    /// not mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked_pkts: Option<f64>,
-    /// DP0, DP1 and DP2, where the queue tells them apart.
+    /// Packets of DP0, DP1 and DP2, if the queue distinguishes drop precedences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precedences: Vec<PrecedenceSummary>,
-    /// Standard deviation over mean of the packets that arrive in an interval of
-    /// `burstiness-interval`; only where packets are counted.
+    /// Coefficient of variation (standard deviation over mean) of the packets that arrive in an interval of
+    /// `burstiness-interval`; packet model only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_cov: Option<f64>,
-    /// Whether small packets lose less than large ones, and all are told to lose alike: the buffer is bytes, and packets differ in size.
+    /// True if small packets lose less than large ones although the model reports one loss probability for all. The
+    /// cause is a buffer in bytes with packets of different sizes.
     #[serde(default)]
     pub loses_by_size: bool,
-    /// With several seeds: the standard deviation over them of every number above.
+    /// With several seeds: standard deviation over the seeds of every number above.
     #[serde(flatten)]
     pub spread: Spread,
 }
 
-/// The packets of one drop precedence at a link.
+/// Packets of one drop precedence at a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecedenceSummary {
     /// Packets that arrived.
     pub offered_pkts: f64,
     /// Packets dropped, early or by the full queue.
     pub lost_pkts: f64,
-    /// Lost / offered.
+    /// Packets lost over packets that arrived.
     pub loss_probability: f64,
-    /// With several seeds: the standard deviations over them, as of links.
+    /// With several seeds: standard deviations over the seeds, as for links.
     #[serde(flatten)]
     pub spread: Spread,
 }
 
-/// A conditioned aggregate; arrays are DP0, DP1, DP2.
+/// Conditioned aggregate; lists are in the order DP0, DP1, DP2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AggregateSummary {
-    /// Its name.
+    /// Name of the aggregate.
     pub aggregate: String,
-    /// Bits/s delivered.
+    /// Goodput in bit/s.
     pub mean_goodput_bps: f64,
     /// Packets sent.
     pub sent_pkts: [f64; 3],
@@ -254,137 +260,140 @@ pub struct AggregateSummary {
     pub delivered_pkts: [f64; 3],
     /// Packets lost.
     pub lost_pkts: [f64; 3],
-    /// Parts of the packets sent.
+    /// Fractions of the packets sent.
     pub fractions: [f64; 3],
-    /// Lost / sent over all precedences.
+    /// Packets lost over packets sent, all drop precedences together.
     pub loss_probability: f64,
-    /// With several seeds: the standard deviations over them, as of links.
+    /// With several seeds: standard deviations over the seeds, as for links.
     #[serde(flatten)]
     pub spread: Spread,
 }
 
-/// A connection, all `count` of it together.
+/// Connection; totals of all `count` of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionSummary {
-    /// Its name.
+    /// Name of the connection.
     pub connection: String,
-    /// Packets/s sent.
+    /// Sending rate in packets/s.
     pub mean_send_pps: f64,
-    /// Packets/s delivered, each once: without those that arrived again, and without SYNs. Times their whole size,
-    /// headers included, they are `goodput Mbit/s` in the table of `run`.
+    /// Goodput in packets/s: packets delivered, without repeated packets and SYNs. Multiplied by the packet size with
+    /// headers, it is the goodput in Mbit/s in the table of `run`.
     pub mean_goodput_pps: f64,
+    /// Seconds in which it could send: from its start to its stop or its finish, within the summarized time.
+    #[serde(default)]
+    pub active_s: f64,
     /// Packets sent.
     #[serde(default)]
     pub offered_pkts: f64,
-    /// Packets that reached the receiver, with SYNs and those that had arrived before.
+    /// Packets that reached the receiver, SYNs and repeated packets included.
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
-    /// Packets that had no route.
+    /// Packets without a route.
     #[serde(default)]
     pub blocked_pkts: f64,
-    /// Between which times in seconds it had no route, of those at which it would send.
+    /// Periods without a route while it is active, as pairs of start and end in seconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_route_s: Vec<(f64, f64)>,
-    /// Mean round-trip time in seconds; null where none was measured.
+    /// Mean round-trip time in seconds; null if not measured.
     #[serde(default)]
     pub mean_rtt_s: Option<f64>,
-    /// Median of the round-trip times.
+    /// Median of the round-trip time in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p50_s: Option<f64>,
-    /// Their 95th percentile.
+    /// 95th percentile of the round-trip time in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p95_s: Option<f64>,
-    /// Their 99th percentile.
+    /// 99th percentile of the round-trip time in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p99_s: Option<f64>,
-    /// Their 99.9th percentile.
+    /// 99.9th percentile of the round-trip time in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p999_s: Option<f64>,
-    /// Mean time in seconds from sending a packet to its arrival; null where none arrived.
+    /// Mean one-way delay of a packet in seconds; null if no packet arrived.
     #[serde(default)]
     pub mean_delay_s: Option<f64>,
-    /// Median of these times.
+    /// Median of the one-way delay in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p50_s: Option<f64>,
-    /// Their 95th percentile.
+    /// 95th percentile of the one-way delay in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p95_s: Option<f64>,
-    /// Their 99th percentile.
+    /// 99th percentile of the one-way delay in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p99_s: Option<f64>,
-    /// Their 99.9th percentile.
+    /// 99.9th percentile of the one-way delay in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p999_s: Option<f64>,
-    /// Mean difference in seconds between these times of packets that arrived one after the other.
+    /// Jitter: mean difference in seconds between the one-way delays of consecutive packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_s: Option<f64>,
-    /// Whether its delays and round-trip times are estimates: those of a queue on its way are.
+    /// True if delays and round-trip times are estimates, because a queue on the path is an estimate.
     #[serde(default)]
     pub delay_is_estimate: bool,
-    /// Loss probability of the path; null where nothing was sent.
+    /// Loss probability of the path; null if nothing was sent.
     #[serde(default)]
     pub loss_probability: Option<f64>,
-    /// Whether that is an estimate: what a link of the path loses is.
+    /// True if the loss is an estimate, because the loss of a link on the path is an estimate.
     #[serde(default)]
     pub loss_is_estimate: bool,
-    /// Fraction of its sending time that it spent outside the measured domain of its profile.
+    /// Fraction of its active time outside the measured range of its profile.
     pub outside_profile_fraction: f64,
-    /// Fraction of it, among that, for which the profile was extended further than is usable.
+    /// Fraction of its active time with an unreliable extrapolation of its profile.
     #[serde(default)]
     pub unusable_profile_fraction: f64,
-    /// What its rates rest on: `measured`, `extended` or `not usable`; only of sources with a
-    /// profile.
+    /// Origin of its rates: `measured`, `extended` (extrapolated) or `not usable` (unreliable extrapolation); only for
+    /// sources with a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_use: Option<String>,
-    /// When its size was delivered, in seconds, by the last of its `count` connections; only of a connection that has
-    /// one and came to its end within the time that is summarized.
+    /// Time in seconds at which the last of its `count` connections had delivered its `size`; only for connections
+    /// with a `size` that finished within the summarized time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
-    /// The mean of these times over its `count` connections.
+    /// Mean finishing time in seconds over its `count` connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_finished_s: Option<f64>,
-    /// Retransmission timeouts; only of sources with a window.
+    /// Retransmission timeouts; only for TCP of the packet model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<f64>,
-    /// Losses found by duplicate acknowledgements; only of sources with a window.
+    /// Losses detected by duplicate acknowledgements; only for TCP of the packet model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_retransmits: Option<f64>,
-    /// Packets that its application made, sent or not; only where one says when there are any.
+    /// Packets generated by its application, sent or not; only for sources with an application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_pkts: Option<f64>,
-    /// In queues and on the way at the end.
+    /// Packets in queues and in flight at the end.
     #[serde(default)]
     pub under_way_pkts: f64,
-    /// Whether its goodput is an estimate: TCP by a profile crosses a queue that is one, or another source loses a hundredth or more of
-    /// what it sends, which is one.
+    /// True if the goodput is an estimate. A source with a profile then crosses a queue that is an estimate; any other
+    /// source loses at least 1 % of its packets, and this loss is an estimate.
     #[serde(default)]
     pub goodput_is_estimate: bool,
-    /// With several seeds: the standard deviation over them, as of links.
+    /// With several seeds: standard deviations over the seeds, as for links.
     #[serde(flatten)]
     pub spread: Spread,
 }
 
-/// Packets of a kind: before + offered = delivered + lost + blocked + queued + in flight.
+/// Packets of one kind: before + offered = delivered + lost + blocked + queued + in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
-    /// In queues and between them when the time began that is summarized.
+    /// Packets in queues and in flight at the start of the summarized time.
     #[serde(default)]
     pub before_pkts: f64,
-    /// Sent.
+    /// Packets sent.
     pub offered_pkts: f64,
-    /// Arrived at their receivers.
+    /// Packets that reached their receivers.
     pub delivered_pkts: f64,
-    /// Lost.
+    /// Packets lost.
     pub lost_pkts: f64,
-    /// Without a route.
+    /// Packets without a route.
     #[serde(default)]
     pub blocked_pkts: f64,
-    /// In queues at the end.
+    /// Packets in queues at the end.
     pub queued_pkts: f64,
-    /// Between queues at the end.
+    /// Packets in flight at the end.
     pub in_flight_pkts: f64,
-    /// With several seeds: the standard deviation over them, as of links.
+    /// With several seeds: standard deviations over the seeds, as for links.
     #[serde(flatten)]
     pub spread: Spread,
 }
@@ -498,6 +507,7 @@ impl ConnectionSummary {
             connection: String::new(),
             mean_send_pps: 0.0,
             mean_goodput_pps: 0.0,
+            active_s: 0.0,
             goodput_is_estimate: false,
             offered_pkts: 0.0,
             delivered_pkts: 0.0,
@@ -550,8 +560,8 @@ fn bits_of<'a>(
     network: &Network,
     connections: impl Iterator<Item = (ConnectionId, &'a ConnectionSummary)>,
     [from_s, to_s]: [f64; 2],
-) -> Vec<Bits> {
-    let mut bits = vec![Bits::default(); network.link_count()];
+) -> Vec<CarriedBits> {
+    let mut bits = vec![CarriedBits::default(); network.link_count()];
     for (id, it) in connections {
         let spec = network.connection_spec(id);
         let mut add = |path_at: &dyn Fn(f64) -> Vec<LinkId>, bytes: f64, pkts: f64| {
@@ -576,13 +586,13 @@ fn bits_of<'a>(
 
 /// Bits that cross a link.
 #[derive(Clone, Copy, Default)]
-struct Bits {
+struct CarriedBits {
     ip: f64,
     wire: f64,
 }
 
 /// The IP bits of this number of bits on the wire of a link in this number of packets, of which `mix` crosses it.
-fn ip_bits(overhead: Overhead, wire_bits: f64, pkts: f64, mix: Bits) -> f64 {
+fn ip_bits(overhead: Overhead, wire_bits: f64, pkts: f64, mix: CarriedBits) -> f64 {
     if overhead == Overhead::of(overhead.bytes) {
         (wire_bits - 8.0 * overhead.bytes * pkts).max(0.0)
     } else if mix.wire > 0.0 {
@@ -656,7 +666,7 @@ impl Summary {
         let mut links: Vec<LinkSummary> = network.links().map(link).collect();
         let has_estimates = links.iter().any(|link| link.queue_is_estimate);
         let crosses = |id, is: fn(&LinkSummary) -> bool| {
-            let crossed = network.crossed(id, from_s, to_s);
+            let crossed = network.crossed_links(id, from_s, to_s);
             crossed.iter().any(|it| is(&links[it.index()]))
         };
         let has_lossy = links.iter().any(|link| link.loss_is_estimate);
@@ -664,7 +674,10 @@ impl Summary {
             let totals = simulation.connection_totals(id);
             let crosses_estimate = has_estimates && crosses(id, |link| link.queue_is_estimate);
             let loses_about = has_lossy && crosses(id, |link| link.loss_is_estimate);
+            let (start_s, stop_s) = network.active_interval(id, to_s);
+            let end_s = totals.finished_s.map_or(stop_s, |at_s| at_s.min(stop_s));
             ConnectionSummary {
+                active_s: (end_s - start_s.max(from_s)).max(0.0),
                 connection: network.connection_name(id).to_owned(),
                 mean_send_pps: totals.mean_send_pps,
                 mean_goodput_pps: totals.mean_goodput_pps,
@@ -678,7 +691,7 @@ impl Summary {
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
                 blocked_pkts: totals.blocked_pkts,
-                no_route_s: network.without_route(id, from_s, to_s),
+                no_route_s: network.unrouted_intervals(id, from_s, to_s),
                 mean_rtt_s: totals.mean_rtt_s,
                 rtt_p50_s: totals.rtt.map(|of| of.p50_s),
                 rtt_p95_s: totals.rtt.map(|of| of.p95_s),
@@ -714,8 +727,8 @@ impl Summary {
         if network.links().any(has_overhead) {
             let crossing = bits_of(network, all(), [from_s, to_s]);
             for (id, link) in network.links().zip(&mut links) {
-                let over = |of: &dyn Fn(LinkId) -> f64| network.over_queues(id, of);
-                let mix = Bits {
+                let over = |of: &dyn Fn(LinkId) -> f64| network.sum_over_queues(id, of);
+                let mix = CarriedBits {
                     ip: over(&|queue| crossing[queue.index()].ip),
                     wire: over(&|queue| crossing[queue.index()].wire),
                 };
@@ -727,7 +740,7 @@ impl Summary {
             }
         }
         for (id, link) in network.links().zip(&mut links) {
-            let bits = network.over_queues(id, |queue| estimated_bits[queue.index()].wire);
+            let bits = network.sum_over_queues(id, |queue| estimated_bits[queue.index()].wire);
             let sent_bits = link.utilization * bandwidths_bps[id.index()] * (to_s - from_s);
             link.utilization_is_estimate = link.estimate == Some(Estimate::Nanoseconds)
                 || (bits > 0.0 && bits >= Estimate::SHARE * sent_bits);
@@ -754,76 +767,47 @@ impl Summary {
         }
     }
 
-    /// Returns notes on queues that are estimates, one for each reason, with the approximate cost of the
-    /// packet model.
-    pub fn estimate_notes(&self) -> Vec<String> {
-        let is = |of: Estimate| self.links.iter().any(|link| link.estimate == Some(of));
-        let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
-        // The packet model must also simulate the time before the period.
-        let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
-        let takes = || rounded_time(PacketOptions::takes_s(arrivals_pkts));
-        let note = |of: Estimate| match of {
-            Estimate::Profiles => format!(
-                "{ESTIMATE} {}: {}; sources with `window` instead are followed packet by packet, which takes about {}",
-                AccuracyBounds::of_fluid_model(self.calibrated).queues_in_words(),
-                estimate_reason(of),
-                takes()
-            ),
-            // Its sources would need a window, too.
-            Estimate::EarlyDrops => {
-                format!(
-                    "{ESTIMATE} {}; packets take about {}",
-                    estimate_reason(of),
-                    takes()
-                )
-            }
-            Estimate::Classes
-            | Estimate::Transfers
-            | Estimate::Bursts
-            | Estimate::Acks
-            | Estimate::Constant
-            | Estimate::InOrder
-            | Estimate::Sizes
-            | Estimate::Alike => {
-                format!(
-                    "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
-                    estimate_reason(of),
-                    takes()
-                )
-            }
-            Estimate::Nanoseconds => {
-                format!(
-                    "{ESTIMATE} {}; fluids know no such limit",
-                    estimate_reason(of)
-                )
-            }
+    /// Returns notes on links whose queues or losses are estimates: one for each reason, with the link that
+    /// has the longest queue and the number of others.
+    pub fn notes(&self) -> Vec<String> {
+        let note = |applies: &dyn Fn(&LinkSummary) -> bool, text: &str| {
+            let links = self.links.iter().filter(|link| applies(link));
+            let first = links.clone().reduce(|longest, link| {
+                if link.mean_queue_pkts > longest.mean_queue_pkts {
+                    link
+                } else {
+                    longest
+                }
+            })?;
+            let others = match links.count() - 1 {
+                0 => String::new(),
+                1 => " and 1 other link".to_owned(),
+                others => format!(" and {others} other links"),
+            };
+            Some(format!("{}{others}: {text}", first.link))
         };
-        let mut notes: Vec<String> = Estimate::ALL
-            .into_iter()
-            .filter(|&of| is(of))
-            .map(note)
-            .collect();
-        if self.links.iter().any(|link| link.loses_by_size) {
-            notes.push(format!("{ESTIMATE} {SIZE_DEPENDENT_LOSS_NOTE}"));
-        }
-        notes
+        let estimates = Estimate::ALL.into_iter().filter_map(|reason| {
+            let text = estimate_reason(reason, self.calibrated);
+            note(&|link| link.estimate == Some(reason), &text)
+        });
+        let by_size = note(&|link| link.loses_by_size, SIZE_DEPENDENT_LOSS_NOTE);
+        estimates.chain(by_size).collect()
     }
 
-    /// Returns a note on the accuracy of goodputs if TCP with profiles fills links that it shares;
-    /// otherwise `None`.
-    pub fn goodput_note(&self) -> Option<String> {
-        let of = Some(Estimate::Profiles);
-        let is_estimate = self.links.iter().any(|link| link.estimate == of);
-        let within = AccuracyBounds::of_fluid_model(self.calibrated);
-        is_estimate.then(|| {
-            format!(
-                "goodput of TCP with profiles: half of the connections within {}, nine in ten within {}, busy links within {:.2} of their \
-                 utilization, on half of the networks tried",
-                whole_percent(within.goodput),
-                whole_percent(within.goodput_p90),
-                within.utilization
-            )
-        })
+    /// Returns true if the packet model has no estimate where this summary has one.
+    pub fn packet_model_is_more_accurate(&self) -> bool {
+        let by_packets = |it: &LinkSummary| {
+            it.loses_by_size || it.estimate.is_some_and(|why| why != Estimate::Nanoseconds)
+        };
+        self.model != ModelName::Packets && self.links.iter().any(by_packets)
+    }
+
+    /// Returns the estimated seconds of one core that the packet model would need, including the time before
+    /// the summarized period.
+    pub fn packet_model_s(&self) -> f64 {
+        let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
+        let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
+        PacketOptions::estimated_runtime_s(arrivals_pkts)
     }
 
     /// Adds the experiences of the users of each workload, for one or several runs.
@@ -858,10 +842,10 @@ pub fn rounded_time(time_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Column, Data, DataFrame};
+    use crate::columns::{Column, ColumnData, DataFrame};
 
     #[test]
-    fn times_are_rounded_to_a_digit() {
+    fn times_are_rounded_to_one_digit() {
         let cases = [
             (2e-5, "1 ms"),
             (0.0206, "20 ms"),
@@ -879,7 +863,7 @@ mod tests {
 
     /// Spread columns exist if any row has them. Other rows have an empty cell there.
     #[test]
-    fn what_seeds_add_has_columns() {
+    fn statistics_over_seeds_have_columns() {
         let row = |beside: &[&str]| LinkSummary {
             spread: beside
                 .iter()
@@ -895,7 +879,7 @@ mod tests {
         let of = |name: &str| {
             let place = frame.columns.iter().position(|it| it.name == name);
             match &frame.data[place.unwrap()] {
-                Data::Numbers(numbers) => numbers.clone(),
+                ColumnData::Numbers(numbers) => numbers.clone(),
                 other => panic!("{other:?} of {name}"),
             }
         };
@@ -976,10 +960,10 @@ mod tests {
                 gone: 2,
                 waits: vec![crate::WaitSummary {
                     wait: "file".to_owned(),
-                    times: netflow_workload::Times::new(vec![0.1, 0.2])
+                    times: netflow_workload::TimeSample::new(vec![0.1, 0.2])
                         .summary()
                         .unwrap(),
-                    steps: vec![netflow_workload::Step {
+                    steps: vec![netflow_workload::RttCluster {
                         round_trips: 1,
                         share: 0.5,
                     }],

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use netflow_files::Kind as FileKind;
+use netflow_files::FileKind;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Cell, Column, ColumnType};
@@ -162,7 +162,7 @@ impl SweepResults {
     ///
     /// # Errors
     /// If a column does not exist, or a file cannot be read or is invalid.
-    pub fn each_row(
+    pub fn for_each_row(
         &self,
         table: SweepTable,
         columns: &[&str],
@@ -172,7 +172,7 @@ impl SweepResults {
         let find = |name: &&str| {
             let found = own.iter().find(|column| column.name == *name);
             let file = self.directory.join(SWEEP_FILE);
-            found.ok_or_else(|| malformed(&file, None, format!("no column `{name}`")))
+            found.ok_or_else(|| malformed(&file, None, format!("missing column `{name}`")))
         };
         let columns = columns.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let format = self.description.format;
@@ -180,9 +180,9 @@ impl SweepResults {
             let name = self.file(chunk, format.name());
             let path = self.directory.join(table.name()).join(name);
             match format {
-                Format::Csv => each_csv_row(&path, &columns, &mut on_row)?,
+                Format::Csv => for_each_csv_row_of_chunk(&path, &columns, &mut on_row)?,
                 #[cfg(feature = "parquet")]
-                Format::Parquet => crate::parquet::each_row(&path, &columns, &mut on_row)?,
+                Format::Parquet => crate::parquet::for_each_row(&path, &columns, &mut on_row)?,
                 format => return Err(Error::FormatMissing { format }),
             }
         }
@@ -190,20 +190,24 @@ impl SweepResults {
     }
 }
 
-fn each_csv_row(
+fn for_each_csv_row_of_chunk(
     path: &Path,
     columns: &[&Column],
     on_row: &mut dyn FnMut(&[Cell<'_>]),
 ) -> Result<(), Error> {
     let text = read_text(path, FileKind::Series)?;
     let mut table = CsvTable::new(path, &text)?;
-    let places = columns.iter().map(|column| table.place(&column.name));
+    let places = columns
+        .iter()
+        .map(|column| table.column_index(&column.name));
     let places = places.collect::<Result<Vec<_>, _>>()?;
     let mut row = csv::StringRecord::new();
     while table.next(&mut row)? {
         let cell = |(column, &place): (&&Column, &usize)| {
             let cell = cell(column.kind, &row[place]);
-            cell.ok_or_else(|| table.wrong(&row, place, "is not what it should be"))
+            cell.ok_or_else(|| {
+                table.field_error(&row, place, "does not match the type of its column")
+            })
         };
         let cells = columns.iter().zip(&places).map(cell);
         on_row(&cells.collect::<Result<Vec<_>, _>>()?);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json_pretty::to_lines;
 
-/// The nodes, links and connections of a run, enough to draw them. Names are only ever added.
+/// Nodes, links and connections of a run, sufficient to draw the network. New versions add keys and never rename them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
     /// Every node.
@@ -19,97 +19,97 @@ pub struct Topology {
 /// A node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopologyNode {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// What people call it, where that is not its name.
+    /// Label for people, if it differs from the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Where the scenario puts it: to the right and upwards, in any unit.
+    /// Position in the scenario: x to the right and y upwards, in any unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<(f64, f64)>,
 }
 
-/// A directed link.
+/// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopologyLink {
     /// `FROM->TO`, or `FROM->TO#CIRCUIT`.
     pub link: String,
-    /// Name of the node where it starts.
+    /// Name of the node at its start.
     pub from: String,
-    /// Name of the node where it ends.
+    /// Name of the node at its end.
     pub to: String,
     /// Bandwidth in bit/s at the start of the run.
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds.
     pub delay_s: f64,
-    /// Room of its queue in packets, the place in service included; of TCP's size, where it is said in bytes or
-    /// as a time.
+    /// Buffer in packets, the packet in service included. A buffer in bytes or as a time is converted with the packet
+    /// size of TCP.
     #[serde(rename = "room_pkts")]
     pub buffer_pkts: f64,
-    /// The same in bytes, where it is said so: every packet takes its own of them.
+    /// Buffer in bytes, if it is given in bytes; every packet occupies its own size.
     #[serde(
         rename = "room_bytes",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub buffer_bytes: Option<f64>,
-    /// Bytes of its packets on the wire beyond those of IP, in words, if there are any.
+    /// Overhead per packet below IP, in words, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<String>,
-    /// What it loses on the way, in words, if anything.
+    /// Loss in transit, in words, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
 }
 
 impl TopologyLink {
     /// Returns the capacity of its queue in packets, if it does not depend on packet sizes.
-    pub fn most_pkts(&self) -> Option<f64> {
+    pub fn max_queue_pkts(&self) -> Option<f64> {
         self.buffer_bytes.is_none().then_some(self.buffer_pkts)
     }
 }
 
-/// A connection, all `count` of it.
+/// Connection, with all `count` of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopologyConnection {
-    /// Its name.
+    /// Name of the connection.
     pub connection: String,
     /// Name of the sender's node.
     pub from: String,
     /// Name of the receiver's node.
     pub to: String,
-    /// What makes it send, in words.
+    /// Source, in words.
     pub source: String,
-    /// How many identical connections it is.
+    /// Number of identical connections.
     pub count: u32,
     /// Size of a data packet in bytes, with its IP header.
     pub packet_size_bytes: f64,
-    /// The links from sender to receiver at the start, as places in [`Topology::links`].
+    /// Path from sender to receiver at the start, as indices into [`Topology::links`].
     pub path: Vec<usize>,
-    /// The links back.
+    /// Return path, as indices into [`Topology::links`].
     pub return_path: Vec<usize>,
-    /// The ways that it takes later on, in order of time; only where failures change them.
+    /// Later paths, in order of time; only if failures change them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<TopologyPath>,
-    /// From when on it sends, in seconds.
+    /// Start time in seconds.
     #[serde(default)]
     pub start_s: f64,
-    /// Until when at the latest, in seconds, if anything ends it.
+    /// Latest end time in seconds, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_s: Option<f64>,
-    /// Packets/s that TCP would send meanwhile if it had the network for itself and always something to send; absent
-    /// of what sends whatever happens.
+    /// Uncontended throughput in packets/s: the sending rate of TCP without other traffic and with unlimited data;
+    /// absent for fixed-rate sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_pps: Option<f64>,
 }
 
-/// The way of a connection from some time on.
+/// Path of a connection from a given time on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopologyPath {
-    /// From when on, in seconds.
+    /// Time in seconds from which the path applies.
     pub from_s: f64,
-    /// The links from sender to receiver, as places in [`Topology::links`]; none where there is no way.
+    /// Path from sender to receiver, as indices into [`Topology::links`]; empty without a route.
     pub path: Vec<usize>,
-    /// The links back.
+    /// Return path, as indices into [`Topology::links`].
     pub return_path: Vec<usize>,
 }
 
@@ -155,7 +155,7 @@ impl Topology {
         };
         let connection = |id: ConnectionId| {
             let spec = network.connection_spec(id);
-            let (start_s, stop_s) = network.sends_between(id, f64::INFINITY);
+            let (start_s, stop_s) = network.active_interval(id, f64::INFINITY);
             TopologyConnection {
                 connection: network.connection_name(id).to_owned(),
                 from: name(spec.from),
@@ -170,9 +170,9 @@ impl Topology {
                 },
                 count: spec.count,
                 packet_size_bytes: spec.packet_size_bytes,
-                path: places(network.path(id)),
-                return_path: places(network.return_path(id)),
-                ways: ways(network, id),
+                path: link_indices(network.path(id)),
+                return_path: link_indices(network.return_path(id)),
+                ways: paths_over_time(network, id),
                 start_s,
                 stop_s: stop_s.is_finite().then_some(stop_s),
                 alone_pps: network.uncontended_pps(id),
@@ -186,7 +186,12 @@ impl Topology {
     }
 
     /// Sets the label and the position of a node. A node of another network is ignored.
-    pub fn note(&mut self, node: NodeId, label: Option<String>, position: Option<(f64, f64)>) {
+    pub fn set_node_details(
+        &mut self,
+        node: NodeId,
+        label: Option<String>,
+        position: Option<(f64, f64)>,
+    ) {
         if let Some(node) = self.nodes.get_mut(node.index()) {
             node.label = label;
             node.position = position;
@@ -200,7 +205,7 @@ impl Topology {
 }
 
 /// Returns the paths of a connection over time, without repetitions.
-fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
+fn paths_over_time(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
     let at = |at_s| (network.path_at(id, at_s), network.return_path_at(id, at_s));
     let mut before = (network.path(id), network.return_path(id));
     let mut times_s: Vec<f64> = network.events().map(|event| event.at_s).collect();
@@ -212,14 +217,14 @@ fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
             before = now.clone();
             ways.push(TopologyPath {
                 from_s,
-                path: places(now.0),
-                return_path: places(now.1),
+                path: link_indices(now.0),
+                return_path: link_indices(now.1),
             });
         }
     }
     ways
 }
 
-fn places(path: Vec<LinkId>) -> Vec<usize> {
+fn link_indices(path: Vec<LinkId>) -> Vec<usize> {
     path.into_iter().map(LinkId::index).collect()
 }

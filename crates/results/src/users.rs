@@ -1,7 +1,7 @@
 //! Statistics of the response times of users.
 
-use netflow_network::{Network, UserStats, WaitFor};
-use netflow_workload::{Step, Times};
+use netflow_network::{Network, ResponseEvent, UserStats};
+use netflow_workload::{RttCluster, TimeSample};
 use serde::{Deserialize, Serialize};
 
 use crate::WaitNumbers;
@@ -9,30 +9,30 @@ use crate::WaitNumbers;
 /// Tolerance, in RTTs, for counting a response time as an integer number of RTTs.
 const RTT_TOLERANCE: f64 = 0.1;
 
-/// The users of a workload; with several seeds those of all of them.
+/// Users of a workload, over all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSummary {
-    /// Its name.
+    /// Name of the workload.
     pub workload: String,
-    /// Users who came.
+    /// Number of users who arrived.
     pub came: u64,
-    /// Users of them who went, with all that they wanted.
+    /// Number of users who finished.
     pub gone: u64,
-    /// By what was waited for; what nobody waited for is left out.
+    /// Response times by event; events without waits are absent.
     pub waits: Vec<WaitSummary>,
 }
 
-/// How long users waited for something.
+/// Response times for one kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitSummary {
-    /// For what: `connect`, `file`, `page`, `echo`, `play` or `stall`.
+    /// Event: `connect`, `file`, `page`, `echo`, `play` or `stall`.
     pub wait: String,
-    /// The usual numbers.
+    /// Statistics of the response times.
     #[serde(flatten)]
     pub times: netflow_workload::Summary,
-    /// Waits of whole round trips of the empty network, which they exceed by a tenth of one at most:
-    /// each number of round trips that at least a hundredth of all has.
-    pub steps: Vec<Step>,
+    /// Clusters of response times near a whole number of base round-trip times, at most 10 % of a round trip above
+    /// it. A cluster contains at least 1 % of all response times.
+    pub steps: Vec<RttCluster>,
 }
 
 /// Returns the response times of the users of each workload in each run, in order of arrival. Each item
@@ -60,24 +60,24 @@ pub fn wait_rows(runs: &[Vec<UserStats>]) -> Vec<(f64, [usize; 2], WaitNumbers)>
 pub(crate) fn summaries(network: &Network, runs: &[Vec<UserStats>]) -> Vec<WorkloadSummary> {
     let summary = |(w, name): (usize, &str)| {
         let all = || runs.iter().filter_map(move |run| run.get(w));
-        let of_kind = |kind: WaitFor| {
+        let of_kind = |kind: ResponseEvent| {
             let waits = || {
                 let waits = all().flat_map(|experience| &experience.waits);
                 waits.filter(move |wait| wait.kind == kind)
             };
-            let times = Times::new(waits().map(|wait| wait.wait_s).collect());
-            let trips = Times::new(waits().map(|wait| wait.wait_s / wait.rtt_s).collect());
+            let times = TimeSample::new(waits().map(|wait| wait.wait_s).collect());
+            let trips = TimeSample::new(waits().map(|wait| wait.wait_s / wait.rtt_s).collect());
             Some(WaitSummary {
                 wait: kind.name().to_owned(),
                 times: times.summary()?,
-                steps: trips.steps(1.0, RTT_TOLERANCE),
+                steps: trips.rtt_clusters(1.0, RTT_TOLERANCE),
             })
         };
         WorkloadSummary {
             workload: name.to_owned(),
             came: all().map(|experience| experience.arrived).sum(),
             gone: all().map(|experience| experience.finished).sum(),
-            waits: WaitFor::ALL.into_iter().filter_map(of_kind).collect(),
+            waits: ResponseEvent::ALL.into_iter().filter_map(of_kind).collect(),
         }
     };
     let names = network.workloads().map(|spec| spec.name.as_str());
@@ -122,11 +122,11 @@ mod tests {
 
     /// Users of two seeds have different RTTs, yet one RTT remains one step.
     #[test]
-    fn seeds_are_put_together_and_steps_are_round_trips() {
+    fn seeds_are_pooled_and_waits_clustered_by_rtt() {
         let wait = |user, rtt_s, wait_s| ResponseTime {
             user,
             arrival_s: 1.0,
-            kind: WaitFor::File,
+            kind: ResponseEvent::File,
             wait_s,
             rtt_s,
         };

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use netflow_files::{Claim, PartialFile, publish};
-use netflow_network::{Columns, Interval, Network, Recorder, UserStats, WaitFor};
+use netflow_files::{DirectoryLock, PartialFile, publish};
+use netflow_network::{Columns, Interval, Network, Recorder, ResponseEvent, UserStats};
 
 use crate::detect;
 use crate::ensemble::{Ensemble, Statistic};
-use crate::incomplete_directory;
+use crate::partial_files;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::users::wait_rows;
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Upper bound on the number of value columns of a series.
-const MOST_COLUMNS: usize = 16;
+const MAX_COLUMNS: usize = 16;
 
 /// A recorder that writes the series during the run and the other files at the end.
 ///
@@ -35,7 +35,7 @@ pub struct Writer {
     topology: Topology,
     format: Format,
     /// Lock that keeps other runs from writing to the directory.
-    _claim: Claim,
+    _claim: DirectoryLock,
 }
 
 impl Writer {
@@ -54,7 +54,7 @@ impl Writer {
     ) -> Result<Writer, Error> {
         let (links, connections) = &names(network);
         make_directory(directory)?;
-        let claim = claim(directory)?;
+        let claim = lock_directory(directory)?;
         detect::check(directory)?;
         Ok(Writer {
             _claim: claim,
@@ -69,7 +69,7 @@ impl Writer {
                 0 => None,
                 _ => {
                     let workloads = network.workloads().map(|spec| spec.name.clone());
-                    let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned());
+                    let kinds = ResponseEvent::ALL.map(|kind| kind.name().to_owned());
                     let names = [&workloads.collect(), &kinds.to_vec()];
                     Some(export(directory, WAITS, format, &names)?)
                 }
@@ -111,7 +111,7 @@ impl Writer {
         }
         let names = NetworkQuantity::ALL.map(|it| it.name().to_owned()).to_vec();
         let mut whole = export(&self.directory, NETWORK_TOTALS, self.format, &[&names])?;
-        write_whole_network(&mut whole, ensemble)?;
+        write_network_totals(&mut whole, ensemble)?;
         self.spread.push((NETWORK_TOTALS, whole));
         Ok(())
     }
@@ -163,11 +163,18 @@ impl Writer {
             series.push(spread.finish()?);
         }
         let network = self.topology.to_json();
-        let network = incomplete_directory::of(&directory, Topology::FILE, network.as_bytes())?;
-        let summary =
-            incomplete_directory::of(&directory, Summary::FILE, summary.to_json().as_bytes())?;
-        let manifest =
-            incomplete_directory::of(&directory, Manifest::FILE, manifest.to_json().as_bytes())?;
+        let network =
+            partial_files::create_with_content(&directory, Topology::FILE, network.as_bytes())?;
+        let summary = partial_files::create_with_content(
+            &directory,
+            Summary::FILE,
+            summary.to_json().as_bytes(),
+        )?;
+        let manifest = partial_files::create_with_content(
+            &directory,
+            Manifest::FILE,
+            manifest.to_json().as_bytes(),
+        )?;
 
         // Results without a manifest are incomplete, so the old manifest is removed first.
         let mut obsolete = vec![directory.join(Manifest::FILE)];
@@ -217,8 +224,8 @@ fn put<N: Columns>(
     keys: &[usize],
     numbers: &N,
 ) -> Result<(), Error> {
-    const { assert!(N::COLUMNS.len() <= MOST_COLUMNS) };
-    let (mut row, mut count) = ([0.0; MOST_COLUMNS], 0);
+    const { assert!(N::COLUMNS.len() <= MAX_COLUMNS) };
+    let (mut row, mut count) = ([0.0; MAX_COLUMNS], 0);
     numbers.each(|number| {
         row[count] = number;
         count += 1;
@@ -265,8 +272,8 @@ fn write_all(
 }
 
 /// Writes the totals of the network over all intervals.
-fn write_whole_network(series: &mut Box<dyn Exporter>, ensemble: &Ensemble) -> Result<(), Error> {
-    let of = |statistic| ensemble.whole(statistic);
+fn write_network_totals(series: &mut Box<dyn Exporter>, ensemble: &Ensemble) -> Result<(), Error> {
+    let of = |statistic| ensemble.network_totals(statistic);
     let (mean, std, ci95) = (of(Statistic::Mean), of(Statistic::Std), of(Statistic::Ci95));
     let mut values = mean.iter().zip(&std).zip(&ci95);
     for &time_s in ensemble.times_s() {
@@ -291,12 +298,12 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
 }
 
 /// Locks the directory against other runs, and removes files that killed runs left there.
-fn claim(directory: &Path) -> Result<Claim, Error> {
+fn lock_directory(directory: &Path) -> Result<DirectoryLock, Error> {
     let cannot = |source| Error::MakeDirectory {
         path: directory.to_owned(),
         source,
     };
-    let claim = Claim::of(directory).map_err(|source| match source.kind() {
+    let claim = DirectoryLock::acquire(directory).map_err(|source| match source.kind() {
         io::ErrorKind::ResourceBusy => Error::InUse {
             path: directory.to_owned(),
         },

@@ -86,7 +86,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_format_reads_back_the_same() {
+fn all_formats_read_back_equal() {
     let mut read = Vec::new();
     for format in Format::ALL
         .into_iter()
@@ -118,14 +118,14 @@ fn every_format_reads_back_the_same() {
 }
 
 #[test]
-fn the_network_is_beside_its_series() {
+fn directory_contains_network_json() {
     let directory = tempfile::tempdir().unwrap();
     let network = network();
     let mut writer = Writer::create(directory.path(), &network, Format::Csv, false).unwrap();
     let b = network.nodes().nth(1).unwrap();
     writer
         .topology()
-        .note(b, Some("Bonn".to_owned()), Some((7.1, 50.7)));
+        .set_node_details(b, Some("Bonn".to_owned()), Some((7.1, 50.7)));
     let simulation = Simulation::new(network, Options::default()).unwrap();
     let manifest = manifest(&simulation, &writer, Format::Csv, None);
     let summary = Summary::of(&simulation, Vec::new());
@@ -150,7 +150,7 @@ fn the_network_is_beside_its_series() {
 }
 
 #[test]
-fn the_columns_are_the_promised_ones() {
+fn columns_match_documentation() {
     let directory = tempfile::tempdir().unwrap();
     run(directory.path(), Format::Csv, true).unwrap();
     let header = |name: &str| {
@@ -172,7 +172,7 @@ fn the_columns_are_the_promised_ones() {
 }
 
 #[test]
-fn a_directory_tells_of_one_run_and_keeps_what_is_not_ours() {
+fn own_files_are_replaced_and_foreign_files_kept() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("notes.txt"), "mine").unwrap();
     fs::write(
@@ -201,7 +201,7 @@ fn a_directory_tells_of_one_run_and_keeps_what_is_not_ours() {
 }
 
 #[test]
-fn an_early_stop_is_in_the_manifest() {
+fn early_stop_is_recorded_in_manifest() {
     let directory = tempfile::tempdir().unwrap();
     let network = network();
     let mut writer = Writer::create(directory.path(), &network, Format::Csv, false).unwrap();
@@ -234,9 +234,9 @@ fn an_early_stop_is_in_the_manifest() {
 
 /// Regression: two runs that wrote into one directory left a mixture that was marked as complete.
 #[test]
-fn a_directory_is_written_to_by_one_run_at_a_time() {
+fn directory_is_locked_by_one_run() {
     let directory = tempfile::tempdir().unwrap();
-    let claim = netflow_files::Claim::of(directory.path()).unwrap();
+    let claim = netflow_files::DirectoryLock::acquire(directory.path()).unwrap();
     let error = run(directory.path(), Format::Csv, false).unwrap_err();
     assert!(matches!(error, Error::InUse { .. }), "{error}");
     assert!(error.to_string().contains("another run is writing to"));
@@ -247,7 +247,7 @@ fn a_directory_is_written_to_by_one_run_at_a_time() {
 
 /// The sum of an empty list is -0.
 #[test]
-fn what_had_a_route_all_the_time_was_blocked_0_times() {
+fn blocked_pkts_without_outage_are_positive_zero() {
     let directory = tempfile::tempdir().unwrap();
     let summary = run(directory.path(), Format::Csv, false).unwrap();
     let blocked = summary.connections[0].blocked_pkts;
@@ -255,7 +255,7 @@ fn what_had_a_route_all_the_time_was_blocked_0_times() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_gone_after_the_next() {
+fn leftovers_of_killed_runs_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join(".links.csv.Ab12Cd.partial"), "half").unwrap();
     fs::write(directory.path().join(".mine.partial"), "").unwrap();
@@ -268,7 +268,7 @@ fn what_a_killed_run_left_is_gone_after_the_next() {
 }
 
 #[test]
-fn a_file_in_the_way_is_an_error() {
+fn file_at_directory_path_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
@@ -297,17 +297,17 @@ fn parquet_says_how_to_get_it() {
 }
 
 #[test]
-fn malformed_files_are_named_with_their_line() {
+fn malformed_files_are_reported_with_line() {
     let cases = [
         (
             "links.csv",
             "time_s,link\n",
-            "links.csv:1: no column `arrival_pps`",
+            "links.csv:1: missing column `arrival_pps`",
         ),
         (
             "links.csv",
             "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization\n1,a,1,1,one,1,1\n",
-            "links.csv:2: `one` in queue_pkts is no number",
+            "links.csv:2: `one` in queue_pkts is not a number",
         ),
         (
             "links.csv",
@@ -343,7 +343,7 @@ fn malformed_files_are_named_with_their_line() {
 
 /// Columns that earlier versions did not write are empty. They are not an error.
 #[test]
-fn columns_that_came_later_may_be_missing() {
+fn newer_columns_are_optional() {
     let directory = tempfile::tempdir().unwrap();
     run(directory.path(), Format::Csv, false).unwrap();
     let file = directory.path().join("links.csv");

@@ -19,7 +19,11 @@ fn time_s(interval: usize) -> f64 {
 }
 
 /// Writes rows and returns a reader of the library.
-fn written(table: Table, names: &[&Names], rows: &[Row]) -> ParquetRecordBatchReaderBuilder<File> {
+fn write_table(
+    table: Table,
+    names: &[&Names],
+    rows: &[Row],
+) -> ParquetRecordBatchReaderBuilder<File> {
     let place = tempfile::tempdir().unwrap();
     let mut exporter = export(place.path(), table, Format::Parquet, names).unwrap();
     let mut interval = usize::MAX;
@@ -37,8 +41,8 @@ fn written(table: Table, names: &[&Names], rows: &[Row]) -> ParquetRecordBatchRe
 }
 
 /// Writes rows and reads them back. Returns the rows and the number of row groups.
-fn there_and_back(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBatch>, usize) {
-    let reader = written(table, names, rows);
+fn write_and_read(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBatch>, usize) {
+    let reader = write_table(table, names, rows);
     let groups = reader.metadata().num_row_groups();
     for group in reader.metadata().row_groups() {
         let statistics = group.column(0).statistics().unwrap();
@@ -49,7 +53,7 @@ fn there_and_back(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBa
 }
 
 fn compare(table: Table, names: &[&Names], rows: &[Row]) -> usize {
-    let (batches, groups) = there_and_back(table, names, rows);
+    let (batches, groups) = write_and_read(table, names, rows);
     let count: usize = batches.iter().map(RecordBatch::num_rows).sum();
     assert_eq!(count, rows.len());
     let mut expected = rows.iter();
@@ -92,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_rows_come_back(
+    fn rows_round_trip(
         (links, connections) in (1..300_usize, 1..70_usize),
         intervals in vec((0..40_usize, 0..400_usize), 0..8),
         gaps in 0..3_u32,
@@ -120,7 +124,7 @@ proptest! {
 
 /// A row group has 131 072 rows.
 #[test]
-fn row_groups_follow_one_another() {
+fn row_groups_are_consecutive() {
     let links = names(1000, "l");
     let row = |i: usize| {
         let value = |column: usize| (i * (column + 1)) as f64;
@@ -133,7 +137,7 @@ fn row_groups_follow_one_another() {
 
 /// Names that do not compress have no influence on the compression of the indices, which repeat.
 #[test]
-fn places_of_names_are_compressed() {
+fn name_indices_are_compressed() {
     let mut random = 1_u64;
     let mut name = |_| {
         random = random
@@ -144,7 +148,7 @@ fn places_of_names_are_compressed() {
     let links: Names = (0..1000).map(&mut name).collect();
     let row = |i: usize| (i / 1000, vec![i % 1000], vec![0.0; LINKS.values.len()]);
     let rows: Vec<Row> = (0..100_000).map(row).collect();
-    let reader = written(LINKS, &[&links], &rows);
+    let reader = write_table(LINKS, &[&links], &rows);
     let chunk = reader.metadata().row_group(0).column(1);
     // Ten bits per index are 125 000 bytes; the names are about 16 000 bytes.
     assert!(
@@ -156,6 +160,6 @@ fn places_of_names_are_compressed() {
 }
 
 #[test]
-fn no_rows_are_a_file_too() {
+fn empty_table_is_valid_parquet() {
     assert_eq!(compare(LINKS, &[&Names::new()], &[]), 0);
 }

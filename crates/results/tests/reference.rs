@@ -384,7 +384,7 @@ fn series(code: &Code, name: &str, table: Table, when: &str, page: &mut String) 
 }
 
 #[test]
-fn the_page_is_up_to_date() {
+fn reference_page_is_current() {
     let made = page();
     if std::env::var_os("NETFLOW_BLESS").is_some() {
         std::fs::write(FILE, &made).expect("a written page");

@@ -32,9 +32,9 @@ fn network() -> Network {
 }
 
 /// Recorder that publishes the simulated time that it has reached.
-struct Clock<'a>(&'a Cell<f64>);
+struct IntervalClock<'a>(&'a Cell<f64>);
 
-impl Recorder for Clock<'_> {
+impl Recorder for IntervalClock<'_> {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
@@ -57,18 +57,18 @@ fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
     let never = || false;
     let time_s = Cell::new(0.0);
     let mut watched = WithSummary {
-        recorder: Clock(&time_s),
-        watch: SummaryRecorder::new(scope, simulation.network(), &never),
+        recorder: IntervalClock(&time_s),
+        summary_recorder: SummaryRecorder::new(scope, simulation.network(), &never),
     };
     let outcome = simulation.run(0.5, &mut watched, || time_s.get() >= until_s);
     let stopped = until_s < 10.0;
     assert_eq!(outcome.unwrap() == Outcome::Stopped, stopped);
     let finished = watched
-        .watch
+        .summary_recorder
         .finish(&mut simulation, vec!["careful".to_owned()]);
     let (summary, users) = finished.unwrap();
     assert_eq!(summary.warnings, ["careful"]);
-    assert_eq!(users.of_periods.len(), summary.periods.len());
+    assert_eq!(users.in_periods.len(), summary.periods.len());
     summary
 }
 
@@ -82,7 +82,7 @@ fn near(a: f64, b: f64, within: f64) {
 
 /// Regression: a mean of 70 % hid that the link was saturated for 2 s.
 #[test]
-fn the_peak_and_the_saturated_time_stand_beside_the_mean() {
+fn summary_has_peak_and_saturated_time() {
     let link = &whole().links[0];
     // 7 s at 50 %, 2 s at 100 %, 1 s down.
     near(link.utilization, 0.55, 0.01);
@@ -95,7 +95,7 @@ fn the_peak_and_the_saturated_time_stand_beside_the_mean() {
 
 /// An interval that contains a boundary counts with its piece within the window.
 #[test]
-fn peaks_are_of_what_is_summarized() {
+fn peaks_are_within_measurement_window() {
     let late = summarize(5.75, 8.0, false, f64::INFINITY);
     near(late.links[0].saturated_s.unwrap(), 0.25, 1e-6);
     near(late.links[0].peak_utilization.unwrap(), 1.0, 1e-3);
@@ -140,7 +140,7 @@ fn events_divide_a_run_into_periods() {
 
 /// The default window is the whole run, with identical bits.
 #[test]
-fn bounds_at_the_ends_change_nothing() {
+fn window_of_whole_run_changes_nothing() {
     let options = Options {
         duration_s: 10.0,
         ..Options::default()
@@ -159,7 +159,7 @@ fn bounds_at_the_ends_change_nothing() {
 }
 
 #[test]
-fn a_run_that_stops_is_summarized_until_then() {
+fn stopped_run_is_summarized_until_its_end() {
     let stopped = summarize(2.0, 9.0, true, 5.0);
     assert_eq!((stopped.from_s, stopped.duration_s), (2.0, 3.0));
     assert_eq!(stopped.periods.len(), 1);
@@ -173,7 +173,7 @@ fn a_run_that_stops_is_summarized_until_then() {
 /// A queue loses nothing until its link fails: 11 Mbit/s for 10 s at a link of 10 Mbit/s. The failure
 /// loses the queued packets, in the period that begins with it.
 #[test]
-fn what_a_failure_loses_is_its_own() {
+fn failure_losses_are_counted_in_their_period() {
     for model in [Model::FLUID, Model::PACKETS] {
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.node("a"), builder.node("b"));
@@ -198,11 +198,11 @@ fn what_a_failure_loses_is_its_own() {
         };
         let never = || false;
         let mut watched = WithSummary {
-            recorder: Clock(&Cell::new(0.0)),
-            watch: SummaryRecorder::new(scope, simulation.network(), &never),
+            recorder: IntervalClock(&Cell::new(0.0)),
+            summary_recorder: SummaryRecorder::new(scope, simulation.network(), &never),
         };
         simulation.run(0.5, &mut watched, || false).unwrap();
-        let finished = watched.watch.finish(&mut simulation, Vec::new());
+        let finished = watched.summary_recorder.finish(&mut simulation, Vec::new());
         let (summary, _) = finished.unwrap();
         let [before, after] = &summary.periods[..] else {
             panic!("{} periods", summary.periods.len());

@@ -3,7 +3,7 @@
 use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Model, Network, NetworkBuilder, Options, Simulation, UserStats, WaitFor, WindowSource,
+    Model, Network, NetworkBuilder, Options, ResponseEvent, Simulation, UserStats, WindowSource,
     WorkloadSpec,
 };
 use netflow_workload::{Application, Http, Telnet};
@@ -42,7 +42,7 @@ fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<UserStats>) {
 }
 
 #[test]
-fn every_wait_of_every_seed_has_a_row() {
+fn waits_of_all_seeds_have_rows() {
     let network = network();
     let (simulation, first) = experiences(&network, 1);
     let seeds = [first, experiences(&network, 2).1];
@@ -102,7 +102,9 @@ fn every_wait_of_every_seed_has_a_row() {
             let came: u64 = seeds.iter().map(|seed| seed[w].arrived).sum();
             assert_eq!(users.came, came);
         }
-        let echoes = rows.iter().filter(|row| &*row.wait == WaitFor::Echo.name());
+        let echoes = rows
+            .iter()
+            .filter(|row| &*row.wait == ResponseEvent::Echo.name());
         assert!(echoes.clone().count() > 100);
         assert!(echoes.clone().all(|row| &*row.workload == "terminals"));
         assert!(
@@ -115,7 +117,7 @@ fn every_wait_of_every_seed_has_a_row() {
 
 /// Without users, the file does not exist.
 #[test]
-fn networks_without_users_have_no_waits() {
+fn network_without_users_has_no_waits() {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
     builder.link(netflow_problems::link(a, b, 1e7, 0.01, 50.0));

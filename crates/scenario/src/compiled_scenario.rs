@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_document::{Problem, Sources};
 use netflow_network::{Application, Change, ConnectionId, Model, Network, NodeId, Options, Source};
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 use sha2::{Digest, Sha256};
 
 use crate::load::FileAccess;
@@ -28,11 +28,11 @@ pub struct CompiledScenario {
     /// Settings that replaced those of the file, as `KEY=VALUE`.
     pub overrides: Vec<String>,
     /// Directories from which it could read files.
-    pub reach: FileAccess,
+    pub file_access: FileAccess,
     /// SHA-256 of those files, concatenated, in hex (`cat FILES | sha256sum`).
     pub digest: String,
     /// Labels and positions of nodes, where given.
-    pub notes: Vec<NodeAnnotation>,
+    pub node_annotations: Vec<NodeAnnotation>,
     /// Demands of finite transfers that the fluid model represents by their mean.
     pub demands: Vec<TransferDemand>,
     /// Demands and connections that the network represents as several connections.
@@ -47,12 +47,12 @@ pub struct CompiledScenario {
 }
 
 /// End of a warning about traffic that moves as a whole.
-const UNSPLIT_REROUTE_WARNING: &str = ": of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers would divide \
-                          them again";
+const UNSPLIT_REROUTE_WARNING: &str = ": with several equal-cost paths (`ecmp`), its load is overestimated and that of the others \
+                          underestimated";
 
 impl CompiledScenario {
     /// Returns the connections with a name: the connection itself, or the parts of a split one.
-    pub fn connections_called(&self, name: &str) -> Option<Vec<ConnectionId>> {
+    pub fn connections_by_name(&self, name: &str) -> Option<Vec<ConnectionId>> {
         let one = self.network.connection_by_name(name).map(|id| vec![id]);
         one.or_else(|| {
             let divided = self.split.iter().find(|it| it.name == name)?;
@@ -77,9 +77,8 @@ impl CompiledScenario {
     /// steady state or a run until `at_s`.
     pub fn mean_traffic_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
         let demands = self.has_mean_traffic.then_some(
-            "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
-             a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
-             bursts lose is not told; `--set simulation.model=packets` follows them",
+            "tcp and video demands are modelled by mean rate, without burst losses: queues within a factor of 2, \
+             transfer times within 1.4 (90 % of test cases); use `--set simulation.model=packet`",
         );
         let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
         let switches = |id| {
@@ -88,18 +87,18 @@ impl CompiledScenario {
         };
         let users = ("users of workloads", self.network.workloads().len() > 0);
         let switched = (
-            "applications that switch on and off",
+            "on-off applications",
             self.network.connections().any(switches),
         );
         let bursts = [users, switched].map(|(who, any)| {
             (is_fluid && any).then(|| {
                 format!(
-                    "{who} are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
-                     are not told; packets follow them (`netflow run --set simulation.model=packets`)"
+                    "{who} are modelled by mean rate: queues and losses due to their bursts are missing; \
+                     use `netflow run --set simulation.model=packet`"
                 )
             })
         });
-        let failures = if self.links_fail_by(at_s) {
+        let failures = if self.has_link_failure_before(at_s) {
             self.failure_warnings(is_solved)
         } else {
             Vec::new()
@@ -118,7 +117,7 @@ impl CompiledScenario {
     }
 
     /// Returns whether its events take links down before this time.
-    pub fn links_fail_by(&self, at_s: f64) -> bool {
+    pub fn has_link_failure_before(&self, at_s: f64) -> bool {
         let mut events = self.network.events();
         events.any(|it| it.change == Change::Down && it.at_s < at_s)
     }
@@ -135,11 +134,11 @@ impl CompiledScenario {
         };
         let parts = network.connections().any(moves_whole).then(|| {
             let what = if is_solved {
-                "flows that share a path (`count`, `flows`, calls) and lose it by a failure"
+                "flows on the same path (`count`, `flows`, calls) that a failure interrupts"
             } else {
-                "parts of demands, and flows that share a path, that lose it by a failure"
+                "parts of demands, and flows on the same path, that a failure interrupts"
             };
-            format!("{what} all take one that is left{UNSPLIT_REROUTE_WARNING}")
+            format!("{what} all move to one remaining path{UNSPLIT_REROUTE_WARNING}")
         });
         parts.into_iter().chain(self.users_warning()).collect()
     }
@@ -153,7 +152,7 @@ impl CompiledScenario {
         };
         let any = self.ecmp && self.network.connections().any(has_users);
         any.then(|| {
-            format!("users of workloads who lose their path by a failure all take one that is left{UNSPLIT_REROUTE_WARNING}")
+            format!("users of workloads that a failure interrupts all move to one remaining path{UNSPLIT_REROUTE_WARNING}")
         })
     }
 
@@ -192,7 +191,7 @@ pub struct TransferDemand {
     /// Connection with the mean rate.
     pub connection: ConnectionId,
     /// Size distribution and TCP of the transfers, shared by many demands.
-    pub transfers: Arc<Transfers>,
+    pub transfers: Arc<TransferSizes>,
 }
 
 /// Demand or connection that the network represents in parts: its flows take several equal-cost

@@ -59,7 +59,7 @@ pub struct DefaultChange {
     /// Advice on how to get the former results, or other information.
     pub note: &'static str,
     /// Returns whether a scenario relies on the default.
-    relies: fn(&Scenario, &Network, &Options) -> bool,
+    applies: fn(&Scenario, &Network, &Options) -> bool,
 }
 
 const V0_2: Version = Version { major: 0, minor: 2 };
@@ -71,8 +71,8 @@ pub const CHANGES: &[DefaultChange] = &[
         key: "simulation.packet-size",
         old: "1000 B",
         new: "1500 B",
-        note: "`packet-size = \"1000 B\"` asks for the old one",
-        relies: |scenario, _, _| {
+        note: "write `packet-size = \"1000 B\"` for the old value",
+        applies: |scenario, _, _| {
             let say = |it: &Connection| it.packet_size.is_some();
             let elsewhere = (scenario.include.as_ref()).is_some_and(|it| it.connections.is_some());
             scenario.simulation.packet_size.is_none()
@@ -84,8 +84,8 @@ pub const CHANGES: &[DefaultChange] = &[
         key: "link.buffer",
         old: "100 pkt",
         new: "the bandwidth-delay product",
-        note: "`netflow check` shows how many packets that is; `buffer = \"100 pkt\"` asks for the old one",
-        relies: |_, network, _| {
+        note: "`netflow check` prints it in packets; write `buffer = \"100 pkt\"` for the old value",
+        applies: |_, network, _| {
             let mut links = network.links();
             links.any(|id| network.link_spec(id).buffer == Buffer::BandwidthDelay)
         },
@@ -95,8 +95,8 @@ pub const CHANGES: &[DefaultChange] = &[
         key: "simulation.step",
         old: "50 ms",
         new: "chosen from the network",
-        note: "`step` is the longest step now; none is longer than is right",
-        relies: |scenario, _, options| {
+        note: "`step` is now the longest step; steps are shorter if accuracy requires it",
+        applies: |scenario, _, options| {
             scenario.simulation.step.is_none() && matches!(options.model, Model::Fluid(_))
         },
     },
@@ -105,8 +105,8 @@ pub const CHANGES: &[DefaultChange] = &[
         key: "simulation.coupling",
         old: "implicit",
         new: "learned",
-        note: "with `transport = \"well-mixed\"`; `coupling = \"implicit\"` asks for the old one",
-        relies: |scenario, _, options| {
+        note: "with `transport = \"well-mixed\"`; write `coupling = \"implicit\"` for the old value",
+        applies: |scenario, _, options| {
             let model = options.model;
             scenario.simulation.coupling.is_none()
                 && matches!(model, Model::Fluid(FluidOptions::WellMixed { .. }))
@@ -115,10 +115,10 @@ pub const CHANGES: &[DefaultChange] = &[
     DefaultChange {
         since: V0_2,
         key: "connection.source.profile",
-        old: "outside its domain the rate of the nearest point",
-        new: "extended by a power of the loss, and with the same window at other round-trip times",
-        note: "rates differ where the column `outside profile` of a run is not 0",
-        relies: |_, network, _| {
+        old: "the rate of the nearest point outside the measured range",
+        new: "extrapolated by a power of the loss, and with the same window at other round-trip times",
+        note: "rates differ if the column `outside profile` of a run is not 0",
+        applies: |_, network, _| {
             let mut all = network.connections();
             all.any(|id| matches!(network.connection_spec(id).source, Source::Profile(_)))
         },
@@ -127,9 +127,9 @@ pub const CHANGES: &[DefaultChange] = &[
         since: V0_2,
         key: "connection.source.send-jitter",
         old: "1 ms",
-        new: "1 ms, and at most what the slowest link of the way takes to send a packet",
-        note: "on short ways 1 ms limited the source; `send-jitter = \"1 ms\"` asks for it",
-        relies: |_, network, _| {
+        new: "1 ms, at most the transmission time of a packet on the slowest link of the path",
+        note: "1 ms limited sources on short paths; write `send-jitter = \"1 ms\"` for the old value",
+        applies: |_, network, _| {
             let says_nothing = |id: &ConnectionId| {
                 let source = &network.connection_spec(*id).source;
                 matches!(source, Source::Window(window) if window.send_jitter_s.is_none())
@@ -157,16 +157,16 @@ pub(crate) fn warn(
     if written_for > current {
         let message = format!("written for netflow {written_for}; this is {current}");
         let finding = findings.warning(ProblemKind::Changed, setting.place(), message);
-        finding.help("defaults may differ from those it was written for");
+        finding.set_help("defaults may differ: update netflow");
     }
     for change in CHANGES {
-        if written_for < change.since && (change.relies)(scenario, network, options) {
+        if written_for < change.since && (change.applies)(scenario, network, options) {
             let message = format!(
                 "the default of `{}` changed in {}: it was {}, it is {}",
                 change.key, change.since, change.old, change.new
             );
             let finding = findings.warning(ProblemKind::Changed, setting.place(), message);
-            finding.help(change.note);
+            finding.set_help(change.note);
         }
     }
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_is_in_the_changelog_and_was_made() {
+    fn changelog_lists_every_default_change() {
         let log = include_str!("../../../CHANGELOG.md");
         for change in CHANGES {
             assert!(change.since <= Version::current(), "{}", change.key);

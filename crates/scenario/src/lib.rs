@@ -35,6 +35,7 @@ mod compiled_scenario;
 pub mod default_changes;
 pub mod export;
 pub mod file;
+mod former_names;
 pub mod generate;
 mod load;
 mod memory_limit;
@@ -47,9 +48,10 @@ mod validated_range;
 pub use compiled_scenario::{
     CompiledScenario, NodeAnnotation, SplitTraffic, TransferDemand, digest, for_steady_state,
 };
+pub use former_names::FORMER_NAMES;
 pub use load::{FileAccess, FileWorkload, from_str, load, load_within, parse, workloads};
 pub use netflow_document::{
-    FileId, Place, Problem, ProblemKind, Problems, Quantity, Severity, Sources, Spanned,
+    FileId, Problem, ProblemKind, Problems, Quantity, Severity, SourceSpan, Sources, Spanned,
 };
 pub use reference_page::reference;
 pub use schema::schema;

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use netflow_document::{
-    Element, Fields, FileId, Findings, Overrides, Place, ProblemKind, Problems, Sources, unread,
+    Element, Fields, FileId, Findings, Overrides, ProblemKind, Problems, SourceSpan, Sources,
+    unreadable_file,
 };
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_workload::Application;
 
 use crate::compiled_scenario::{CompiledScenario, digest};
 use crate::file::{Scenario, Workload};
+use crate::former_names::FORMER_NAMES;
 use crate::memory_limit;
 use crate::validate::{Environment, application, validate};
 
@@ -45,12 +47,12 @@ pub fn load_within(
     overrides: &[String],
     reach: FileAccess,
 ) -> Result<CompiledScenario, Problems> {
-    match read_text(path, Kind::Scenario) {
+    match read_text(path, FileKind::Scenario) {
         Ok(text) => {
             let directory = path.parent().unwrap_or(Path::new(""));
-            prepare(path, text, directory, overrides, reach)
+            compile(path, text, directory, overrides, reach)
         }
-        Err(refusal) => Err(unread(path, refusal, SMALLER)),
+        Err(refusal) => Err(unreadable_file(path, refusal, TOO_LARGE_HELP)),
     }
 }
 
@@ -66,7 +68,7 @@ pub fn from_str(
     overrides: &[String],
 ) -> Result<CompiledScenario, Problems> {
     let text = text.to_owned();
-    prepare(
+    compile(
         Path::new(name),
         text,
         directory,
@@ -107,7 +109,8 @@ pub struct FileWorkload {
 /// # Errors
 /// All errors in them; and a file without any.
 pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
-    let text = read_text(path, Kind::Scenario).map_err(|refusal| unread(path, refusal, SMALLER))?;
+    let text = read_text(path, FileKind::Scenario)
+        .map_err(|refusal| unreadable_file(path, refusal, TOO_LARGE_HELP))?;
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
@@ -127,11 +130,11 @@ pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
         Some(found) if !found.is_empty() && !findings.has_errors() => Ok(found),
         _ => {
             if !findings.has_errors() {
-                let start = Place::new(FileId::FIRST, 0..0);
-                let message = "there are no workloads in this file";
+                let start = SourceSpan::new(FileId::FIRST, 0..0);
+                let message = "the file has no workloads";
                 let finding = findings.error(ProblemKind::Missing, start, message);
-                finding.help(format!(
-                    "add one: [[workload]], and below it {}",
+                finding.set_help(format!(
+                    "add one: [[workload]] with {}",
                     Workload::example()
                 ));
             }
@@ -140,7 +143,7 @@ pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
     }
 }
 
-fn prepare(
+fn compile(
     path: &Path,
     text: String,
     directory: &Path,
@@ -150,12 +153,12 @@ fn prepare(
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
-    let overrides = Overrides::parse(settings, &mut sources, &mut findings);
+    let overrides = Overrides::parse(settings, FORMER_NAMES, &mut sources, &mut findings);
     let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
         let surroundings = Environment {
             directory,
             own_path: path,
-            reach,
+            file_access: reach,
             overrides: &overrides,
         };
         validate(&scenario, &surroundings, &mut sources, &mut findings)
@@ -164,7 +167,7 @@ fn prepare(
         return Err(findings.into_problems(sources));
     };
     let digest = digest(sources.texts());
-    sources.keep_texts(|file| findings.is_about(file));
+    sources.retain_texts(|file| findings.has_findings_in(file));
     Ok(CompiledScenario {
         network: valid.network,
         options: valid.options,
@@ -173,13 +176,13 @@ fn prepare(
         warnings: findings.finish(&sources),
         sources,
         overrides: settings.to_vec(),
-        reach,
+        file_access: reach,
         digest,
-        notes: valid.notes,
+        node_annotations: valid.node_annotations,
         demands: valid.demands,
-        split: valid.divided,
+        split: valid.split,
         has_mean_traffic: valid.has_means,
-        packet_model_reason: valid.packets_because,
+        packet_model_reason: valid.packet_model_reason,
         ecmp: valid.ecmp,
     })
 }
@@ -198,19 +201,19 @@ fn document<T>(
     read: impl FnOnce(Fields<'_>, &mut Findings) -> T,
 ) -> Option<T> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        let start = Place::new(FileId::FIRST, 0..0);
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
         let finding = findings.error(ProblemKind::Missing, start, "the scenario is empty");
-        finding.help("`netflow new dumbbell` writes one to start from");
+        finding.set_help("`netflow new dumbbell` writes an example");
         return None;
     }
     if let Err(message) = memory_limit::check_text(text) {
-        let start = Place::new(FileId::FIRST, 0..0);
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
         let finding = findings.error(ProblemKind::TooLarge, start, message);
-        finding.help(SMALLER);
+        finding.set_help(TOO_LARGE_HELP);
         return None;
     }
-    netflow_document::parse(text, FileId::FIRST, findings, read)
+    netflow_document::parse_renamed(text, FileId::FIRST, FORMER_NAMES, findings, read)
 }
 
 /// Help for a scenario that is too large.
-const SMALLER: &str = "put links and connections into CSV tables and include them";
+const TOO_LARGE_HELP: &str = "put links and connections into CSV tables and include them";

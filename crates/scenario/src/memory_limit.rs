@@ -19,26 +19,26 @@ const ARENA_MAPPING_TIME: Duration = Duration::from_millis(5);
 /// Returns the memory available without swapping, and within the limit of the process
 /// (`ulimit -v`), if the system reports them.
 pub(crate) fn available() -> Option<u64> {
-    let of_machine = kibibytes("/proc/meminfo", "MemAvailable:");
-    match (of_machine, addresses_left()) {
+    let of_machine = read_kib("/proc/meminfo", "MemAvailable:");
+    match (of_machine, free_address_space()) {
         (Some(here), Some(left)) => Some(here.min(left)),
         (here, left) => here.or(left),
     }
 }
 
-fn addresses_left() -> Option<u64> {
+fn free_address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let words = limits
         .lines()
         .find_map(|line| line.strip_prefix("Max address space"))?;
     let limit: u64 = words.split_whitespace().next()?.parse().ok()?; // or `unlimited`
     std::thread::sleep(ARENA_MAPPING_TIME);
-    let used = kibibytes("/proc/self/status", "VmSize:")?;
+    let used = read_kib("/proc/self/status", "VmSize:")?;
     Some(limit.saturating_sub(used + THREAD_ARENA_BYTES))
 }
 
 /// Returns the bytes of a line in kibibytes.
-fn kibibytes(file: &str, name: &str) -> Option<u64> {
+fn read_kib(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
@@ -46,7 +46,7 @@ fn kibibytes(file: &str, name: &str) -> Option<u64> {
 }
 
 /// Returns the approximate number of rows of a table.
-pub(crate) fn lines(text: &str) -> usize {
+pub(crate) fn line_count(text: &str) -> usize {
     text.as_bytes()
         .iter()
         .filter(|&&byte| byte == b'\n')
@@ -75,7 +75,7 @@ fn check(needed: u64, who: impl FnOnce() -> String) -> Result<(), String> {
     }
     match available() {
         Some(available) if needed > available => Err(format!(
-            "{} about {} MB of memory, {} MB are available",
+            "{} about {} MB of memory, but {} MB are available",
             who(),
             needed / 1_000_000,
             available / 1_000_000

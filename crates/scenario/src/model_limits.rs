@@ -11,7 +11,7 @@ use netflow_profile::DELAY_BASED;
 /// Smallest buffers of the fluid model's test networks: as a fraction of the bandwidth-delay
 /// product, and in packets (studies/fluid-population).
 const MIN_BUFFER_BDP: f64 = 0.25;
-const LEAST_PKTS: f64 = 5.0;
+const MIN_BUFFER_PKTS: f64 = 5.0;
 /// Ratio of bandwidth to the slowest link of a path above which traffic on that path hardly fills a
 /// link.
 const MAX_BANDWIDTH_RATIO: f64 = 2.0;
@@ -39,7 +39,7 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
             back: network.return_path_at(id, spec.start_s),
         })
     });
-    let in_bursts = lossy_in_bursts(network);
+    let in_bursts = links_with_bursty_loss(network);
     let (mut bursts, mut short) = (BTreeSet::new(), BTreeSet::new());
     let (mut gives_way, mut takes, mut waits) = (false, false, false);
     for it in tcp {
@@ -54,27 +54,27 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
     }
     let named = |links: &BTreeSet<LinkId>| {
         let links: Vec<LinkId> = links.iter().copied().collect();
-        network.first_named(&links)
+        network.first_link_name(&links)
     };
     let bursts = named(&bursts).map(|links| {
         format!(
-            "losses in bursts at {links} are taken for as many single ones: TCP waits for timeouts meanwhile, and may get many times less than \
-             is told; packets follow them (`netflow run --set simulation.model=packets`)"
+            "burst losses at {links} are modelled as independent: real TCP may time out and get many times less; \
+             use `source = {{ tcp = \"linux-6\" }}`"
         )
     });
     let short = named(&short).map(|links| {
         format!(
-            "the buffer of {links} holds less than a quarter of what TCP has on its way in a round trip, or less than 5 packets: no network that \
-             fluids were compared on was so, and what TCP gets there may be several times as much as is told, or as little; packets follow it"
+            "the buffer of {links} is below 25 % of the bandwidth-delay product or 5 packets: TCP throughput may be several times \
+             higher or lower; use `source = {{ tcp = \"linux-6\" }}`"
         )
     });
     let gives_way = (gives_way && takes).then(|| {
-        "Vegas gives way to any queue, also on its way back, and its profiles know losses and round-trip times only: beside other TCP it may get \
-         many times less than is told; packets follow it"
+        "Vegas backs off to any queue, which its profile cannot represent: next to other TCP it may get many times less; \
+         use `source = { ns2-tcp = \"vegas\" }`"
             .to_owned()
     });
     let waits = waits.then(|| {
-        "round-trip times of TCP that waits for its application are told without the time that acknowledgements are delayed"
+        "round-trip times of application-limited TCP leave out the delay of acknowledgements"
             .to_owned()
     });
     [bursts, short, gives_way, waits]
@@ -106,13 +106,13 @@ fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
         let room_pkts = network.buffer_pkts(*link);
         bps(link) <= MAX_BANDWIDTH_RATIO * narrowest_bps
             && is_tail
-            && room_pkts < least_pkts.max(LEAST_PKTS)
+            && room_pkts < least_pkts.max(MIN_BUFFER_PKTS)
     };
     it.data.iter().copied().filter(is_short).collect()
 }
 
 /// Returns the links with bursts of losses, from the start or after an event.
-fn lossy_in_bursts(network: &Network) -> BTreeSet<LinkId> {
+fn links_with_bursty_loss(network: &Network) -> BTreeSet<LinkId> {
     let from_start = |link: &LinkId| network.link_spec(*link).loss.gilbert.is_some();
     let later = network.events().filter_map(|event| match event.change {
         Change::Loss(loss) if loss.gilbert.is_some() => Some(event.link),

@@ -9,14 +9,14 @@ use crate::file::{Connection, Demand, Event, Link, Node, Scenario};
 const HEAD: &str = "\
 # The scenario file
 
-Every key, made from the code that reads it (`cargo test -p netflow-scenario --test all reference` says
-when this page is out of date). `netflow schema` prints the same as a JSON schema for editors, and
-`netflow check FILE` says everything that is wrong with a file.
+All keys of scenario files. `netflow schema` prints the same as a JSON schema for editors, and
+`netflow check FILE` reports all errors of a file. This page is generated from the code that reads the
+files; `cargo test -p netflow-scenario --test all reference` fails if it is out of date.
 
-Whatever has a dimension is a text with its unit: time `s ms us min h`; rate `bit/s kbit/s Mbit/s
+A value with a dimension is a string with its unit: time `s ms us min h`; rate `bit/s kbit/s Mbit/s
 Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB GB KiB MiB GiB`; packets `pkt`. Numbers without
-dimension may be written in percent as a text. Keys in **bold** must be there. A table of several kinds has
-the keys of one of them: each kind stands under what it begins with.
+dimension may be written in percent as a string. Keys in **bold** are required. Where a table has several
+kinds, the page lists the keys of each kind under the key or value that selects it.
 ";
 
 /// Returns the reference of scenario files in Markdown: every key with its unit, range, example and
@@ -34,7 +34,7 @@ pub fn reference() -> String {
     }
     page.push_str("\n## Columns of CSV tables\n\n");
     page.push_str(
-        "The keys of `[include]` name tables. Their first rows have any of these columns:\n\n",
+        "The keys of `[include]` name tables. Their first row contains any of these columns:\n\n",
     );
     for (file, columns) in [
         ("nodes", names::<Node>()),
@@ -93,7 +93,7 @@ fn table_of(
         let doc = key.doc.replace('|', "\\|").replace("\n\n", " ");
         let _ = writeln!(page, "| {name} | {} | {doc} |", value(key));
         if !key.tables.is_empty() {
-            match inner.iter_mut().find(|(_, other)| same(other, key)) {
+            match inner.iter_mut().find(|(_, other)| is_same_key(other, key)) {
                 Some((names, _)) if names.contains(&key.name) => {}
                 Some((names, _)) => names.push(key.name),
                 None => inner.push((vec![key.name], key)),
@@ -103,7 +103,7 @@ fn table_of(
 }
 
 /// Returns whether two keys have the same tables.
-fn same(a: &Key, b: &Key) -> bool {
+fn is_same_key(a: &Key, b: &Key) -> bool {
     let told = |key: &Key| -> Vec<(&str, &str)> {
         let keys = key.tables.iter().copied().flatten();
         keys.map(|key| (key.name, key.kind)).collect()

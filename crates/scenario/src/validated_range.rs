@@ -5,13 +5,13 @@ use netflow_network::{ConnectionId, Network, Source};
 
 /// Validated round-trip times without queueing, in seconds: 10 to 300 ms. Above, the error of
 /// queues is 20 to 40 %.
-const ROUND_TRIPS_S: std::ops::RangeInclusive<f64> = 0.009..=0.31;
+const RTT_RANGE_S: std::ops::RangeInclusive<f64> = 0.009..=0.31;
 /// Highest validated rate, in bit/s.
-const MOST_BPS: f64 = 100e6;
+const MAX_BANDWIDTH_BPS: f64 = 100e6;
 /// Largest validated send buffer, in bytes.
-const MOST_BUFFER_BYTES: u32 = 4 << 20;
+const MAX_BUFFER_BYTES: u32 = 4 << 20;
 /// Largest contents of such a buffer, in packets of 1500 B.
-const MOST_PKTS: f64 = 2800.0;
+const MAX_BUFFER_PKTS: f64 = 2800.0;
 
 /// Returns a warning with the names of Linux TCP connections outside the range.
 pub(crate) fn warning(network: &Network) -> Option<String> {
@@ -25,7 +25,7 @@ pub(crate) fn warning(network: &Network) -> Option<String> {
         n => format!(" and {n} more"),
     };
     Some(format!(
-        "Linux TCP on `{}`{others} is outside the validated range (10 to 300 ms, 100 Mbit/s, 4 MiB): check with \
+        "Linux TCP on `{}`{others} is outside the validated range (10–300 ms, 100 Mbit/s, 4 MiB): check with \
          `netflow compare --with linux`",
         network.connection_name(first)
     ))
@@ -56,8 +56,8 @@ fn is_outside(network: &Network, id: ConnectionId) -> bool {
     let path_pkts = bandwidth_bps * round_trip_s / packet_bits + network.buffer_pkts(narrowest);
     let is_large = stack
         .send_buffer_bytes
-        .is_none_or(|bytes| bytes > MOST_BUFFER_BYTES);
-    !ROUND_TRIPS_S.contains(&round_trip_s)
-        || rate_bps > MOST_BPS
-        || is_large && window_pkts.min(path_pkts) > MOST_PKTS
+        .is_none_or(|bytes| bytes > MAX_BUFFER_BYTES);
+    !RTT_RANGE_S.contains(&round_trip_s)
+        || rate_bps > MAX_BANDWIDTH_BPS
+        || is_large && window_pkts.min(path_pkts) > MAX_BUFFER_PKTS
 }

@@ -11,7 +11,7 @@ use netflow_scenario::{Severity, load};
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/invalid");
 
 #[test]
-fn every_broken_scenario_is_refused_with_its_message() {
+fn invalid_scenarios_are_rejected_with_expected_message() {
     // Messages name files as they were given.
     std::env::set_current_dir(FOLDER).expect("the folder of broken scenarios");
     let mut names: Vec<String> = std::fs::read_dir(".")
@@ -31,7 +31,7 @@ fn every_broken_scenario_is_refused_with_its_message() {
     let update = std::env::var_os("UPDATE").is_some();
     let mut failures = String::new();
     for name in &names {
-        let found = refusal(Path::new(name));
+        let found = error_message(Path::new(name));
         let file = Path::new(name).with_extension("expected");
         if update {
             std::fs::write(&file, &found).expect("a written expectation");
@@ -46,7 +46,7 @@ fn every_broken_scenario_is_refused_with_its_message() {
 }
 
 /// Returns the message about a scenario, which must be an error with a location.
-fn refusal(path: &Path) -> String {
+fn error_message(path: &Path) -> String {
     let text = std::fs::read(path).expect("a scenario");
     let text = String::from_utf8_lossy(&text);
     let option = text

@@ -60,10 +60,10 @@ fn results(links: &[String], source: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_duplex_link_is_two_links_to_the_bit() {
+fn duplex_link_equals_two_simplex_links() {
     for source in [
         "source = { profile = \"ns-reno\" }",
-        "source = { window = \"reno\" }",
+        "source = { ns2-tcp = \"reno\" }",
     ] {
         let duplex = [link("A", "B", ""), link("B", "C", "")];
         let one_way = "duplex = false";

@@ -5,7 +5,7 @@ use netflow_network::{
     ClassInterval, ConnectionId, ConnectionInterval, Explanation, Interval, IntervalReader, LinkId,
     LinkInterval, Network, Recorder,
 };
-use netflow_packets::OF_ACKS;
+use netflow_packets::ACK_PRECEDENCES;
 
 use crate::simulation::{EngineKind, Simulation};
 
@@ -70,7 +70,7 @@ impl IntervalDelta<'_> {
         self.now.time_s - self.before.time_s
     }
 
-    fn sums_of(&self, id: LinkId) -> LinkSums {
+    fn link_sums(&self, id: LinkId) -> LinkSums {
         let i = id.within(self.simulation.owner());
         self.now.links[i].since(&self.before.links[i])
     }
@@ -83,7 +83,7 @@ impl IntervalDelta<'_> {
         let of = |l: &LinkId| {
             let link = self.network().link_spec(*l);
             let wire_bits = link.overhead.wire_bits(bits);
-            self.sums_of(*l).delay_s(wire_bits, link.delay_s)
+            self.link_sums(*l).delay_s(wire_bits, link.delay_s)
         };
         path.iter().map(of).sum()
     }
@@ -91,7 +91,7 @@ impl IntervalDelta<'_> {
 
 impl IntervalReader for IntervalDelta<'_> {
     fn link(&self, id: LinkId) -> LinkInterval {
-        let sums = self.sums_of(id);
+        let sums = self.link_sums(id);
         let per_s = 1.0 / self.length_s();
         LinkInterval {
             arrival_pps: sums.offered_pkts * per_s,
@@ -114,8 +114,11 @@ impl IntervalReader for IntervalDelta<'_> {
                 now.rtt_time - before.rtt_time,
                 now.rtt_weight - before.rtt_weight,
             ),
-            loss_probability: mean(now.lost - before.lost, now.loss_weight - before.loss_weight)
-                .map(|loss| loss.clamp(0.0, 1.0)),
+            loss_probability: mean(
+                now.loss_sum - before.loss_sum,
+                now.loss_weight - before.loss_weight,
+            )
+            .map(|loss| loss.clamp(0.0, 1.0)),
             delay_s: match self.simulation.stepper() {
                 EngineKind::Packets(_) => mean(
                     now.delay_time - before.delay_time,
@@ -135,7 +138,7 @@ impl IntervalReader for IntervalDelta<'_> {
         if let EngineKind::Packets(packets) = self.simulation.stepper() {
             let marking = packets.marking_of(id);
             for hop in &mut explanation.hops {
-                let marking = if hop.back { OF_ACKS } else { marking };
+                let marking = if hop.back { ACK_PRECEDENCES } else { marking };
                 let i = hop.link.index();
                 let sums = self.now.links[i].since(&self.before.links[i]);
                 let pass = (1.0 - sums.lost_of(marking)) * (1.0 - hop.link_loss_probability);

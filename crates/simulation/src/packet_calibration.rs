@@ -12,14 +12,14 @@ use std::sync::Arc;
 use netflow_fluid::Fluid;
 use netflow_fluid::link_traffic::LinkTraffic;
 use netflow_fluid::packet_calibration::{LinkMeasurement, SHRINKAGE_PKTS};
-use netflow_fluid::queue_fixed_point::learnt_loss;
+use netflow_fluid::queue_fixed_point::estimated_loss;
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_network::{
     Application, BuildError, Calibration, CalibrationPlan, ConnectionId, ConnectionInterval,
     ConnectionSpec, Interval, LinkInterval, Model, Network, NetworkBuilder, Options, PacketOptions,
     Recorder, RunError, Source, are_windows_similar,
 };
-use netflow_profile::Scaled;
+use netflow_profile::ScaledProfile;
 
 use crate::simulation::{Outcome, Simulation};
 
@@ -74,7 +74,7 @@ pub fn calibrated(
         return Ok(None);
     };
     let fluid = Fluid::new(uncalibrated(network)?, to_s, options.seed, fluid)?;
-    let looks = fluid.crossings_at(
+    let looks = fluid.link_traffic_at(
         &[
             sample_times(0.5 * from_s, from_s),
             sample_times(from_s, to_s),
@@ -84,7 +84,7 @@ pub fn calibrated(
     let (before, during) = looks.split_at(SAMPLES);
     let mut of_links = network.links().map(|id| {
         let l = id.index();
-        let windows = |looks: &[Sample]| {
+        let windows = |looks: &[LawSample]| {
             let all = looks.iter().map(|look| look[l].0.windows);
             all.sum::<f64>() / SAMPLES as f64
         };
@@ -101,7 +101,7 @@ pub fn calibrated(
         if are_windows_similar(windows(before), watched.windows) {
             let (crossing, filling) = &during[SAMPLES / 2][l];
             let mean_bits = link.utilization * crossing.bandwidth_bps / link.departure_pps;
-            filling.calibrated(&watched, network.room(id).pkts(mean_bits))
+            filling.calibrated(&watched, network.buffer_limit(id).pkts(mean_bits))
         } else {
             Calibration::default()
         }
@@ -130,7 +130,7 @@ pub fn uncalibrated(network: &Network) -> Result<Network, RunError> {
 }
 
 /// Traffic of each link at one time, and the law of its queue.
-type Sample = Vec<(LinkTraffic, DropTailTcpLaw)>;
+type LawSample = Vec<(LinkTraffic, DropTailTcpLaw)>;
 
 /// Returns evenly spaced times between `from_s` and `to_s`.
 fn sample_times(from_s: f64, to_s: f64) -> [f64; SAMPLES] {
@@ -151,7 +151,7 @@ fn measure_packets(
             let Some(Some(source)) = tcp.next() else {
                 return;
             };
-            spec.max_window_pkts = most_window_pkts(spec);
+            spec.max_window_pkts = spec.window_limit_pkts();
             spec.source = source.clone();
         });
     })?;
@@ -192,16 +192,6 @@ fn rebuilt(
     builder
         .build()
         .map_err(|errors| bad(first(errors).unwrap_or_default()))
-}
-
-/// Returns the maximum window of a connection with a profile.
-fn most_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
-    let of_profile = match &spec.source {
-        Source::Profile(profile) => profile.window_limit_pkts(),
-        _ => None,
-    };
-    let both = [spec.max_window_pkts, of_profile].into_iter().flatten();
-    both.reduce(f64::min)
 }
 
 /// Returns whether the connection sends during the whole measurement and for some time before.
@@ -257,9 +247,11 @@ fn scaled_sources(
             })
             .product();
         let window_pkts = rate_pps * rtt_s;
-        let loss = learnt_loss((1.0 - pass) * window_pkts, window_pkts);
+        let loss = estimated_loss((1.0 - pass) * window_pkts, window_pkts);
         let profile_pps = profile.throughput(loss, rtt_s);
-        let most_pps = most_window_pkts(spec).map_or(f64::INFINITY, |pkts| pkts / rtt_s);
+        let most_pps = spec
+            .window_limit_pkts()
+            .map_or(f64::INFINITY, |pkts| pkts / rtt_s);
         let factor = match rate_pps >= WINDOW_LIMITED_FRACTION * most_pps {
             true if profile_pps >= most_pps => 1.0,
             true => most_pps / profile_pps,
@@ -270,7 +262,7 @@ fn scaled_sources(
         if factor == 1.0 {
             continue; // as measured
         }
-        let scaled = Scaled::new(profile.clone(), factor.clamp(1.0 / MAX_SCALE, MAX_SCALE));
+        let scaled = ScaledProfile::new(profile.clone(), factor.clamp(1.0 / MAX_SCALE, MAX_SCALE));
         of_class[class] = Some(Source::Profile(Arc::new(scaled)));
     }
     let of = |id: ConnectionId| of_class[inner.class_of[id.index()] as usize].clone();

@@ -13,7 +13,7 @@ use crate::simulation::{EngineKind, Simulation};
 
 /// Counters at the start of a period; zero at the start of the run.
 #[derive(Debug, Default)]
-pub(crate) struct Start {
+pub(crate) struct PeriodStart {
     time_s: f64,
     links: Vec<LinkSums>,
     connections: Vec<ConnectionCounts>,
@@ -21,11 +21,11 @@ pub(crate) struct Start {
     data: Totals,
     acks: Totals,
     /// Number of lists of longest queues.
-    longest: usize,
+    max_queue_lists: usize,
     /// Counters of every branch; fluid model only.
     branches: Vec<BranchCounts>,
     delays: Vec<BranchDelays>,
-    packets: netflow_packets::Start,
+    packets: netflow_packets::PeriodStart,
 }
 
 /// Delays of a connection's packets, one-way and round-trip.
@@ -57,17 +57,20 @@ impl Run for Simulation {
     fn begin_period(&mut self) -> Period {
         let engine = self.engine();
         let network = engine.network().clone();
-        let longest = network.links().map(|id| engine.longest_pkts(id)).collect();
+        let longest = network
+            .links()
+            .map(|id| engine.max_queue_pkts(id))
+            .collect();
         let connections = network.connections();
         let (branches, delays, packets) = match self.stepper() {
             EngineKind::Fluid(fluid) => (
                 fluid.branch_counts(),
                 fluid.branch_delays().to_vec(),
-                netflow_packets::Start::default(),
+                netflow_packets::PeriodStart::default(),
             ),
-            EngineKind::Packets(packets) => (Vec::new(), Vec::new(), packets.start()),
+            EngineKind::Packets(packets) => (Vec::new(), Vec::new(), packets.period_start()),
         };
-        let start = Start {
+        let start = PeriodStart {
             time_s: engine.time_s(),
             links: network.links().map(|id| engine.link_sums(id)).collect(),
             connections: connections.map(|id| engine.connection_counts(id)).collect(),
@@ -80,10 +83,10 @@ impl Run for Simulation {
             branches,
             delays,
             packets,
-            longest: self.period_max_queues_pkts.len() + 1,
+            max_queue_lists: self.period_max_queues_pkts.len() + 1,
         };
         self.period_max_queues_pkts.push(longest);
-        self.engine_mut().restart_longest();
+        self.engine_mut().reset_max_queue();
         self.start = Arc::new(start);
         Period::since(self.start.clone())
     }
@@ -99,13 +102,16 @@ impl Run for Simulation {
     fn link_totals(&self, id: LinkId) -> LinkTotals {
         id.within(self.owner());
         let start = &self.start;
-        let sums = self.sums_of(id);
+        let sums = self.link_sums_since_start(id);
         let per_s = self.per_s();
-        let longest = self.period_max_queues_pkts.iter().skip(start.longest);
+        let longest = self
+            .period_max_queues_pkts
+            .iter()
+            .skip(start.max_queue_lists);
         let longest = longest.filter_map(|of_links| of_links.get(id.index()));
-        let longest_pkts = longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b));
+        let longest_pkts = longest.fold(self.engine().max_queue_pkts(id), |a, &b| a.max(b));
         let filled = match self.stepper() {
-            EngineKind::Fluid(fluid) => Some(fluid.filled_by(id, &start.branches)),
+            EngineKind::Fluid(fluid) => Some(fluid.traffic_mix(id, &start.branches)),
             EngineKind::Packets(_) => None,
         };
         // A queue that loses packets, or in the fluid model one with a backlog, was busy at that
@@ -134,7 +140,7 @@ impl Run for Simulation {
             },
             queued_pkts: self.engine().queue_pkts(id),
             estimate: match self.stepper() {
-                EngineKind::Fluid(_) if self.shares_a_busy_link(id) => Some(Estimate::Classes),
+                EngineKind::Fluid(_) if self.is_part_of_busy_link(id) => Some(Estimate::Classes),
                 EngineKind::Fluid(_) => {
                     filled.as_ref().and_then(|it| it.estimate(spec.queue, busy))
                 }
@@ -177,8 +183,8 @@ impl Run for Simulation {
             lost_pkts,
             blocked_pkts,
             generated_pkts: now
-                .made_pkts
-                .map(|pkts| pkts - before.made_pkts.unwrap_or(0.0)),
+                .generated_pkts
+                .map(|pkts| pkts - before.generated_pkts.unwrap_or(0.0)),
             queued_pkts: now.queued_pkts,
             in_flight_pkts: now.in_flight_pkts,
             mean_rtt_s: mean(
@@ -220,7 +226,7 @@ impl Run for Simulation {
 
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
         id.within(self.owner());
-        self.sums_of(id).precedences
+        self.link_sums_since_start(id).precedences
     }
 
     fn totals(&self) -> Totals {
@@ -237,23 +243,23 @@ impl Run for Simulation {
     ) -> Result<Vec<UserStats>, RunError> {
         match self.stepper() {
             EngineKind::Fluid(fluid) => fluid.experiences(self.period_start_s(), interrupted),
-            EngineKind::Packets(packets) => Ok(packets.experiences(&self.start.packets)),
+            EngineKind::Packets(packets) => Ok(packets.user_stats(&self.start.packets)),
         }
     }
 }
 
 impl Simulation {
     /// Returns whether the queues of the same link together keep it busy.
-    fn shares_a_busy_link(&self, id: LinkId) -> bool {
+    fn is_part_of_busy_link(&self, id: LinkId) -> bool {
         let Some(queues) = self.network().queues_sharing_with(id) else {
             return false;
         };
-        let busy_s: f64 = queues.map(|it| self.sums_of(it).busy_s).sum();
+        let busy_s: f64 = queues.map(|it| self.link_sums_since_start(it).busy_s).sum();
         busy_s * self.per_s() > Estimate::BUSY
     }
 
     /// Returns the counters of the link since the period began.
-    fn sums_of(&self, id: LinkId) -> LinkSums {
+    fn link_sums_since_start(&self, id: LinkId) -> LinkSums {
         let before = self.start.links.get(id.index());
         self.engine()
             .link_sums(id)
@@ -268,7 +274,7 @@ impl Simulation {
                 let delays = fluid.delays_since(id, &start.delays);
                 let is_answered = self.network().connection_spec(id).source.is_answered();
                 // Before the first delivery, the queue law already estimates the delay.
-                let links_s = self.delay_of_links_s(fluid, id);
+                let links_s = self.sum_of_link_delays_s(fluid, id);
                 let delivers = links_s.is_some();
                 let mean_s = links_s.map(|links_s| delays.mean_s().unwrap_or(links_s));
                 ConnectionDelays {
@@ -293,7 +299,7 @@ impl Simulation {
 
     /// Returns the mean delay of a connection's delivered packets. At every link their waiting time is
     /// assumed to be that of the average packet that departed there in the period.
-    fn delay_of_links_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
+    fn sum_of_link_delays_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
         let start = &self.start;
         let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
         let (branches, _) = fluid.branches_of(id);
@@ -303,7 +309,7 @@ impl Simulation {
             let pkts = fluid.branch_counts_of(b).delivered_pkts - before.delivered_pkts;
             let inner = &self.network().tables();
             let of = |&l: &u32| {
-                let sums = self.sums_of(LinkId::new(l, inner.owner));
+                let sums = self.link_sums_since_start(LinkId::new(l, inner.owner));
                 let link = &inner.links[l as usize];
                 sums.delay_s(link.overhead.wire_bits(bits), link.delay_s)
             };

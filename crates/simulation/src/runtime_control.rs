@@ -200,12 +200,12 @@ impl Simulation {
         for node in path.into_iter().flatten() {
             node.within(self.owner());
         }
-        let before = self.engine().set_of(id);
+        let before = self.engine().control_state(id);
         let path = match path {
             Some(nodes) => Some(self.usable_path_index(id, nodes)?),
             None => None,
         };
-        self.set(id, ControlState { path, ..before });
+        self.apply_control_state(id, ControlState { path, ..before });
         Ok(())
     }
 
@@ -232,10 +232,10 @@ impl Simulation {
             );
             return bad("rate", reason);
         }
-        let before = self.engine().set_of(id);
+        let before = self.engine().control_state(id);
         if rate_pps != before.rate_pps.unwrap_or(own_pps) {
             let rate_pps = Some(rate_pps);
-            self.set(id, ControlState { rate_pps, ..before });
+            self.apply_control_state(id, ControlState { rate_pps, ..before });
         }
         Ok(())
     }
@@ -264,13 +264,13 @@ impl Simulation {
         self.engine().marker_rates(id)
     }
 
-    fn set(&mut self, id: ConnectionId, set: ControlState) {
-        if set == self.engine().set_of(id) {
+    fn apply_control_state(&mut self, id: ConnectionId, set: ControlState) {
+        if set == self.engine().control_state(id) {
             return;
         }
         match &mut self.stepper {
             EngineKind::Fluid(fluid) => fluid.set(id, set),
-            EngineKind::Packets(packets) => packets.set(id, set),
+            EngineKind::Packets(packets) => packets.set_control(id, set),
         }
     }
 
@@ -296,7 +296,7 @@ impl Simulation {
             return bad("path", reason);
         };
         let inner = network.tables();
-        let branch = engine.branch_over(id, Some(path as u32));
+        let branch = engine.class_path_over(id, Some(path as u32));
         if branch == NO_CLASS_PATH {
             let reason = format!("{} leaves `{name}` no way back now", along(nodes));
             return bad("path", reason);

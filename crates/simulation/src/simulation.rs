@@ -11,7 +11,7 @@ use netflow_network::{
 use netflow_packets::Packets;
 
 use crate::interval::{IntervalDelta, Snapshot};
-use crate::period_summary::Start;
+use crate::period_summary::PeriodStart;
 
 /// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Simulation {
     pub(crate) options: Options,
     pub(crate) stepper: EngineKind,
     /// Counters at the start of the period that totals refer to.
-    pub(crate) start: Arc<Start>,
+    pub(crate) start: Arc<PeriodStart>,
     /// Longest queue of every link in each completed period. The engine has those of the current
     /// period.
     pub(crate) period_max_queues_pkts: Vec<Vec<f64>>,
@@ -76,7 +76,7 @@ const MAX_INTERVALS: f64 = 1e8;
 /// Target wall-clock time between checks of `stop` in the packet model, in seconds.
 const STOP_LATENCY_S: f64 = 0.1;
 /// Simulated time between these checks, in seconds: the initial value, and its range.
-const FIRST_STRETCH_S: f64 = 0.01;
+const INITIAL_STOP_CHECK_INTERVAL_S: f64 = 0.01;
 const STOP_CHECK_RANGE_S: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
 
 impl Simulation {
@@ -114,7 +114,7 @@ impl Simulation {
             stepper,
             start: Arc::default(),
             period_max_queues_pkts: Vec::new(),
-            stop_check_interval_s: FIRST_STRETCH_S,
+            stop_check_interval_s: INITIAL_STOP_CHECK_INTERVAL_S,
         }
     }
 
@@ -262,7 +262,7 @@ impl Simulation {
                 }
                 let now = Snapshot::of(self);
                 let before = piece.as_ref().unwrap_or(&before);
-                self.between(before, &now).emit(recorder);
+                self.interval_delta(before, &now).emit(recorder);
                 recorder.checkpoint(self).map_err(RunError::retype)?;
                 piece = Some(now);
             }
@@ -274,9 +274,9 @@ impl Simulation {
             let now = Snapshot::of(self);
             let begun = piece.take();
             let begun = begun.as_ref().unwrap_or(&before);
-            self.between(begun, &now).emit(recorder);
+            self.interval_delta(begun, &now).emit(recorder);
             recorder
-                .interval(&self.between(&before, &now).interval())
+                .interval(&self.interval_delta(&before, &now).interval())
                 .map_err(RunError::Record)?;
             before = now;
             if stop() && !self.is_done() {
@@ -307,7 +307,7 @@ impl Simulation {
             .map_err(RunError::retype)?;
         if self.engine().time_s() > from_s {
             let now = Snapshot::of(self);
-            let between = self.between(&before, &now);
+            let between = self.interval_delta(&before, &now);
             between.emit(recorder);
             recorder
                 .interval(&between.interval())
@@ -321,7 +321,7 @@ impl Simulation {
         }
     }
 
-    fn between<'a>(&'a self, before: &'a Snapshot, now: &'a Snapshot) -> IntervalDelta<'a> {
+    fn interval_delta<'a>(&'a self, before: &'a Snapshot, now: &'a Snapshot) -> IntervalDelta<'a> {
         IntervalDelta {
             simulation: self,
             before,
@@ -344,7 +344,7 @@ impl Simulation {
     /// adaptive steps and for the packet model, which is event-driven.
     pub fn step_range_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
-            EngineKind::Fluid(fluid) => Some(fluid.chosen_s()),
+            EngineKind::Fluid(fluid) => Some(fluid.step_range_s()),
             EngineKind::Packets(_) => None,
         }
     }

@@ -77,7 +77,7 @@ fn allocations(fluid: FluidOptions) -> u64 {
 
 // A single test, because parallel tests would be counted, too.
 #[test]
-fn a_step_allocates_nothing() {
+fn step_does_not_allocate() {
     let step = Step::Fixed { step_s: 0.05 };
     let well_mixed = |coupling| FluidOptions::WellMixed { step, coupling };
     let adaptive = Adaptive {

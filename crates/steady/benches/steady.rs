@@ -7,7 +7,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use netflow_network::Network;
 use netflow_problems::{RandomNetwork, random_network};
 use netflow_steady::{
-    FailureOptions, Measure, Solver, SteadyError, SteadyOptions, Which, failures,
+    ConnectionSelection, FailureOptions, Measure, Solver, SteadyError, SteadyOptions, failures,
 };
 
 fn network(nodes: usize, links: usize, connections: usize) -> Network {
@@ -49,7 +49,13 @@ fn each(c: &mut Criterion, name: &str, network: &Network, narrower: f64) {
         b.iter(|| black_box(solver.solve_from(black_box(&at), &options)));
     });
     group.bench_function("sensitivities", |b| {
-        b.iter(|| black_box(solver.sensitivities(black_box(&at), Measure::Goodput, Which::All)));
+        b.iter(|| {
+            black_box(solver.sensitivities(
+                black_box(&at),
+                Measure::Goodput,
+                ConnectionSelection::All,
+            ))
+        });
     });
 }
 

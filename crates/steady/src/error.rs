@@ -6,7 +6,7 @@
 pub enum SteadyError {
     /// The network contains an element that has no steady state, or none that is implemented.
     #[error("{what}: {reason}")]
-    NotCovered {
+    Unsupported {
         /// Name of the element: `connection c1`, `link A->B` …
         what: String,
         /// Reason, in words.
@@ -30,8 +30,8 @@ pub enum SteadyError {
     },
     /// No starting point converged.
     #[error(
-        "no steady state was found: the best of {starts} starts is {residual:.1e} residuals at link {link}; \
-         a run tells whether it swings"
+        "no steady state was found from {starts} starting points: smallest residual {residual:.1e}, at link {link}; \
+         use `netflow run` to see if the network oscillates"
     )]
     NotFound {
         /// Number of starting points tried.
@@ -42,29 +42,31 @@ pub enum SteadyError {
         link: String,
     },
     /// The elements that should fail do not exist, or are down already.
-    #[error("nothing of what was to fail is there, or it is down already")]
-    NothingFails,
+    #[error("none of the selected links, nodes or groups exist, or all are already down")]
+    NothingToFail,
     /// There are more failure cases than the maximum.
-    #[error("there are more than {most} cases; draw some of them")]
+    #[error("there are more than {most} cases; select a random sample of them")]
     TooManyCases {
         /// Largest number of cases.
         most: usize,
     },
     /// Demands should be scaled, but there are none.
     #[error(
-        "no connection of those to be scaled has a rate of its own, or an application with one; other TCP takes what it gets, and has no demand"
+        "none of the selected connections has a fixed rate or an application with a rate; other TCP has no demand to scale"
     )]
-    NothingScales,
+    NothingToScale,
     /// Results of connections were requested, but none of them is active.
-    #[error("nothing is sent at the time looked at by {who}: {because}")]
-    NothingSends {
+    #[error("no traffic from {who} at the selected time: {because}")]
+    NoTraffic {
         /// Name of the network or connections, in words.
         who: String,
         /// Reason.
         because: &'static str,
     },
     /// The derivatives have no finite value or were not found, because the state is discontinuous.
-    #[error("the derivatives were not found: {left:.1e} of their equations are left")]
+    #[error(
+        "the derivatives were not found: the relative residual of their equations is {left:.1e}"
+    )]
     Singular {
         /// Relative residual of the adjoint equations.
         left: f64,
@@ -74,6 +76,6 @@ pub enum SteadyError {
 impl SteadyError {
     /// Returns whether a profile in place of the congestion window would make the network solvable.
     pub fn needs_profile(&self) -> bool {
-        matches!(self, SteadyError::NotCovered { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
+        matches!(self, SteadyError::Unsupported { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
     }
 }

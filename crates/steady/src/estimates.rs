@@ -5,14 +5,14 @@ use std::ops::Range;
 use netflow_network::queue_reliability::{TrafficKind, TrafficMix};
 use netflow_network::{Application, Estimate, LinkId};
 
-use crate::residual::Held;
+use crate::residual::BindingConstraint;
 use crate::solver::Solver;
 use crate::steady::{ConnectionSteady, LinkSteady};
 
 impl Solver {
     /// Marks the queues and losses that are estimates.
     pub(crate) fn mark_estimates(&self, links: &mut [LinkSteady]) {
-        let filled = self.filled_by();
+        let filled = self.traffic_mixes();
         for (l, (link, filled)) in links.iter_mut().zip(&filled).enumerate() {
             let spec = &self.network.tables().links[l];
             link.estimate = filled.estimate(spec.queue, link.utilization);
@@ -43,12 +43,13 @@ impl Solver {
     }
 
     /// Returns the kinds of traffic that fill each link's queue.
-    fn filled_by(&self) -> Vec<TrafficMix> {
+    fn traffic_mixes(&self) -> Vec<TrafficMix> {
         let (problem, owner) = (&self.problem, self.network.tables().owner);
         let mut filled = vec![TrafficMix::default(); problem.links.len()];
         for (flow, at) in problem.flows.iter().zip(&self.point.flows) {
             let spec = self.network.tables().spec_of_class(flow.class);
-            let has_more = spec.application == Application::Bulk || at.limit != Held::Application;
+            let has_more =
+                spec.application == Application::Bulk || at.limit != BindingConstraint::Application;
             let kind = TrafficKind::of(spec, has_more);
             let packet_s = |hop: usize| {
                 let link = problem.hop_link[hop] as usize;

@@ -14,18 +14,18 @@ use rayon::prelude::*;
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
-pub use impact::{AffectedConnection, ImpactKind, SLOWER};
-pub use worst::{BUSY, Worst};
+pub use impact::{AffectedConnection, ImpactKind, SLOWDOWN_THRESHOLD};
+pub use worst::{BUSY_LOAD, Worst};
 
 /// Goodput in bit/s below which a loss of goodput is ignored; the solver's error is far below.
-const NOTHING: f64 = 1e-8;
+const MIN_LOST_FRACTION: f64 = 1e-8;
 /// Difference of loads up to which they count as equal.
-const SAME: f64 = 1e-6;
+const LOAD_TOLERANCE: f64 = 1e-6;
 /// Step of the ranking of lost goodput, as a fraction of the intact goodput: smaller differences do
 /// not count.
-const STEP: f64 = 1e-4;
+const LOST_FRACTION_STEP: f64 = 1e-4;
 /// Number of link loads kept in memory until they are evaluated in order.
-const KEPT: usize = 4_000_000;
+const MAX_BUFFERED_LOADS: usize = 4_000_000;
 
 /// Options of a failure analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub struct FailureOptions {
     /// Random seed of the sample.
     pub seed: u64,
     /// Number of affected connections that are kept per case.
-    pub who: usize,
+    pub max_affected: usize,
     /// Options of the solver.
     pub steady: SteadyOptions,
 }
@@ -58,7 +58,7 @@ impl Default for FailureOptions {
             pairs: false,
             sample: None,
             seed: 1,
-            who: 0,
+            max_affected: 0,
             steady: SteadyOptions::default(),
         }
     }
@@ -94,7 +94,7 @@ pub struct FailureCase {
     /// routers would split them again.
     pub moved_whole: usize,
     /// Results for the other connections; an error if no steady state was found.
-    pub rest: Result<AfterFailure, SteadyError>,
+    pub outcome: Result<AfterFailure, SteadyError>,
 }
 
 /// Steady state after a failure.
@@ -110,26 +110,26 @@ pub struct AfterFailure {
     pub lost_bps: f64,
     /// Connection with the largest relative loss of goodput, and the fraction lost. Ties go to the
     /// larger demand, then to the name.
-    pub hit: Option<(ConnectionId, f64)>,
+    pub worst_affected: Option<(ConnectionId, f64)>,
     /// Number of affected connections: those that lose more than 0.01 % of their goodput, or whose
     /// delay at least doubles. One with `count = n` counts n times.
-    pub suffering: u64,
+    pub affected_count: u64,
     /// First affected connections: by kbit/s lost, then by delay; those with a failed end node are
     /// last.
-    pub hurt: Vec<AffectedConnection>,
+    pub affected: Vec<AffectedConnection>,
 }
 
 /// Worst load of a link over all failures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkUnderFailure {
     /// Load without failures: demand over bandwidth.
-    pub intact: f64,
+    pub intact_load: f64,
     /// The highest load.
-    pub worst: f64,
+    pub max_load: f64,
     /// Demand in that case, in bit/s on the wire.
     pub load_bps: f64,
     /// The case with the highest load; `None` if no failure raises the load.
-    pub by: Option<usize>,
+    pub worst_case: Option<usize>,
 }
 
 impl Failures {
@@ -139,8 +139,8 @@ impl Failures {
         let (moved, all) = (moved.count(), self.cases.len());
         (moved > 0).then(|| {
             format!(
-                "in {moved} of {all} cases (`*`, `moved_whole`) flows that were on one path (`count`, `flows`, calls) have several of equal cost, and all take one of \
-                 them: that one may be told too busy, and the others too little"
+                "in {moved} of {all} cases (`*`, `moved_whole`) flows move to one of several equal-cost paths: the load of this path is \
+                 overestimated"
             )
         })
     }
@@ -150,12 +150,12 @@ impl Failures {
     pub fn ranked(&self) -> Vec<usize> {
         let mut ranked: Vec<usize> = (0..self.cases.len()).collect();
         let intact_bps = self.intact.totals.goodput_bps;
-        let key = |i: usize| match &self.cases[i].rest {
+        let key = |i: usize| match &self.cases[i].outcome {
             Err(_) => (i64::MAX, 0.0),
             Ok(after) => {
-                let lost = after.lost_bps / intact_bps.max(f64::MIN_POSITIVE) / STEP;
+                let lost = after.lost_bps / intact_bps.max(f64::MIN_POSITIVE) / LOST_FRACTION_STEP;
                 let busiest = after.worst.load.map_or(0.0, |(_, it)| it);
-                (lost.round() as i64, (busiest / SAME).round())
+                (lost.round() as i64, (busiest / LOAD_TOLERANCE).round())
             }
         };
         ranked.sort_by(|&a, &b| {
@@ -187,22 +187,22 @@ pub fn failures(
         network,
         at_s,
         options: &options.steady,
-        who: options.who,
-        detours,
+        max_affected: options.max_affected,
+        rerouter: detours,
         intact: &intact,
     };
     let mut links: Vec<LinkUnderFailure> = intact.links.iter().map(LinkUnderFailure::new).collect();
     let mut found: Vec<FailureCase> = Vec::with_capacity(cases.all.len());
-    let together = (KEPT / links.len().max(1)).clamp(64, 4096);
+    let together = (MAX_BUFFERED_LOADS / links.len().max(1)).clamp(64, 4096);
     for some in cases.all.chunks(together) {
         let some: Option<Vec<_>> = some
             .par_iter()
-            .map(|&case| (!stop()).then(|| analysis.case(&cases, case)))
+            .map(|&case| (!stop()).then(|| analysis.analyse_case(&cases, case)))
             .collect();
         let Some(some) = some else { return Ok(None) };
         for (case, at) in some {
             for (link, at) in links.iter_mut().zip(at) {
-                link.under(found.len(), at);
+                link.record_case(found.len(), at);
             }
             found.push(case);
         }
@@ -220,17 +220,17 @@ pub fn failures(
 impl LinkUnderFailure {
     fn new(intact: &crate::LinkSteady) -> LinkUnderFailure {
         LinkUnderFailure {
-            intact: intact.load,
-            worst: intact.load,
+            intact_load: intact.load,
+            max_load: intact.load,
             load_bps: intact.load_bps,
-            by: None,
+            worst_case: None,
         }
     }
 
     /// Updates the worst load with that of one case. For equal loads the first case counts.
-    fn under(&mut self, case: usize, (load, load_bps): (f64, f64)) {
-        if load > self.worst + SAME {
-            (self.worst, self.load_bps, self.by) = (load, load_bps, Some(case));
+    fn record_case(&mut self, case: usize, (load, load_bps): (f64, f64)) {
+        if load > self.max_load + LOAD_TOLERANCE {
+            (self.max_load, self.load_bps, self.worst_case) = (load, load_bps, Some(case));
         }
     }
 }
@@ -240,17 +240,19 @@ struct Analysis<'a> {
     network: &'a Network,
     at_s: f64,
     options: &'a SteadyOptions,
-    who: usize,
-    detours: Rerouter,
+    max_affected: usize,
+    rerouter: Rerouter,
     intact: &'a Steady,
 }
 
 impl Analysis<'_> {
     /// Solves one case. Returns it with the load of every link as a fraction and in bit/s; empty
     /// without a steady state.
-    fn case(&self, cases: &Cases, case: cases::Case) -> (FailureCase, Vec<(f64, f64)>) {
+    fn analyse_case(&self, cases: &Cases, case: cases::Case) -> (FailureCase, Vec<(f64, f64)>) {
         let failing = cases.failing(case);
-        let routes = self.detours.around(&cases.links(self.network, case));
+        let routes = self
+            .rerouter
+            .reroute_around(&cases.links(self.network, case));
         let (mut blocked, mut blocked_bps) = (0, 0.0);
         let rest = Solver::rerouted(self.network, self.at_s, &routes).and_then(|mut solver| {
             for &id in &solver.problem.without_route {
@@ -265,7 +267,7 @@ impl Analysis<'_> {
         let links = used.map(|link| (link.load, link.load_bps));
         let links = links.collect();
         let case = FailureCase {
-            rest: rest.map(|steady| self.after(&failing, &steady)),
+            outcome: rest.map(|steady| self.after_failure(&failing, &steady)),
             failing,
             blocked,
             blocked_bps,
@@ -274,18 +276,20 @@ impl Analysis<'_> {
         (case, links)
     }
 
-    fn after(&self, failing: &[Failing], steady: &Steady) -> AfterFailure {
-        let ranked = impact::ranked(self.network, failing, self.intact, steady);
-        let hit = ranked.first().filter(|it| it.lost > NOTHING);
-        let (suffering, hurt) = impact::suffering(self.network, &ranked, self.who);
+    fn after_failure(&self, failing: &[Failing], steady: &Steady) -> AfterFailure {
+        let ranked = impact::rank_by_loss(self.network, failing, self.intact, steady);
+        let hit = ranked
+            .first()
+            .filter(|it| it.lost_fraction > MIN_LOST_FRACTION);
+        let (suffering, hurt) = impact::most_affected(self.network, &ranked, self.max_affected);
         AfterFailure {
             residual: steady.residual,
             worst: Worst::of(steady, self.network),
             goodput_bps: steady.totals.goodput_bps,
             lost_bps: self.intact.totals.goodput_bps - steady.totals.goodput_bps,
-            hit: hit.map(|it| (it.connection, it.lost)),
-            suffering,
-            hurt,
+            worst_affected: hit.map(|it| (it.connection, it.lost_fraction)),
+            affected_count: suffering,
+            affected: hurt,
         }
     }
 

@@ -11,15 +11,15 @@ pub(crate) struct Gmres {
     /// Upper triangular factor, by columns.
     triangle: Vec<Vec<f64>>,
     rotations: Vec<(f64, f64)>,
-    right: Vec<f64>,
-    scaled: Vec<f64>,
+    rhs: Vec<f64>,
+    work: Vec<f64>,
 }
 
 /// Outcome of a solution.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Solved {
+pub(crate) struct GmresOutcome {
     /// Residual norm relative to that of the right-hand side.
-    pub left: f64,
+    pub relative_residual: f64,
     pub products: usize,
 }
 
@@ -40,44 +40,47 @@ impl Gmres {
         diagonal: &[f64],
         b: &[f64],
         tolerance: f64,
-        most_products: usize,
+        max_products: usize,
         x: &mut [f64],
-    ) -> Solved {
+    ) -> GmresOutcome {
         let n = b.len();
         x.fill(0.0);
-        self.scaled.resize(n, 0.0);
+        self.work.resize(n, 0.0);
         let size = norm(b);
         let mut products = 0;
         let mut left = 1.0;
         if size == 0.0 || !size.is_finite() {
             let left = if size == 0.0 { 0.0 } else { f64::INFINITY };
-            return Solved { left, products };
+            return GmresOutcome {
+                relative_residual: left,
+                products,
+            };
         }
         let mut residual = b.to_vec();
-        while left > tolerance && products < most_products {
+        while left > tolerance && products < max_products {
             let before = left;
             let beta = norm(&residual);
-            self.direction(0, n);
+            self.reserve_basis_vector(0, n);
             for (v, r) in self.basis[0].iter_mut().zip(&residual) {
                 *v = r / beta;
             }
-            self.right.clear();
-            self.right.push(beta);
+            self.rhs.clear();
+            self.rhs.push(beta);
             self.rotations.clear();
             let mut columns = 0;
-            while columns < RESTART && products < most_products {
+            while columns < RESTART && products < max_products {
                 products += 1;
-                let length = self.extend(columns, diagonal, &mut apply);
+                let length = self.arnoldi_step(columns, diagonal, &mut apply);
                 columns += 1;
-                left = self.right[columns].abs() / size;
+                left = self.rhs[columns].abs() / size;
                 if left <= tolerance || length <= 1e-300 || length.is_nan() {
                     break;
                 }
             }
             self.add_solution(columns, diagonal, x);
-            apply(x, &mut self.scaled);
+            apply(x, &mut self.work);
             products += 1;
-            for ((r, b), ax) in residual.iter_mut().zip(b).zip(&self.scaled) {
+            for ((r, b), ax) in residual.iter_mut().zip(b).zip(&self.work) {
                 *r = b - ax;
             }
             left = norm(&residual) / size;
@@ -85,10 +88,13 @@ impl Gmres {
                 break; // it does not get on
             }
         }
-        Solved { left, products }
+        GmresOutcome {
+            relative_residual: left,
+            products,
+        }
     }
 
-    fn direction(&mut self, i: usize, n: usize) {
+    fn reserve_basis_vector(&mut self, i: usize, n: usize) {
         while self.basis.len() <= i {
             self.basis.push(Vec::new());
         }
@@ -96,19 +102,19 @@ impl Gmres {
     }
 
     /// Adds one Krylov direction, and returns its length before normalization.
-    fn extend(
+    fn arnoldi_step(
         &mut self,
         j: usize,
         diagonal: &[f64],
         apply: &mut impl FnMut(&[f64], &mut [f64]),
     ) -> f64 {
         let n = diagonal.len();
-        self.direction(j + 1, n);
-        for ((s, v), d) in self.scaled.iter_mut().zip(&self.basis[j]).zip(diagonal) {
+        self.reserve_basis_vector(j + 1, n);
+        for ((s, v), d) in self.work.iter_mut().zip(&self.basis[j]).zip(diagonal) {
             *s = v / d;
         }
         let mut next = std::mem::take(&mut self.basis[j + 1]);
-        apply(&self.scaled, &mut next);
+        apply(&self.work, &mut next);
         let mut column = Vec::with_capacity(j + 2);
         for v in &self.basis[..=j] {
             let h = dot(&next, v);
@@ -136,9 +142,9 @@ impl Gmres {
         };
         column[j] = hypotenuse;
         self.rotations.push((c, s));
-        let g = self.right[j];
-        self.right[j] = c * g;
-        self.right.push(-s * g);
+        let g = self.rhs[j];
+        self.rhs[j] = c * g;
+        self.rhs.push(-s * g);
         self.triangle.truncate(j);
         self.triangle.push(column);
         length
@@ -152,7 +158,7 @@ impl Gmres {
             y[i] = if pivot == 0.0 {
                 0.0
             } else {
-                (self.right[i] - known) / pivot
+                (self.rhs[i] - known) / pivot
             };
         }
         for (y, v) in y.iter().zip(&self.basis) {
@@ -169,7 +175,7 @@ mod tests {
 
     /// A full matrix with a dominant diagonal of two scales; the solution is known.
     #[test]
-    fn it_finds_what_the_right_side_was_made_of() {
+    fn gmres_recovers_a_known_solution() {
         let n = 150;
         let entry = |i: usize, j: usize| {
             if i == j {
@@ -189,7 +195,7 @@ mod tests {
         let diagonal: Vec<f64> = (0..n).map(|i| entry(i, i)).collect();
         let mut x = vec![0.0; n];
         let solved = Gmres::default().solve(apply, &diagonal, &b, 1e-12, 1000, &mut x);
-        assert!(solved.left < 1e-11, "{solved:?}");
+        assert!(solved.relative_residual < 1e-11, "{solved:?}");
         for (x, wanted) in x.iter().zip(&wanted) {
             assert!((x - wanted).abs() < 1e-9, "{x} {wanted}");
         }

@@ -3,7 +3,7 @@
 use netflow_network::{ConnectionId, LinkId, Network};
 use serde::Serialize;
 
-use crate::solver::{Solver, Which, check};
+use crate::solver::{ConnectionSelection, Solver, check};
 use crate::{Steady, SteadyError, SteadyOptions};
 
 /// Upper bounds for all links and connections; infinity means no bound.
@@ -46,21 +46,21 @@ pub struct Headroom {
     /// Bound that is reached there first; `None` if none is reached up to the largest factor tried.
     pub binding: Option<Binding>,
     /// Steady state at that factor, or at the smallest one tried.
-    pub at: Steady,
+    pub steady: Steady,
 }
 
 /// Range of factors tried.
-const FACTORS: (f64, f64) = (1e-6, 1e6);
+const FACTOR_RANGE: (f64, f64) = (1e-6, 1e6);
 /// Ratio of successive factors tried. A bound that is broken and kept again within one step is
 /// missed.
 const STEP: f64 = 1.25;
 /// Relative accuracy of the factor.
-const EXACT: f64 = 1e-9;
+const FACTOR_TOLERANCE: f64 = 1e-9;
 
 /// Largest value relative to its bound, and which bound.
 #[derive(Clone, Copy, Debug)]
-struct Nearness {
-    part: f64,
+struct BoundUsage {
+    fraction: f64,
     binding: Option<Binding>,
 }
 
@@ -75,7 +75,7 @@ impl Solver {
     pub fn headroom(
         &mut self,
         bounds: &Bounds,
-        scale: Which<'_>,
+        scale: ConnectionSelection<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
         for (name, bound) in [
@@ -88,7 +88,7 @@ impl Solver {
             }
         }
         if self.scale(scale, 1.0)? == 0 {
-            return Err(SteadyError::NothingScales);
+            return Err(SteadyError::NothingToScale);
         }
         let found = self.search(bounds, scale, options);
         self.scale(scale, 1.0)?;
@@ -98,80 +98,80 @@ impl Solver {
     fn search(
         &mut self,
         bounds: &Bounds,
-        scale: Which<'_>,
+        scale: ConnectionSelection<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
         let mut at = self.solve(options)?;
-        let mut near = self.nearness(&at, bounds);
+        let mut near = self.bound_usage(&at, bounds);
         let (mut low, mut high) = (1.0_f64, 1.0_f64);
-        if near.part > 1.0 {
-            while near.part > 1.0 {
-                if low <= FACTORS.0 {
+        if near.fraction > 1.0 {
+            while near.fraction > 1.0 {
+                if low <= FACTOR_RANGE.0 {
                     return Ok(Headroom {
                         factor: None,
                         binding: near.binding,
-                        at,
+                        steady: at,
                     });
                 }
                 (high, low) = (low, low / STEP);
-                (at, near) = self.looked_at(bounds, scale, low, &at, options)?;
+                (at, near) = self.solve_at_factor(bounds, scale, low, &at, options)?;
             }
         } else {
-            while near.part <= 1.0 {
-                if high >= FACTORS.1 {
+            while near.fraction <= 1.0 {
+                if high >= FACTOR_RANGE.1 {
                     let factor = Some(high);
                     return Ok(Headroom {
                         factor,
                         binding: None,
-                        at,
+                        steady: at,
                     });
                 }
                 (low, high) = (high, high * STEP);
-                (at, near) = self.looked_at(bounds, scale, high, &at, options)?;
+                (at, near) = self.solve_at_factor(bounds, scale, high, &at, options)?;
             }
         }
         let mut binding = near.binding;
-        while high / low > 1.0 + EXACT {
+        while high / low > 1.0 + FACTOR_TOLERANCE {
             let middle = (low * high).sqrt();
-            (at, near) = self.looked_at(bounds, scale, middle, &at, options)?;
-            if near.part > 1.0 {
+            (at, near) = self.solve_at_factor(bounds, scale, middle, &at, options)?;
+            if near.fraction > 1.0 {
                 (high, binding) = (middle, near.binding);
             } else {
                 low = middle;
             }
         }
-        let (at, near) = self.looked_at(bounds, scale, low, &at, options)?;
+        let (at, near) = self.solve_at_factor(bounds, scale, low, &at, options)?;
         Ok(Headroom {
             factor: Some(low),
             binding: near.binding.or(binding),
-            at,
+            steady: at,
         })
     }
 
-    fn looked_at(
+    fn solve_at_factor(
         &mut self,
         bounds: &Bounds,
-        scale: Which<'_>,
+        scale: ConnectionSelection<'_>,
         factor: f64,
         from: &Steady,
         options: &SteadyOptions,
-    ) -> Result<(Steady, Nearness), SteadyError> {
+    ) -> Result<(Steady, BoundUsage), SteadyError> {
         self.scale(scale, factor)?;
         let at = self.solve_from(from, options)?;
-        let near = self.nearness(&at, bounds);
+        let near = self.bound_usage(&at, bounds);
         Ok((at, near))
     }
 
-    fn nearness(&self, at: &Steady, bounds: &Bounds) -> Nearness {
-        let mut near = Nearness {
-            part: 0.0,
+    fn bound_usage(&self, at: &Steady, bounds: &Bounds) -> BoundUsage {
+        let mut near = BoundUsage {
+            fraction: 0.0,
             binding: None,
         };
         let mut look = |is: f64, bound: f64, binding: Binding| {
             let part = is / bound;
-            if part > near.part {
-                near = Nearness {
-                    part,
+            if part > near.fraction {
+                near = BoundUsage {
+                    fraction: part,
                     binding: Some(binding),
                 };
             }

@@ -41,10 +41,10 @@ impl JacobianOperator<'_> {
     pub fn apply(&self, change: &[f64], tangents: &mut LinkTangents, out: &mut [f64]) {
         let JacobianOperator { problem, point } = *self;
         out.fill(0.0);
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
             let (at, [du, dv]) = (&point.links[l], [change[2 * l], change[2 * l + 1]]);
-            let (by_load, by_v) = (&at.rest.by_load, at.by_v());
+            let (by_load, by_v) = (&at.fixed_point.by_load, at.by_v());
             tangents.ln_pass[l] = by_load.ln_pass * du + by_v[0] * dv;
             tangents.waiting_s[l] = at.wait_packet_s * by_load.queue_pkts * du + by_v[1] * dv;
         }
@@ -59,7 +59,7 @@ impl JacobianOperator<'_> {
                 + sum(&tangents.waiting_s, flow.ack_hops());
             let mut d_ln =
                 at.by_pass * sum(&tangents.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
-            for (hops, pkts) in crossings(flow) {
+            for (hops, pkts) in hop_ranges(flow) {
                 for h in hops {
                     let l = problem.hop_link[h] as usize;
                     let bits = pkts * problem.hop_bits[h];
@@ -70,14 +70,14 @@ impl JacobianOperator<'_> {
                 }
             }
         }
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
             let at = &point.links[l];
             let (bits, pkts) = (out[2 * l] / at.bits_ps, out[2 * l + 1] / at.pkts_ps);
             out[2 * l] = change[2 * l] - bits;
             out[2 * l + 1] = change[2 * l + 1] - (bits - pkts);
         }
-        for l in unused(problem) {
+        for l in unused_links(problem) {
             (out[2 * l], out[2 * l + 1]) = (change[2 * l], change[2 * l + 1]);
         }
     }
@@ -87,7 +87,7 @@ impl JacobianOperator<'_> {
     /// and round-trip time.
     pub fn transpose(
         &self,
-        worth: &[f64],
+        residual_adjoint: &[f64],
         tangents: &mut LinkTangents,
         adjoints: Option<&mut FlowAdjoints>,
         out: &mut [f64],
@@ -95,7 +95,7 @@ impl JacobianOperator<'_> {
         let JacobianOperator { problem, point } = *self;
         let prices = |l: usize| {
             let at = &point.links[l];
-            let (u, v) = (worth[2 * l], worth[2 * l + 1]);
+            let (u, v) = (residual_adjoint[2 * l], residual_adjoint[2 * l + 1]);
             (-(u + v) / at.bits_ps, v / at.pkts_ps)
         };
         // Adjoints of every link's bit/s and packets/s.
@@ -105,7 +105,7 @@ impl JacobianOperator<'_> {
         for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
             // From the last hop back: the sum over all hops that follow.
             let mut after = 0.0;
-            for (hops, pkts) in crossings(flow).into_iter().rev() {
+            for (hops, pkts) in hop_ranges(flow).into_iter().rev() {
                 for h in hops.rev() {
                     let l = problem.hop_link[h] as usize;
                     let bits = pkts * problem.hop_bits[h];
@@ -123,8 +123,8 @@ impl JacobianOperator<'_> {
         }
         self.gather_from_links(tangents, out);
         for l in 0..problem.links.len() {
-            out[2 * l] += worth[2 * l];
-            out[2 * l + 1] += worth[2 * l + 1];
+            out[2 * l] += residual_adjoint[2 * l];
+            out[2 * l + 1] += residual_adjoint[2 * l + 1];
         }
     }
 
@@ -152,10 +152,10 @@ impl JacobianOperator<'_> {
     pub fn gather_from_links(&self, tangents: &LinkTangents, out: &mut [f64]) {
         let JacobianOperator { problem, point } = *self;
         out.fill(0.0);
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
             let at = &point.links[l];
-            let by_load = &at.rest.by_load;
+            let by_load = &at.fixed_point.by_load;
             out[2 * l] = by_load.ln_pass * tangents.ln_pass[l]
                 + by_load.queue_pkts * at.wait_packet_s * tangents.waiting_s[l];
             let by_v = at.by_v();
@@ -168,13 +168,13 @@ impl JacobianOperator<'_> {
         let JacobianOperator { problem, point } = *self;
         out.fill(0.0);
         for (flow, at) in problem.flows.iter().zip(&point.flows) {
-            for (hops, pkts) in crossings(flow) {
+            for (hops, pkts) in hop_ranges(flow) {
                 let forward = hops.start == flow.data.0 as usize;
                 for h in hops {
                     let l = problem.hop_link[h] as usize;
                     let link = &point.links[l];
                     let by_pass = if forward { at.by_pass } else { 0.0 };
-                    let by_load = &link.rest.by_load;
+                    let by_load = &link.fixed_point.by_load;
                     let by_u = by_pass * by_load.ln_pass
                         + at.by_rtt * link.wait_packet_s * by_load.queue_pkts;
                     let of_link = link.by_v();
@@ -193,11 +193,11 @@ impl JacobianOperator<'_> {
 }
 
 /// Returns the hop ranges on which a flow is traffic, with packets per data packet.
-fn crossings(flow: &Flow) -> [(std::ops::Range<usize>, f64); 2] {
+fn hop_ranges(flow: &Flow) -> [(std::ops::Range<usize>, f64); 2] {
     [(flow.data_hops(), 1.0), (flow.ack_hops(), flow.acks)]
 }
 
-fn unused(problem: &Problem) -> impl Iterator<Item = usize> + '_ {
-    let mut used = problem.used.iter().copied().peekable();
+fn unused_links(problem: &Problem) -> impl Iterator<Item = usize> + '_ {
+    let mut used = problem.used_links.iter().copied().peekable();
     (0..problem.links.len()).filter(move |&l| used.next_if_eq(&(l as u32)).is_none())
 }

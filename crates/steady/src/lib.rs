@@ -46,15 +46,15 @@ use netflow_network::Network;
 
 pub use error::SteadyError;
 pub use failures::{
-    AffectedConnection, AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions,
-    Failures, ImpactKind, LinkUnderFailure, SLOWER, Worst, failures,
+    AffectedConnection, AfterFailure, BUSY_LOAD, Failing, FailureCase, FailureKind, FailureOptions,
+    Failures, ImpactKind, LinkUnderFailure, SLOWDOWN_THRESHOLD, Worst, failures,
 };
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
-pub use residual::Held;
+pub use residual::BindingConstraint;
 pub use sensitivity::{Measure, Sensitivities};
-pub use settling_run::{BesideRun, ObservedRange, beside_run};
-pub use solver::{Solver, Which};
+pub use settling_run::{ObservedRange, RunComparison, compare_with_run};
+pub use solver::{ConnectionSelection, Solver};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use netflow_fluid::link_traffic::{
-    LinkTraffic, Sender, TrafficFlow, TurningRates, count, mark_saturated_sources,
+    LinkTraffic, Sender, TrafficFlow, TurningRates, add_flows, mark_saturated_sources,
 };
 use netflow_fluid::slow_start_bursts::Bursts;
 use netflow_fluid::tcp_drop_tail::LawGradient;
@@ -23,7 +23,7 @@ pub(crate) struct TrafficAdjoints {
 }
 
 impl Problem {
-    fn crosser(&self, flow: &Flow) -> TrafficFlow<'_> {
+    fn traffic_flow(&self, flow: &Flow) -> TrafficFlow<'_> {
         let both = flow.data.0 as usize..flow.back.1 as usize;
         let links = self.hop_link[both].iter();
         TrafficFlow {
@@ -38,45 +38,46 @@ impl Problem {
                     NO_PROFILE => 1.0,
                     profile => self.profiles[profile as usize].sawtooth_amplitude(),
                 },
-                acks: if flow.answers { flow.acks } else { 0.0 },
+                acks: if flow.sends_acks { flow.acks } else { 0.0 },
                 transfers: self.transfers[flow.class as usize].as_deref(),
             },
             data: &self.hop_link[flow.data_hops()],
-            back: &self.hop_link[flow.back_hops()],
+            return_path: &self.hop_link[flow.back_hops()],
         }
     }
 
     /// Returns whether a flow's bursts have different one-sided derivatives with respect to a
     /// bandwidth.
     pub fn bursts_are_nonsmooth(&self, flow: &Flow, crossings: &[LinkTraffic]) -> bool {
-        let way = self.crosser(flow).transfers();
+        let way = self.traffic_flow(flow).transfers();
         way.is_some_and(|it| it.is_nonsmooth(crossings))
     }
 
     /// Returns the traffic of each link.
-    pub fn crossings(&self) -> Vec<LinkTraffic> {
-        self.crossers().1
+    pub fn link_traffic(&self) -> Vec<LinkTraffic> {
+        self.traffic_flows_and_links().1
     }
 
     /// Returns all flows as link traffic, and the traffic of each link.
-    fn crossers(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
+    fn traffic_flows_and_links(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
         let links = self.links.iter();
         let mut all: Vec<LinkTraffic> = links
-            .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.room))
+            .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.buffer))
             .collect();
-        let crossers = self.flows.iter().map(|flow| self.crosser(flow));
+        let crossers = self.flows.iter().map(|flow| self.traffic_flow(flow));
         let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
         mark_saturated_sources(&all, &mut crossers);
-        count(&mut all, crossers.iter().copied());
+        add_flows(&mut all, crossers.iter().copied());
         (crossers, all)
     }
 
     /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
     pub fn link_traffic_vjp(&self, by: &[LawGradient]) -> TrafficAdjoints {
-        let (crossers, crossings) = self.crossers();
+        let (crossers, crossings) = self.traffic_flows_and_links();
         let adjoints = crossings.iter().zip(by);
-        let mut adjoints: Vec<LinkTraffic> =
-            adjoints.map(|(crossing, by)| crossing.pull(by)).collect();
+        let mut adjoints: Vec<LinkTraffic> = adjoints
+            .map(|(crossing, by)| crossing.queue_model_vjp(by))
+            .collect();
         let links = self.links.len();
         let mut worth = TrafficAdjoints {
             bandwidth_bps: adjoints.iter().map(|pull| pull.bandwidth_bps).collect(),
@@ -87,22 +88,26 @@ impl Problem {
         // Responsive sources depend on the sum of all windows of the link, so that adjoint comes
         // first.
         for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
-            let &TrafficFlow { sender, data, back } = crosser;
-            if !sender.reacts() {
+            let &TrafficFlow {
+                sender,
+                data,
+                return_path: back,
+            } = crosser;
+            if !sender.is_responsive() {
                 continue;
             }
             let mut by_round_trip = 0.0;
             for &l in data {
                 let l = l as usize;
-                let slopes = crossings[l].reaction_slopes(&sender);
-                let reacting =
-                    adjoints[l].reacting + adjoints[l].amplitude_sum * sender.sawtooth_amplitude;
+                let slopes = crossings[l].responsiveness_gradient(&sender);
+                let reacting = adjoints[l].responsive_windows
+                    + adjoints[l].amplitude_sum * sender.sawtooth_amplitude;
                 let each = reacting * sender.count;
                 worth.bandwidth_bps[l] += each * slopes.bandwidth_bps;
                 worth.buffer_pkts[l] += each * slopes.buffer_pkts;
                 adjoints[l].windows += each * slopes.windows;
                 by_round_trip += each * slopes.round_trip_s;
-                *ln_demand += each * crossings[l].reaction(&sender);
+                *ln_demand += each * crossings[l].responsiveness(&sender);
             }
             for &l in data.iter().chain(back) {
                 worth.delay_s[l as usize] += by_round_trip;
@@ -110,11 +115,15 @@ impl Problem {
         }
         let adjoints = bursts_vjp(&crossers, &crossings, adjoints, &mut worth);
         for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
-            let &TrafficFlow { sender, data, back } = crosser;
+            let &TrafficFlow {
+                sender,
+                data,
+                return_path: back,
+            } = crosser;
             let over = |links: &[u32], of: fn(&LinkTraffic) -> f64| -> f64 {
                 links.iter().map(|&l| of(&adjoints[l as usize])).sum()
             };
-            *ln_demand += if sender.reacts() {
+            *ln_demand += if sender.is_responsive() {
                 let acks = sender.acks * over(back, |by| by.acks);
                 sender.count * (over(data, |by| by.windows) + acks)
             } else {
@@ -122,7 +131,7 @@ impl Problem {
                     let l = l as usize;
                     crossings[l].factor(sender.data_bits) * adjoints[l].unresponsive_bps
                 };
-                sender.wanted_bps() * data.iter().map(by).sum::<f64>()
+                sender.demand_bps() * data.iter().map(by).sum::<f64>()
             };
         }
         worth
@@ -152,11 +161,13 @@ fn bursts_vjp(
         way.bursts(crossings, |burst| bursts.push(burst));
         let mut worth_here = Vec::with_capacity(way.links.len());
         for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
-            let wanted_bps = crossings[l as usize].wanted_bps(&crosser.sender);
-            let by = adjoints[l as usize].wanted_bursts.times(wanted_bps);
+            let wanted_bps = crossings[l as usize].demand_bps(&crosser.sender);
+            let by = adjoints[l as usize]
+                .demand_weighted_bursts
+                .scaled(wanted_bps);
             let of_met = by.others_pkts * burst.others_pkts;
-            let turn = turns.to(crossings, &way, i);
-            let (part, ordered) = (turn.part, turn.ordered);
+            let turn = turns.turning_flow(crossings, &way, i);
+            let (part, ordered) = (turn.share_of_link, turn.in_order_fraction);
             if i > 0 {
                 let before = way.links[i - 1];
                 let all_bps = crossings[l as usize].unresponsive_bps;
@@ -168,30 +179,30 @@ fn bursts_vjp(
                     worth.bandwidth_bps[before as usize] += of_met * part * ordered / above;
                 }
             }
-            *ln_demand += by.own_pkts * burst.own_pkts + of_met * turn.met();
+            *ln_demand += by.own_pkts * burst.own_pkts + of_met * turn.interfering_fraction();
             worth_here.push(Bursts {
                 own_pkts: by.own_pkts,
-                others_pkts: by.others_pkts * turn.met(),
+                others_pkts: by.others_pkts * turn.interfering_fraction(),
             });
         }
-        let by_way = way.pull(crossings, &worth_here);
+        let by_way = way.vjp(crossings, &worth_here);
         for (&l, by) in way.links.iter().zip(&by_way.bandwidth_bps) {
             worth.bandwidth_bps[l as usize] += by;
         }
         let (narrowest, by_room) = by_way.buffer_pkts;
         worth.buffer_pkts[way.links[narrowest] as usize] += by_room;
-        for &l in crosser.data.iter().chain(crosser.back) {
+        for &l in crosser.data.iter().chain(crosser.return_path) {
             worth.delay_s[l as usize] += by_way.round_trip_s;
         }
     }
     for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
-        if crosser.sender.reacts() {
+        if crosser.sender.is_responsive() {
             continue;
         }
         for pair in crosser.data.windows(2) {
             let by = of_turns.get(&(pair[0], pair[1])).copied().unwrap_or(0.0);
             let here = &crossings[pair[1] as usize];
-            *ln_demand += here.wanted_bps(&crosser.sender) * by;
+            *ln_demand += here.demand_bps(&crosser.sender) * by;
         }
     }
     adjoints

@@ -7,14 +7,14 @@ use crate::problem::Problem;
 use crate::residual::NetworkState;
 
 /// Largest change of an unknown in one step: a factor e² in load.
-const LONGEST: f64 = 2.0;
+const MAX_STEP: f64 = 2.0;
 /// Number of step halvings before the equations are damped instead.
-const HALVINGS: usize = 6;
-const MOST_PRODUCTS: usize = 400;
+const MAX_HALVINGS: usize = 6;
+const MAX_PRODUCTS: usize = 400;
 /// Parameters of [`Newton::relax`]: number of calls, steps per call, and relaxation factor.
-const MOST_RELAXATIONS: usize = 8;
-const RELAXATIONS: usize = 20;
-const RELAXED: f64 = 0.3;
+const MAX_RELAXATIONS: usize = 8;
+const RELAXATION_STEPS: usize = 20;
+const RELAXATION_FACTOR: f64 = 0.3;
 
 /// Work space.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +22,9 @@ pub(crate) struct Newton {
     pub residuals: Vec<f64>,
     diagonal: Vec<f64>,
     step: Vec<f64>,
-    tried: Vec<f64>,
-    tried_off: Vec<f64>,
-    right: Vec<f64>,
+    trial: Vec<f64>,
+    trial_residuals: Vec<f64>,
+    rhs: Vec<f64>,
     pub tangents: LinkTangents,
     pub gmres: Gmres,
 }
@@ -34,16 +34,16 @@ pub(crate) struct Newton {
 pub(crate) struct NewtonOutcome {
     /// Largest residual.
     pub residual: f64,
-    pub rounds: usize,
+    pub newton_steps: usize,
     pub products: usize,
 }
 
-fn square(x: &[f64]) -> f64 {
+fn norm_squared(x: &[f64]) -> f64 {
     let sum: f64 = x.iter().map(|x| x * x).sum();
     if sum.is_nan() { f64::INFINITY } else { sum }
 }
 
-pub(crate) fn largest(x: &[f64]) -> f64 {
+pub(crate) fn max_norm(x: &[f64]) -> f64 {
     x.iter().fold(0.0, |most, x| match x.abs() {
         x if x.is_nan() => f64::INFINITY,
         x => x.max(most),
@@ -57,9 +57,9 @@ impl Newton {
             residuals: zeros.clone(),
             diagonal: zeros.clone(),
             step: zeros.clone(),
-            tried: zeros.clone(),
-            tried_off: zeros.clone(),
-            right: zeros,
+            trial: zeros.clone(),
+            trial_residuals: zeros.clone(),
+            rhs: zeros,
             tangents: LinkTangents::new(problem),
             gmres: Gmres::default(),
         }
@@ -67,35 +67,35 @@ impl Newton {
 
     /// Iterates on `z` until no residual exceeds `tolerance`, or the maximum number of steps is
     /// reached. The point is left at `z`, evaluated with slopes.
-    pub fn find(
+    pub fn solve(
         &mut self,
         problem: &Problem,
         point: &mut NetworkState,
         z: &mut [f64],
         tolerance: f64,
-        most_rounds: usize,
+        max_steps: usize,
     ) -> NewtonOutcome {
         let (mut damping, mut products, mut relaxed) = (0.0_f64, 0, 0);
         point.evaluate(problem, z, true, &mut self.residuals);
         let mut rounds = 0;
         loop {
-            let residual = largest(&self.residuals);
-            if residual <= tolerance || rounds >= most_rounds || !residual.is_finite() {
+            let residual = max_norm(&self.residuals);
+            if residual <= tolerance || rounds >= max_steps || !residual.is_finite() {
                 return NewtonOutcome {
                     residual,
-                    rounds,
+                    newton_steps: rounds,
                     products,
                 };
             }
             rounds += 1;
-            products += self.direction(problem, point, damping, residual);
-            match self.advance(problem, point, z) {
+            products += self.compute_step(problem, point, damping, residual);
+            match self.line_search(problem, point, z) {
                 true => damping = if damping > 0.02 { damping * 0.2 } else { 0.0 },
                 false if damping > 1e3 => {
-                    if relaxed == MOST_RELAXATIONS {
+                    if relaxed == MAX_RELAXATIONS {
                         return NewtonOutcome {
                             residual,
-                            rounds,
+                            newton_steps: rounds,
                             products,
                         };
                     }
@@ -115,19 +115,19 @@ impl Newton {
     /// discontinuous in between. Each link moves part of the distance to its own equilibrium with
     /// all other links fixed.
     fn relax(&mut self, problem: &Problem, point: &mut NetworkState, z: &mut [f64]) {
-        for _ in 0..RELAXATIONS {
+        for _ in 0..RELAXATION_STEPS {
             point.evaluate(problem, z, true, &mut self.residuals);
             JacobianOperator { problem, point }.diagonal(&mut self.diagonal);
             for ((z, residuals), d) in z.iter_mut().zip(&self.residuals).zip(&self.diagonal) {
-                let step = RELAXED * residuals / d.abs().max(1.0);
-                *z -= step.clamp(-RELAXED, RELAXED);
+                let step = RELAXATION_FACTOR * residuals / d.abs().max(1.0);
+                *z -= step.clamp(-RELAXATION_FACTOR, RELAXATION_FACTOR);
             }
         }
         point.evaluate(problem, z, true, &mut self.residuals);
     }
 
     /// Computes the Newton step, with the diagonal enlarged by the fraction `damping`.
-    fn direction(
+    fn compute_step(
         &mut self,
         problem: &Problem,
         point: &NetworkState,
@@ -143,7 +143,7 @@ impl Newton {
             // The sign is arbitrary where a source's rate rises with the loss.
             *d = d.abs().max(0.1);
         }
-        for (right, residuals) in self.right.iter_mut().zip(&self.residuals) {
+        for (right, residuals) in self.rhs.iter_mut().zip(&self.residuals) {
             *right = -residuals;
         }
         let apply = |x: &[f64], out: &mut [f64]| {
@@ -159,30 +159,30 @@ impl Newton {
         let solved = self.gmres.solve(
             apply,
             &scaled,
-            &self.right,
+            &self.rhs,
             exact,
-            MOST_PRODUCTS,
+            MAX_PRODUCTS,
             &mut self.step,
         );
         solved.products
     }
 
     /// Moves along the step, halved until the residual falls; returns whether it did.
-    fn advance(&mut self, problem: &Problem, point: &mut NetworkState, z: &mut [f64]) -> bool {
-        let longest = largest(&self.step);
+    fn line_search(&mut self, problem: &Problem, point: &mut NetworkState, z: &mut [f64]) -> bool {
+        let longest = max_norm(&self.step);
         if !longest.is_finite() {
             return false;
         }
-        let before = square(&self.residuals);
-        let mut part = (LONGEST / longest.max(1e-300)).min(1.0);
-        for _ in 0..HALVINGS {
-            for ((tried, z), step) in self.tried.iter_mut().zip(&*z).zip(&self.step) {
+        let before = norm_squared(&self.residuals);
+        let mut part = (MAX_STEP / longest.max(1e-300)).min(1.0);
+        for _ in 0..MAX_HALVINGS {
+            for ((tried, z), step) in self.trial.iter_mut().zip(&*z).zip(&self.step) {
                 *tried = z + part * step;
             }
-            point.evaluate(problem, &self.tried, true, &mut self.tried_off);
-            if square(&self.tried_off) < before * (1.0 - 1e-4 * part) {
-                z.copy_from_slice(&self.tried);
-                std::mem::swap(&mut self.residuals, &mut self.tried_off);
+            point.evaluate(problem, &self.trial, true, &mut self.trial_residuals);
+            if norm_squared(&self.trial_residuals) < before * (1.0 - 1e-4 * part) {
+                z.copy_from_slice(&self.trial);
+                std::mem::swap(&mut self.residuals, &mut self.trial_residuals);
                 return true;
             }
             part *= 0.5;

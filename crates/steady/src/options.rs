@@ -28,12 +28,12 @@ impl Default for SteadyOptions {
 
 impl SteadyOptions {
     /// Largest number of random starting points.
-    pub const MOST_STARTS: u32 = 100_000;
+    pub const MAX_STARTS: u32 = 100_000;
 
     pub(crate) fn check(&self) -> Result<(), SteadyError> {
         let good = (1e-14..=1e-2).contains(&self.tolerance);
         check("tolerance", self.tolerance, good, "1e-14 to 1e-2")?;
-        let good = self.starts <= Self::MOST_STARTS;
+        let good = self.starts <= Self::MAX_STARTS;
         check("starts", f64::from(self.starts), good, "0 to 100000")
     }
 }

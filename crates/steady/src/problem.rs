@@ -11,7 +11,7 @@ use netflow_network::{
     LinkLoss, LinkSpec, Network, Overhead, Red, Rerouted, Source,
 };
 use netflow_profile::Profile;
-use netflow_workload::{Application as Users, Transfers};
+use netflow_workload::{Application as Users, TransferSizes};
 
 use crate::SteadyError;
 
@@ -19,12 +19,12 @@ use crate::SteadyError;
 pub(crate) const NO_PROFILE: u32 = u32::MAX;
 
 /// Fraction above which a part is the whole, to allow for rounding.
-const ALL: f64 = 1.0 - 1e-9;
+const FULL_SHARE: f64 = 1.0 - 1e-9;
 
 /// Quantities that stay constant during one solution.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
-    pub links: Vec<LinkOf>,
+    pub links: Vec<LinkParams>,
     /// Flows sorted by profile, so that those with one profile are evaluated together, then by
     /// class.
     pub flows: Vec<Flow>,
@@ -36,38 +36,38 @@ pub(crate) struct Problem {
     pub hop_pass: Vec<f64>,
     pub profiles: Vec<Arc<dyn Profile>>,
     /// Per class: the transfers whose mean rate it is.
-    pub transfers: Vec<Option<Arc<Transfers>>>,
+    pub transfers: Vec<Option<Arc<TransferSizes>>>,
     /// Flow range of each profile; fixed-rate sources are last.
     pub groups: Vec<(u32, Range<usize>)>,
     /// Flows of each class: none if inactive, several if it is split among paths.
     flows_of: Vec<Range<u32>>,
     /// Flows of each connection that was taken out of its class.
-    alone: BTreeMap<u32, Range<u32>>,
+    isolated: BTreeMap<u32, Range<u32>>,
     /// Number of the network's events after the time of the solution.
     pub later_events: usize,
     /// Connections without a route.
     pub without_route: Vec<ConnectionId>,
     /// Links with traffic, in ascending order.
-    pub used: Vec<u32>,
+    pub used_links: Vec<u32>,
 }
 
 /// Link parameters.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkOf {
+pub(crate) struct LinkParams {
     pub bandwidth_bps: f64,
     pub overhead: Overhead,
     pub delay_s: f64,
-    pub room: BufferLimit,
+    pub buffer: BufferLimit,
     pub red: Option<Red>,
     /// Queue calibration from the packet model.
     pub calibration: Calibration,
 }
 
-impl LinkOf {
+impl LinkParams {
     /// Returns the queue for the given mean packet size in bits.
     pub fn queue(&self, mean_bits: f64) -> Queue {
         Queue {
-            buffer_pkts: self.room.pkts(mean_bits),
+            buffer_pkts: self.buffer.pkts(mean_bits),
             red: self.red,
         }
     }
@@ -78,7 +78,7 @@ impl LinkOf {
 pub(crate) struct Flow {
     pub class: u32,
     /// The single connection that it is, if that was taken out of its class.
-    pub alone: Option<u32>,
+    pub isolated_connection: Option<u32>,
     /// Number of connections in the network.
     pub count: f64,
     /// Demand factor: multiplies the number of connections or, equally, their rate.
@@ -87,7 +87,7 @@ pub(crate) struct Flow {
     pub data: (u32, u32),
     pub back: (u32, u32),
     /// True if acknowledgements are modelled as traffic.
-    pub answers: bool,
+    pub sends_acks: bool,
     pub profile: u32,
     pub rate_pps: f64,
     pub window_pkts: f64,
@@ -112,7 +112,7 @@ impl Flow {
     /// Returns the hops of the return path on which acknowledgements are traffic and wait; empty
     /// with `acks = false`.
     pub fn ack_hops(&self) -> Range<usize> {
-        if self.answers {
+        if self.sends_acks {
             self.back_hops()
         } else {
             self.back.1 as usize..self.back.1 as usize
@@ -137,37 +137,37 @@ impl Flow {
 
 /// Rejects networks that have no steady state, or none that is implemented.
 fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
-    let no = |what: String, reason: &'static str| Err(SteadyError::NotCovered { what, reason });
+    let no = |what: String, reason: &'static str| Err(SteadyError::Unsupported { what, reason });
     if network.calibration_due().is_some() {
         return no(
             "the network".to_owned(),
-            "packets have not calibrated it yet",
+            "it has not been calibrated by a run of the packet model yet",
         );
     }
     let inner = network.tables();
     if let Some(aggregate) = inner.aggregates.first() {
         return no(
             format!("aggregate `{}`", aggregate.name),
-            "how its edge marks at rest is not solved for; a run finds it",
+            "the steady state of its edge marker is not implemented; use `netflow run`",
         );
     }
     if let Some(link) = network.classed_links().next() {
         return no(
             format!("link {}", network.link_name(link)),
-            "how its queues share at rest is not solved for; a run finds it",
+            "the steady state of its class scheduler is not implemented; use `netflow run`",
         );
     }
     for id in network.links() {
         let reason = match network.link_spec(id).queue {
             DropPolicy::DropTail | DropPolicy::Red(_) => continue,
             DropPolicy::Rio(_) => {
-                "its drop precedences at rest are not solved for; a run finds them"
+                "the steady state of its drop precedences is not implemented; use `netflow run`"
             }
             DropPolicy::Managed(Aqm::Pie(_)) => {
-                "where the drop probability of PIE rests is not solved for; a run finds it"
+                "the steady state of PIE is not implemented; use `netflow run`"
             }
             DropPolicy::Managed(_) => {
-                "its queue decides for each packet, which only the window model follows"
+                "its queue decides for each packet and needs the packet model; use `netflow run --model packet`"
             }
         };
         return no(format!("link {}", network.link_name(id)), reason);
@@ -176,22 +176,22 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
 }
 
 /// Reason why a source with a congestion window has no steady state.
-pub(crate) const NEEDS_PROFILE: &str = "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there, such as `linux-cubic`";
+pub(crate) const NEEDS_PROFILE: &str = "it has a TCP source of the packet model, which has no steady state; use a `profile`, for example `linux-cubic`";
 
 /// Rejects an active connection that has no steady state.
-fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
+fn reject_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
         Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
         Source::Users(ref traffic) if matches!(traffic.workload.application, Users::Video(_)) => {
-            "its viewers load chunk after chunk, in bursts that only packets follow (`netflow run`); a [[demand]] of `kind = \"video\"` is carried as its mean by `--set simulation.model=fluid`"
+            "its viewers load chunks in bursts, which need the packet model (`netflow run`); with `--set simulation.model=fluid`, a [[demand]] of `kind = \"video\"` is modelled by its mean rate"
         }
         _ if spec.size_pkts.is_some() => {
-            "it has only so much to send, and ends; before it starts, or without `size`, there is a steady state"
+            "it has a `size` and ends; remove `size`, or choose a time before its start"
         }
         _ => return Ok(()),
     };
     let what = format!("connection `{}`", spec.name);
-    Err(SteadyError::NotCovered { what, reason })
+    Err(SteadyError::Unsupported { what, reason })
 }
 
 /// Counts events; changes of one link at one time are one event.
@@ -212,7 +212,7 @@ impl Problem {
         reject_unsupported(network)?;
         let inner = network.tables();
         let rooms = (0..).map(|link| inner.buffer_limit(link));
-        let mut links: Vec<LinkOf> = inner.links.iter().zip(rooms).map(link_of).collect();
+        let mut links: Vec<LinkParams> = inner.links.iter().zip(rooms).map(link_params).collect();
         let mut losses: Vec<LinkLoss> = inner.links.iter().map(|link| link.loss).collect();
         let begun = inner.events.partition_point(|e| e.at_s < at_s);
         for event in &inner.events[..begun] {
@@ -238,10 +238,10 @@ impl Problem {
                 .collect(),
             groups: Vec::new(),
             flows_of: vec![0..0; inner.classes.len()],
-            alone: BTreeMap::new(),
+            isolated: BTreeMap::new(),
             later_events: count_events(&inner.events[begun..]).max(later),
             without_route: Vec::new(),
-            used: Vec::new(),
+            used_links: Vec::new(),
         };
         let mut known: HashMap<*const (), u32> = HashMap::new();
         let mut blocked = vec![false; inner.classes.len()];
@@ -254,8 +254,8 @@ impl Problem {
             if start_s >= at_s || stop_s.is_some_and(|stop_s| stop_s < at_s) {
                 continue;
             }
-            refuse_connection(spec)?;
-            let branch = inner.epochs[epoch].branch_of[class];
+            reject_connection(spec)?;
+            let branch = inner.epochs[epoch].class_path_of[class];
             let class = class as u32;
             let ways = routes.paths(inner, class, branch);
             *blocked = ways.is_empty();
@@ -268,7 +268,7 @@ impl Problem {
         problem.without_route = ids
             .map(|(id, _)| ConnectionId::new(id, inner.owner))
             .collect();
-        problem.arrange();
+        problem.index_flows();
         Ok(problem)
     }
 
@@ -320,12 +320,12 @@ impl Problem {
         let lost = way.data.iter().map(|&l| ln_pass(1.0 - pass(l, bytes)));
         self.flows.push(Flow {
             class,
-            alone: None,
+            isolated_connection: None,
             count: share * inner.classes[class as usize].weight,
             demand: 1.0,
             data: (first, middle),
             back: (middle, end),
-            answers: !way.acks.is_empty(),
+            sends_acks: !way.acks.is_empty(),
             profile,
             rate_pps,
             window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
@@ -340,9 +340,9 @@ impl Problem {
     }
 
     /// Sorts the flows by profile and class, and rebuilds the indices.
-    fn arrange(&mut self) {
+    fn index_flows(&mut self) {
         self.flows
-            .sort_by_key(|flow| (flow.profile, flow.class, flow.alone));
+            .sort_by_key(|flow| (flow.profile, flow.class, flow.isolated_connection));
         self.groups.clear();
         let mut first = 0;
         for same in self.flows.chunk_by(|a, b| a.profile == b.profile) {
@@ -351,13 +351,15 @@ impl Problem {
             first += same.len();
         }
         let mut first = 0;
-        for same in (self.flows).chunk_by(|a, b| (a.class, a.alone) == (b.class, b.alone)) {
+        for same in (self.flows)
+            .chunk_by(|a, b| (a.class, a.isolated_connection) == (b.class, b.isolated_connection))
+        {
             let all = first..first + same.len() as u32;
             first = all.end;
-            match same[0].alone {
+            match same[0].isolated_connection {
                 None => self.flows_of[same[0].class as usize] = all,
                 Some(connection) => {
-                    self.alone.insert(connection, all);
+                    self.isolated.insert(connection, all);
                 }
             }
         }
@@ -368,33 +370,34 @@ impl Problem {
             }
         }
         let all = 0..self.links.len() as u32;
-        self.used = all.filter(|&l| used[l as usize]).collect();
+        self.used_links = all.filter(|&l| used[l as usize]).collect();
     }
 
     /// Returns the flows of a connection: those of its class, or its own; empty if it is inactive.
     pub fn flows_of(&self, network: &Network, id: ConnectionId) -> Range<usize> {
         let class = network.tables().class_of[id.index()] as usize;
-        let alone = self.alone.get(&(id.index() as u32));
+        let alone = self.isolated.get(&(id.index() as u32));
         let all = alone.unwrap_or(&self.flows_of[class]);
         all.start as usize..all.end as usize
     }
 
     /// Returns the fraction of these flows that belongs to a connection.
-    pub fn part_of(&self, network: &Network, id: ConnectionId, flows: Range<usize>) -> f64 {
+    pub fn share_of(&self, network: &Network, id: ConnectionId, flows: Range<usize>) -> f64 {
         let all: f64 = self.flows[flows].iter().map(|it| it.count).sum();
         f64::from(network.connection_spec(id).count) / all
     }
 
     /// Gives a connection flows of its own, so that its demand can differ from the rest of its
     /// class. Returns them; empty if it is inactive.
-    pub fn take_out(&mut self, network: &Network, id: ConnectionId) -> Range<usize> {
+    pub fn isolate_connection(&mut self, network: &Network, id: ConnectionId) -> Range<usize> {
         let flows = self.flows_of(network, id);
-        let part = self.part_of(network, id, flows.clone());
-        if part < ALL {
+        let part = self.share_of(network, id, flows.clone());
+        if part < FULL_SHARE {
             for i in flows {
                 let mut alone = self.flows[i];
                 self.flows[i].count -= part * alone.count;
-                (alone.count, alone.alone) = (part * alone.count, Some(id.index() as u32));
+                (alone.count, alone.isolated_connection) =
+                    (part * alone.count, Some(id.index() as u32));
                 let first = self.hop_link.len() as u32;
                 let old = alone.data.0;
                 let moved = |at: u32| first + at - old;
@@ -407,7 +410,7 @@ impl Problem {
                 alone.back = (moved(back.0), moved(back.1));
                 self.flows.push(alone);
             }
-            self.arrange();
+            self.index_flows();
         }
         self.flows_of(network, id)
     }
@@ -419,7 +422,7 @@ impl Problem {
 
     /// Returns propagation delay plus the transmission of one data packet and one acknowledgement,
     /// in seconds: forward path, then return path.
-    pub fn fixed_s(&self, flow: &Flow) -> [f64; 2] {
+    pub fn base_delays_s(&self, flow: &Flow) -> [f64; 2] {
         let over = |hops: Range<usize>, is_sent: bool| -> f64 {
             let links = hops.map(|h| (h, &self.links[self.hop_link[h] as usize]));
             links
@@ -428,7 +431,7 @@ impl Problem {
         };
         [
             over(flow.data_hops(), true),
-            over(flow.back_hops(), flow.answers),
+            over(flow.back_hops(), flow.sends_acks),
         ]
     }
 
@@ -438,21 +441,21 @@ impl Problem {
     }
 }
 
-impl LinkOf {
+impl LinkParams {
     /// Sets the bandwidth in bit/s; a buffer given as a time scales with it.
     pub fn set_bandwidth(&mut self, bps: f64) {
         self.bandwidth_bps = bps;
-        self.room = self.room.at(bps);
+        self.buffer = self.buffer.at(bps);
     }
 }
 
-fn link_of((spec, room): (&LinkSpec, BufferLimit)) -> LinkOf {
-    LinkOf {
+fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
+    LinkParams {
         bandwidth_bps: spec.bandwidth_bps,
         overhead: spec.overhead,
         delay_s: spec.delay_s,
         calibration: spec.calibration,
-        room,
+        buffer: room,
         red: match spec.queue {
             DropPolicy::Red(red) => Some(red),
             _ => None,

@@ -8,7 +8,7 @@
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
 use netflow_fluid::queue_fixed_point::{
-    QueueFixedPoint, learnt_loss, rate_kept_pps, within_window,
+    QueueFixedPoint, estimated_loss, sustained_rate_pps, window_limited_pps,
 };
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_profile::Profile;
@@ -19,12 +19,12 @@ use crate::problem::{Flow, NO_PROFILE, Problem};
 const BATCH: usize = 64;
 
 /// Smallest traffic, which keeps its logarithm finite.
-const NOTHING: f64 = 1e-280;
+const MIN_RATE: f64 = 1e-280;
 
 /// State of one link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkState {
-    pub rest: QueueFixedPoint,
+    pub fixed_point: QueueFixedPoint,
     /// Fraction of the arriving packets that is accepted.
     pub pass: f64,
     pub waiting_s: f64,
@@ -49,19 +49,19 @@ pub(crate) struct FlowState {
     pub ln_pass: f64,
     pub rtt_s: f64,
     /// Loss that the source assumes.
-    pub learnt: f64,
+    pub loss_estimate: f64,
     /// Derivatives of ln(rate) by ln of the delivered fraction, and by the round-trip time in 1/s.
     pub by_pass: f64,
     pub by_rtt: f64,
-    pub limit: Held,
+    pub limit: BindingConstraint,
 }
 
 /// Constraint that limits a source's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Held {
+pub enum BindingConstraint {
     /// Its fixed rate.
     #[default]
-    Own,
+    OwnRate,
     /// Its profile.
     Profile,
     /// Its profile, where all losses of one round trip count as one.
@@ -71,11 +71,11 @@ pub enum Held {
     /// The rate of its application.
     Application,
     /// Loss above 50 %, with which it cannot grow.
-    Start,
+    HighLoss,
 }
 
 /// Returns the loss for ln of the delivered fraction; never −0.
-pub(crate) fn lost(ln_pass: f64) -> f64 {
+pub(crate) fn loss_from_ln_pass(ln_pass: f64) -> f64 {
     0.0 - libm::expm1(ln_pass)
 }
 
@@ -86,9 +86,9 @@ pub(crate) struct NetworkState {
     pub flows: Vec<FlowState>,
     /// Packets/s at the entrance of each hop, counted in data packets.
     pub hops: Vec<f64>,
-    fixed_s: Vec<f64>,
+    base_rtt_s: Vec<f64>,
     /// Queue-filling traffic of each link.
-    pub fillings: Vec<DropTailTcpLaw>,
+    pub laws: Vec<DropTailTcpLaw>,
     /// True if quantities derived from the inputs must be recomputed.
     stale: bool,
 }
@@ -107,36 +107,37 @@ impl NetworkState {
         self.stale = true;
     }
 
-    fn renew(&mut self, problem: &Problem) {
+    fn rebuild(&mut self, problem: &Problem) {
         self.stale = false;
         self.flows.resize(problem.flows.len(), FlowState::default());
         self.hops.resize(problem.hop_link.len(), 0.0);
-        self.fixed_s.clear();
-        let crossings = problem.crossings();
-        self.fillings.clear();
+        self.base_rtt_s.clear();
+        let crossings = problem.link_traffic();
+        self.laws.clear();
         let links = crossings.iter().zip(&problem.links);
-        self.fillings.extend(
-            links.map(|(crossing, link)| crossing.filling(link.calibration, link.red.is_some())),
-        );
-        let fixed_s = |flow| problem.fixed_s(flow).iter().sum::<f64>();
-        self.fixed_s.extend(problem.flows.iter().map(fixed_s));
+        self.laws
+            .extend(links.map(|(crossing, link)| {
+                crossing.queue_model(link.calibration, link.red.is_some())
+            }));
+        let fixed_s = |flow| problem.base_delays_s(flow).iter().sum::<f64>();
+        self.base_rtt_s.extend(problem.flows.iter().map(fixed_s));
     }
 
     /// Evaluates the network at `z` and writes the residual to `off`; with derivatives if `slopes`
     /// is set.
     pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, residuals: &mut [f64]) {
         if self.stale {
-            self.renew(problem);
+            self.rebuild(problem);
         }
         self.update_links(problem, z);
-        self.send(problem, slopes);
-        self.forward(problem);
+        self.update_flows(problem, slopes);
+        self.update_link_rates(problem);
         residuals.fill(0.0);
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
             let at = &mut self.links[l];
-            at.bits_ps = at.bits_ps.max(NOTHING);
-            at.pkts_ps = at.pkts_ps.max(NOTHING);
+            at.bits_ps = at.bits_ps.max(MIN_RATE);
+            at.pkts_ps = at.pkts_ps.max(MIN_RATE);
             (residuals[2 * l], residuals[2 * l + 1]) = (z[2 * l], z[2 * l + 1]);
             residuals[2 * l] -= libm::log(at.bits_ps / problem.links[l].bandwidth_bps);
             residuals[2 * l + 1] -= libm::log(at.bits_ps / at.pkts_ps);
@@ -144,37 +145,37 @@ impl NetworkState {
     }
 
     fn update_links(&mut self, problem: &Problem, z: &[f64]) {
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
             let link = &problem.links[l];
             let mean_bits = libm::exp(z[2 * l + 1]);
             let queue = link.queue(mean_bits);
             let buffer_pkts = queue.buffer_pkts;
-            let rest = queue.at_rest(z[2 * l], &self.fillings[l]);
+            let rest = queue.fixed_point(z[2 * l], &self.laws[l]);
             let packet_s = mean_bits / link.bandwidth_bps;
-            let wait_packet_s = if self.fillings[l].is_paced() {
+            let wait_packet_s = if self.laws[l].is_paced() {
                 0.0
             } else {
                 packet_s
             };
             self.links[l] = LinkState {
-                rest,
+                fixed_point: rest,
                 pass: libm::exp(rest.ln_pass),
                 waiting_s: rest.queue_pkts * wait_packet_s,
                 packet_s,
                 wait_packet_s,
                 buffer_pkts,
-                buffer_by_v: -link.room.by_ln_bits(mean_bits),
+                buffer_by_v: -link.buffer.by_ln_bits(mean_bits),
                 bits_ps: 0.0,
                 pkts_ps: 0.0,
             };
         }
     }
 
-    fn send(&mut self, problem: &Problem, slopes: bool) {
+    fn update_flows(&mut self, problem: &Problem, slopes: bool) {
         for (profile, range) in &problem.groups {
             let flows = &problem.flows[range.clone()];
-            let fixed_s = &self.fixed_s[range.clone()];
+            let fixed_s = &self.base_rtt_s[range.clone()];
             let at = &mut self.flows[range.clone()];
             for ((at, flow), &fixed_s) in at.iter_mut().zip(flows).zip(fixed_s) {
                 let links = |hops: std::ops::Range<usize>| {
@@ -186,7 +187,7 @@ impl NetworkState {
                 at.ln_pass = flow.ln_pass;
                 at.rtt_s = fixed_s;
                 for link in links(data) {
-                    at.ln_pass += link.rest.ln_pass;
+                    at.ln_pass += link.fixed_point.ln_pass;
                     at.rtt_s += link.waiting_s;
                 }
                 at.rtt_s += links(flow.ack_hops())
@@ -196,7 +197,7 @@ impl NetworkState {
             if *profile == NO_PROFILE {
                 for (at, flow) in at.iter_mut().zip(flows) {
                     at.rate_pps = flow.rate_pps;
-                    (at.by_pass, at.by_rtt, at.limit) = (0.0, 0.0, Held::Own);
+                    (at.by_pass, at.by_rtt, at.limit) = (0.0, 0.0, BindingConstraint::OwnRate);
                 }
                 continue;
             }
@@ -216,7 +217,7 @@ impl NetworkState {
         }
     }
 
-    fn forward(&mut self, problem: &Problem) {
+    fn update_link_rates(&mut self, problem: &Problem) {
         for (flow, at) in problem.flows.iter().zip(&self.flows) {
             let mut pps = flow.sent_pps(at.rate_pps);
             let mut over = |hops: std::ops::Range<usize>, pkts: f64| {
@@ -238,7 +239,7 @@ impl LinkState {
     /// Returns the derivatives of ln(fraction accepted) and of the waiting time by ln of the mean
     /// packet's bits.
     pub fn by_v(&self) -> [f64; 2] {
-        let by_buffer = &self.rest.by_buffer;
+        let by_buffer = &self.fixed_point.by_buffer;
         let more_s = self.wait_packet_s * by_buffer.queue_pkts * self.buffer_by_v;
         [
             by_buffer.ln_pass * self.buffer_by_v,
@@ -249,7 +250,7 @@ impl LinkState {
 
 impl FlowState {
     pub fn loss(&self) -> f64 {
-        lost(self.ln_pass)
+        loss_from_ln_pass(self.ln_pass)
     }
 
     /// Computes the steady rate of a TCP source whose profile gives `profile_pps` for the loss of
@@ -259,54 +260,55 @@ impl FlowState {
         let through = libm::exp(self.ln_pass);
         let most_pps = |pps: f64| {
             // Lost packets are retransmitted.
-            let pps =
-                within_window(pps, flow.window_pkts, rtt_s).min(flow.application_pps / through);
-            rate_kept_pps(pps, loss, rtt_s)
+            let pps = window_limited_pps(pps, flow.window_pkts, rtt_s)
+                .min(flow.application_pps / through);
+            sustained_rate_pps(pps, loss, rtt_s)
         };
-        (self.rate_pps, self.learnt) = (most_pps(profile_pps), loss);
+        (self.rate_pps, self.loss_estimate) = (most_pps(profile_pps), loss);
         let mut profile_pps = profile_pps;
         let mut one_loss = false;
         let window_pkts = self.rate_pps * rtt_s;
-        if learnt_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
+        if estimated_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
             // Several losses in a window count as one: W = rtt · F(1/W, rtt).
             let window_pkts =
                 one_loss_per_window(profile, 1.0 / loss, rtt_s, |pps| most_pps(pps) * rtt_s);
-            self.learnt = 1.0 / window_pkts;
-            profile_pps = profile.throughput(self.learnt, rtt_s);
+            self.loss_estimate = 1.0 / window_pkts;
+            profile_pps = profile.throughput(self.loss_estimate, rtt_s);
             self.rate_pps = window_pkts / rtt_s;
             one_loss = true;
         }
         let rate_pps = self.rate_pps * (1.0 + 1e-12);
         self.limit = if profile_pps <= rate_pps {
             if one_loss {
-                Held::OneLossPerWindow
+                BindingConstraint::OneLossPerWindow
             } else {
-                Held::Profile
+                BindingConstraint::Profile
             }
         } else if flow.window_pkts / rtt_s <= rate_pps {
-            Held::Window
+            BindingConstraint::Window
         } else if flow.application_pps / through <= rate_pps {
-            Held::Application
+            BindingConstraint::Application
         } else {
-            Held::Start
+            BindingConstraint::HighLoss
         };
         if !slopes {
             return;
         }
         (self.by_pass, self.by_rtt) = match self.limit {
-            Held::Own => (0.0, 0.0),
-            Held::Profile => {
-                let slopes = profile.slopes(loss, rtt_s);
+            BindingConstraint::OwnRate => (0.0, 0.0),
+            BindingConstraint::Profile => {
+                let slopes = profile.log_derivatives(loss, rtt_s);
                 (-through * slopes.by_loss, slopes.by_rtt)
             }
-            Held::OneLossPerWindow => {
-                let slopes = profile.slopes(self.learnt, rtt_s);
+            BindingConstraint::OneLossPerWindow => {
+                let slopes = profile.log_derivatives(self.loss_estimate, rtt_s);
                 // d ln W (1 + p̂ ∂lnF/∂p̂) = (∂lnF/∂rtt + 1/rtt) d rtt
-                let by_rtt = (slopes.by_rtt + 1.0 / rtt_s) / (1.0 + self.learnt * slopes.by_loss);
+                let by_rtt =
+                    (slopes.by_rtt + 1.0 / rtt_s) / (1.0 + self.loss_estimate * slopes.by_loss);
                 (0.0, by_rtt - 1.0 / rtt_s)
             }
-            Held::Window | Held::Start => (0.0, -1.0 / rtt_s),
-            Held::Application => (-1.0, 0.0),
+            BindingConstraint::Window | BindingConstraint::HighLoss => (0.0, -1.0 / rtt_s),
+            BindingConstraint::Application => (-1.0, 0.0),
         };
     }
 }
@@ -315,13 +317,13 @@ impl FlowState {
 /// from `least_pkts` on, that its profile reproduces.
 fn one_loss_per_window(
     profile: &dyn Profile,
-    least_pkts: f64,
+    min_pkts: f64,
     rtt_s: f64,
     window_at: impl Fn(f64) -> f64,
 ) -> f64 {
     let grows =
         |window_pkts: f64| window_at(profile.throughput(1.0 / window_pkts, rtt_s)) > window_pkts;
-    let (mut low, mut high) = (least_pkts, 2.0 * least_pkts);
+    let (mut low, mut high) = (min_pkts, 2.0 * min_pkts);
     while grows(high) && high < 1e15 {
         (low, high) = (high, 2.0 * high);
     }

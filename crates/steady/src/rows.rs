@@ -1,23 +1,26 @@
 //! Steady state as table rows, for text and machine-readable output.
 
 mod failures;
-mod gains;
 mod headroom;
+mod sensitivities;
 mod transfers;
 
 pub use failures::{
-    FailureRow, HurtRow, IntactRow, LinkUnderFailureRow, failures, hurt, intact, kinds_of_failures,
-    under_failures,
+    AffectedRow, FailureRow, IntactRow, LinkUnderFailureRow, affected, failure_kinds, failures,
+    intact, under_failures,
 };
-pub use gains::{DemandGainRow, GainRow, Gains, UpgradeRow, demand_gains, gains, upgrades};
 pub use headroom::{HeadroomRow, headroom};
+pub use sensitivities::{
+    DemandSensitivityRow, MeasureSensitivities, SensitivityRow, UpgradeRow, demand_sensitivities,
+    link_sensitivities, upgrades,
+};
 pub use transfers::{TransferRow, transfers};
 
 use netflow_network::Network;
 use netflow_profile::Provenance;
 use serde::Serialize;
 
-use crate::{Held, Steady};
+use crate::{BindingConstraint, Steady};
 
 /// Row of one link, from [`LinkSteady`](crate::LinkSteady).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -31,7 +34,7 @@ pub struct LinkRow<'a> {
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
     /// True if load and utilization are estimates: at least 10 % of the traffic is from sources
-    /// whose goodput is an estimate.
+    /// with an estimated goodput.
     pub utilization_is_estimate: bool,
     /// Arrival rate in packets/s.
     pub offered_pps: f64,
@@ -56,7 +59,7 @@ pub struct ConnectionRow<'a> {
     pub connection: &'a str,
     /// Number of connections; rates are their totals.
     pub count: u32,
-    /// True if it is active and has a route.
+    /// True if the connection is active and has a route.
     pub sending: bool,
     /// Sending rate in packets/s.
     pub rate_pps: f64,
@@ -76,7 +79,7 @@ pub struct ConnectionRow<'a> {
     pub delay_is_estimate: bool,
     /// Round-trip time in seconds; `None` for unresponsive sources.
     pub rtt_s: Option<f64>,
-    /// Constraint that limits the rate, in words; `None` if it is inactive.
+    /// Constraint that limits the rate, in words; `None` if the connection is inactive.
     pub held_by: Option<&'static str>,
     /// Provenance of the rate in its profile; empty if that is measured.
     pub profile_use: &'static str,
@@ -131,8 +134,8 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
             delay_s: it.delay_s,
             delay_is_estimate: it.delay_is_estimate,
             rtt_s: it.rtt_s,
-            held_by: it.sending.then(|| held_by(it.held)),
-            profile_use: match it.rests_on {
+            held_by: it.sending.then(|| held_by(it.limited_by)),
+            profile_use: match it.provenance {
                 Provenance::Measured => "",
                 other => other.name(),
             },
@@ -141,13 +144,13 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
     rows.collect()
 }
 
-fn held_by(held: Held) -> &'static str {
+fn held_by(held: BindingConstraint) -> &'static str {
     match held {
-        Held::Own => "its own rate",
-        Held::Profile => "profile",
-        Held::OneLossPerWindow => "profile, one loss a window",
-        Held::Window => "largest window",
-        Held::Application => "application",
-        Held::Start => "loss above half",
+        BindingConstraint::OwnRate => "fixed rate",
+        BindingConstraint::Profile => "profile",
+        BindingConstraint::OneLossPerWindow => "profile, one loss per window",
+        BindingConstraint::Window => "maximum window",
+        BindingConstraint::Application => "application",
+        BindingConstraint::HighLoss => "loss above 50 %",
     }
 }

@@ -11,17 +11,17 @@ use netflow_network::ConnectionId;
 
 use crate::jacobian::{FlowAdjoints, JacobianOperator, LinkTangents};
 use crate::problem::{Flow, NO_PROFILE};
-use crate::residual::Held;
-use crate::solver::{Solver, Which};
+use crate::residual::BindingConstraint;
+use crate::solver::{ConnectionSelection, Solver};
 use crate::{Steady, SteadyError, SteadyOptions};
 
 /// Tolerance of the adjoint solution.
-const EXACT: f64 = 1e-12;
-const MOST_PRODUCTS: usize = 2000;
+const ADJOINT_TOLERANCE: f64 = 1e-12;
+const MAX_PRODUCTS: usize = 2000;
 /// Largest residual of the adjoint solution that is accepted.
 const MAX_ADJOINT_RESIDUAL: f64 = 1e-7;
 /// Relative distance within which a state counts as at a kink of a profile or limit.
-const AT_BEND: f64 = 1e-7;
+const KINK_TOLERANCE: f64 = 1e-7;
 
 /// Scalar performance measure of a set of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Sensitivities {
     /// Connections with one-sided derivatives: at a kink of their profile or limit, or with
     /// transfers over links of equal bandwidth. It lists all connections if a percentile is a delay
     /// that many packets of several connections have exactly.
-    pub at_bends: Vec<ConnectionId>,
+    pub at_kinks: Vec<ConnectionId>,
     /// Relative residual of the adjoint equations.
     pub residual: f64,
 }
@@ -79,7 +79,7 @@ impl IncludedFlows {
 }
 
 /// Traffic of one flow.
-struct Sent<'a> {
+struct FlowContribution<'a> {
     i: usize,
     flow: &'a Flow,
     loss: f64,
@@ -88,7 +88,7 @@ struct Sent<'a> {
 }
 
 /// Packets found at a link by an arrival: the mean queue, or the mean over all arrivals.
-struct Wait {
+struct MeanWait {
     found_pkts: f64,
     by_queue: f64,
 }
@@ -101,9 +101,9 @@ pub(crate) struct PartialDerivatives {
     /// queues.
     pub ln_sent: Vec<f64>,
     pub ln_pass: Vec<f64>,
-    pub fixed: Vec<f64>,
+    pub base_delay: Vec<f64>,
     pub links: Vec<LinkPartials>,
-    at_bend: bool,
+    at_kink: bool,
 }
 
 /// Partial derivatives of a measure by the state of one link: mean queue, packets found, buffer,
@@ -117,7 +117,7 @@ pub(crate) struct LinkPartials {
 }
 
 impl LinkPartials {
-    fn change(&self, slopes: &QueueSlopes) -> f64 {
+    fn dot(&self, slopes: &QueueSlopes) -> f64 {
         self.queue_pkts * slopes.queue_pkts + self.found_pkts * slopes.found_pkts
     }
 }
@@ -125,10 +125,10 @@ impl LinkPartials {
 impl Solver {
     /// Returns the value whose derivatives [`sensitivities`](Self::sensitivities) returns, at a
     /// steady state of the network in its present state.
-    pub fn value(&mut self, at: &Steady, measure: Measure, which: Which<'_>) -> f64 {
-        let counted = self.counted(which);
-        self.look(&at.z);
-        self.direct(measure, &counted).value
+    pub fn value(&mut self, at: &Steady, measure: Measure, which: ConnectionSelection<'_>) -> f64 {
+        let counted = self.included_flows(which);
+        self.evaluate_at(&at.z);
+        self.partial_derivatives(measure, &counted).value
     }
 
     /// Computes the derivatives of `measure` at a steady state of the network in its present state.
@@ -139,11 +139,11 @@ impl Solver {
         &mut self,
         at: &Steady,
         measure: Measure,
-        which: Which<'_>,
+        which: ConnectionSelection<'_>,
     ) -> Result<Sensitivities, SteadyError> {
         // The demand of a selected connection affects the measure differently from that of the rest
         // of its class.
-        let counted = self.counted(which);
+        let counted = self.included_flows(which);
         let exact = SteadyOptions {
             tolerance: 1e-12,
             ..SteadyOptions::default()
@@ -152,7 +152,7 @@ impl Solver {
         if self.solve_from(at, &exact).is_err() {
             self.solve_from(at, &near)?;
         }
-        let direct = self.direct(measure, &counted);
+        let direct = self.partial_derivatives(measure, &counted);
         let (problem, point) = (&self.problem, &self.point);
         let linear = JacobianOperator { problem, point };
         let n = problem.size();
@@ -165,11 +165,11 @@ impl Solver {
         }
         let mut right = vec![0.0; n];
         linear.gather_from_links(&tangents, &mut right);
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
-            right[2 * l] += direct.links[l].change(&point.links[l].rest.by_load);
+            right[2 * l] += direct.links[l].dot(&point.links[l].fixed_point.by_load);
             let (sees, link) = (&direct.links[l], &point.links[l]);
-            let by_buffer = sees.change(&link.rest.by_buffer) + sees.buffer_pkts;
+            let by_buffer = sees.dot(&link.fixed_point.by_buffer) + sees.buffer_pkts;
             right[2 * l + 1] += sees.ln_packet_s + by_buffer * link.buffer_by_v;
         }
         right.iter_mut().for_each(|it| *it = -*it);
@@ -182,12 +182,14 @@ impl Solver {
             |x, out| linear.transpose(x, &mut scratch, None, out),
             &diagonal,
             &right,
-            EXACT,
-            MOST_PRODUCTS,
+            ADJOINT_TOLERANCE,
+            MAX_PRODUCTS,
             &mut worth,
         );
-        if solved.left.is_nan() || solved.left > MAX_ADJOINT_RESIDUAL {
-            return Err(SteadyError::Singular { left: solved.left });
+        if solved.relative_residual.is_nan() || solved.relative_residual > MAX_ADJOINT_RESIDUAL {
+            return Err(SteadyError::Singular {
+                left: solved.relative_residual,
+            });
         }
         let flows = problem.flows.len();
         let mut adjoints = FlowAdjoints {
@@ -202,10 +204,16 @@ impl Solver {
         ] {
             all.iter_mut().zip(own).for_each(|(all, own)| *all += own);
         }
-        Ok(self.gathered(&direct, &worth, &scratch, &adjoints, solved.left))
+        Ok(self.total_derivatives(
+            &direct,
+            &worth,
+            &scratch,
+            &adjoints,
+            solved.relative_residual,
+        ))
     }
 
-    fn gathered(
+    fn total_derivatives(
         &self,
         direct: &PartialDerivatives,
         worth: &[f64],
@@ -222,16 +230,16 @@ impl Solver {
             by_delay: vec![0.0; links],
             by_buffer: vec![0.0; links],
             by_demand: vec![0.0; inner.connections.len()],
-            at_bends: Vec::new(),
+            at_kinks: Vec::new(),
             residual,
         };
         let by_filling: Vec<LawGradient> = (0..links)
             .map(|l| {
-                let (link, by) = (&point.links[l], &point.links[l].rest.by_filling);
+                let (link, by) = (&point.links[l], &point.links[l].fixed_point.by_queue_model);
                 let worth_of = |slopes: &QueueSlopes| {
                     tangents.ln_pass[l] * slopes.ln_pass
                         + tangents.waiting_s[l] * link.wait_packet_s * slopes.queue_pkts
-                        + direct.links[l].change(slopes)
+                        + direct.links[l].dot(slopes)
                 };
                 LawGradient {
                     windows: worth_of(&by.windows),
@@ -247,18 +255,18 @@ impl Solver {
             })
             .collect();
         let filling = problem.link_traffic_vjp(&by_filling);
-        for &l in &problem.used {
+        for &l in &problem.used_links {
             let l = l as usize;
             let link = &point.links[l];
             // By ln of the bandwidth: the load, and everything sent at the link's rate.
             all.by_bandwidth[l] =
                 worth[2 * l] - tangents.waiting_s[l] * link.waiting_s - direct.links[l].ln_packet_s;
-            let by_buffer = &link.rest.by_buffer;
+            let by_buffer = &link.fixed_point.by_buffer;
             all.by_buffer[l] = tangents.ln_pass[l] * by_buffer.ln_pass
                 + tangents.waiting_s[l] * link.wait_packet_s * by_buffer.queue_pkts
-                + direct.links[l].change(by_buffer)
+                + direct.links[l].dot(by_buffer)
                 + direct.links[l].buffer_pkts
-                + filling.buffer_pkts[l] * problem.links[l].room.nominal_pkts / link.buffer_pkts;
+                + filling.buffer_pkts[l] * problem.links[l].buffer.nominal_pkts / link.buffer_pkts;
         }
         // A return path without traffic also adds delay.
         all.by_delay.clone_from(&filling.delay_s);
@@ -266,8 +274,8 @@ impl Solver {
         for (i, flow) in problem.flows.iter().enumerate() {
             let by_rtt = adjoints.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
             let ways = [
-                (flow.data_hops(), true, by_rtt + direct.fixed[i]),
-                (flow.back_hops(), flow.answers, by_rtt),
+                (flow.data_hops(), true, by_rtt + direct.base_delay[i]),
+                (flow.back_hops(), flow.sends_acks, by_rtt),
             ];
             for (hops, is_sent, per_second) in ways {
                 for h in hops {
@@ -282,12 +290,12 @@ impl Solver {
         for (l, link) in problem.links.iter().enumerate() {
             all.by_bandwidth[l] =
                 all.by_bandwidth[l] / link.bandwidth_bps + filling.bandwidth_bps[l];
-            if link.room.follows_bandwidth(link.bandwidth_bps) {
+            if link.buffer.follows_bandwidth(link.bandwidth_bps) {
                 all.by_bandwidth[l] +=
                     all.by_buffer[l] * self.point.links[l].buffer_pkts / link.bandwidth_bps;
             }
         }
-        let crossings = problem.crossings();
+        let crossings = problem.link_traffic();
         let bends: Vec<bool> = (0..problem.flows.len())
             .map(|i| self.is_at_kink(i, &crossings))
             .collect();
@@ -296,23 +304,23 @@ impl Solver {
             if flows.is_empty() {
                 continue;
             }
-            let part = problem.part_of(&self.network, id, flows.clone());
+            let part = problem.share_of(&self.network, id, flows.clone());
             all.by_demand[id.index()] = part * by_flow[flows.clone()].iter().sum::<f64>();
-            if bends[flows].contains(&true) || direct.at_bend {
-                all.at_bends.push(id);
+            if bends[flows].contains(&true) || direct.at_kink {
+                all.at_kinks.push(id);
             }
         }
         all
     }
 
     /// Returns which flows are included; selected connections get flows of their own.
-    fn counted(&mut self, which: Which<'_>) -> IncludedFlows {
-        let Which::Only(ids) = which else {
+    fn included_flows(&mut self, which: ConnectionSelection<'_>) -> IncludedFlows {
+        let ConnectionSelection::Only(ids) = which else {
             return IncludedFlows::All;
         };
         // Indices are final only after all connections have their own flows.
         for &id in ids {
-            self.take_out(id);
+            self.isolate_connection(id);
         }
         let mut counted = vec![false; self.problem.flows.len()];
         for &id in ids {
@@ -322,12 +330,15 @@ impl Solver {
     }
 
     /// Iterates over the traffic of the included flows.
-    fn sent<'a>(&'a self, counted: &'a IncludedFlows) -> impl Iterator<Item = Sent<'a>> {
+    fn flow_contributions<'a>(
+        &'a self,
+        counted: &'a IncludedFlows,
+    ) -> impl Iterator<Item = FlowContribution<'a>> {
         let each = self.problem.flows.iter().zip(&self.point.flows).enumerate();
         let each = each.filter(|&(i, _)| counted.has(i));
         each.map(|(i, (flow, it))| {
             let sent_pps = flow.sent_pps(it.rate_pps);
-            Sent {
+            FlowContribution {
                 i,
                 flow,
                 loss: it.loss(),
@@ -337,17 +348,17 @@ impl Solver {
         })
     }
 
-    fn direct(&self, measure: Measure, counted: &IncludedFlows) -> PartialDerivatives {
+    fn partial_derivatives(&self, measure: Measure, counted: &IncludedFlows) -> PartialDerivatives {
         let flows = self.problem.flows.len();
         let mut direct = PartialDerivatives {
             value: 0.0,
             ln_sent: vec![0.0; flows],
             ln_pass: vec![0.0; flows],
-            fixed: vec![0.0; flows],
+            base_delay: vec![0.0; flows],
             links: vec![LinkPartials::default(); self.problem.links.len()],
-            at_bend: false,
+            at_kink: false,
         };
-        let each: Vec<Sent<'_>> = self.sent(counted).collect();
+        let each: Vec<FlowContribution<'_>> = self.flow_contributions(counted).collect();
         let sent_pps: f64 = each.iter().map(|it| it.sent_pps).sum();
         let goodput_pps: f64 = each.iter().map(|it| it.goodput_pps).sum();
         match measure {
@@ -374,19 +385,20 @@ impl Solver {
             }
             Measure::Delay if goodput_pps > 0.0 => {
                 let all = matches!(counted, IncludedFlows::All);
-                let as_all = |it: &Sent<'_>| all || self.comes_in_bursts(it.flow);
-                let delay_s = |it: &Sent<'_>| {
-                    self.delay_with(it.i, |l| self.found_by(l, as_all(it)).found_pkts)
+                let as_all = |it: &FlowContribution<'_>| all || self.is_bursty(it.flow);
+                let delay_s = |it: &FlowContribution<'_>| {
+                    self.delay_for_queues_s(it.i, |l| self.arrival_queue(l, as_all(it)).found_pkts)
                 };
-                let part = |it: &Sent<'_>| it.goodput_pps / goodput_pps;
+                let part = |it: &FlowContribution<'_>| it.goodput_pps / goodput_pps;
                 direct.value = each.iter().map(|it| part(it) * delay_s(it)).sum();
                 for it in &each {
                     let aside = part(it) * (delay_s(it) - direct.value);
                     (direct.ln_sent[it.i], direct.ln_pass[it.i]) = (aside, aside);
-                    direct.fixed[it.i] = part(it);
+                    direct.base_delay[it.i] = part(it);
                     for &l in &self.problem.hop_link[it.flow.data_hops()] {
                         let l = l as usize;
-                        let (sees, found) = (&mut direct.links[l], self.found_by(l, as_all(it)));
+                        let (sees, found) =
+                            (&mut direct.links[l], self.arrival_queue(l, as_all(it)));
                         let by_wait = part(it) * self.point.links[l].packet_s;
                         sees.queue_pkts += by_wait * found.by_queue;
                         sees.found_pkts += by_wait * (1.0 - found.by_queue);
@@ -396,8 +408,8 @@ impl Solver {
             }
             Measure::DelayP95 => {
                 if let Some(it) = self.percentile(counted) {
-                    self.see_percentile(&it, &mut direct);
-                    direct.at_bend = it.is_at_kink();
+                    self.add_percentile_partials(&it, &mut direct);
+                    direct.at_kink = it.is_at_kink();
                 }
             }
             Measure::Loss | Measure::Delay => {}
@@ -407,32 +419,32 @@ impl Solver {
 
     /// Returns whether any of these connections sends bursts, and so waits longer than other
     /// packets.
-    pub(crate) fn any_comes_in_bursts(&self, which: Which<'_>) -> bool {
+    pub(crate) fn any_bursty(&self, which: ConnectionSelection<'_>) -> bool {
         match which {
-            Which::All => false,
-            Which::Only(ids) => ids.iter().any(|&id| {
+            ConnectionSelection::All => false,
+            ConnectionSelection::Only(ids) => ids.iter().any(|&id| {
                 let mut flows = self.problem.flows_of(&self.network, id);
-                flows.any(|i| self.comes_in_bursts(&self.problem.flows[i]))
+                flows.any(|i| self.is_bursty(&self.problem.flows[i]))
             }),
         }
     }
 
-    fn comes_in_bursts(&self, flow: &Flow) -> bool {
+    fn is_bursty(&self, flow: &Flow) -> bool {
         self.problem.transfers[flow.class as usize].is_some()
     }
 
     /// Returns the packets found at a link: by the average arrival, or by arrivals that meet bursts
     /// of other flows.
-    fn found_by(&self, l: usize, as_all: bool) -> Wait {
-        let rest = &self.point.links[l].rest;
-        let meets = !as_all && self.point.fillings[l].has_bursts();
+    fn arrival_queue(&self, l: usize, as_all: bool) -> MeanWait {
+        let rest = &self.point.links[l].fixed_point;
+        let meets = !as_all && self.point.laws[l].has_bursts();
         if meets && rest.queue_pkts < rest.found_pkts {
-            Wait {
+            MeanWait {
                 found_pkts: rest.queue_pkts,
                 by_queue: 1.0,
             }
         } else {
-            Wait {
+            MeanWait {
                 found_pkts: rest.found_pkts,
                 by_queue: 0.0,
             }
@@ -446,33 +458,36 @@ impl Solver {
             return self.problem.bursts_are_nonsmooth(flow, crossings);
         }
         let profile = &*self.problem.profiles[flow.profile as usize];
-        let profile_pps = profile.throughput(at.learnt, at.rtt_s);
+        let profile_pps = profile.throughput(at.loss_estimate, at.rtt_s);
         let limits = [
             profile_pps,
             flow.window_pkts / at.rtt_s,
             flow.application_pps / libm::exp(at.ln_pass),
         ];
-        let near = |pps: &&f64| (*pps / at.rate_pps - 1.0).abs() < AT_BEND;
+        let near = |pps: &&f64| (*pps / at.rate_pps - 1.0).abs() < KINK_TOLERANCE;
         if limits.iter().filter(near).count() > 1 {
             return true;
         }
-        if !matches!(at.limit, Held::Profile | Held::OneLossPerWindow) {
+        if !matches!(
+            at.limit,
+            BindingConstraint::Profile | BindingConstraint::OneLossPerWindow
+        ) {
             return false;
         }
         // Elasticities on both sides.
         let here = |loss: f64, rtt_s: f64| {
-            let slopes = profile.slopes(loss, rtt_s);
+            let slopes = profile.log_derivatives(loss, rtt_s);
             [slopes.by_loss * loss, slopes.by_rtt * rtt_s]
         };
-        let (less, more) = (1.0 - AT_BEND, 1.0 + AT_BEND);
+        let (less, more) = (1.0 - KINK_TOLERANCE, 1.0 + KINK_TOLERANCE);
         let sides = [
             (
-                here(at.learnt * less, at.rtt_s),
-                here(at.learnt * more, at.rtt_s),
+                here(at.loss_estimate * less, at.rtt_s),
+                here(at.loss_estimate * more, at.rtt_s),
             ),
             (
-                here(at.learnt, at.rtt_s * less),
-                here(at.learnt, at.rtt_s * more),
+                here(at.loss_estimate, at.rtt_s * less),
+                here(at.loss_estimate, at.rtt_s * more),
             ),
         ];
         sides.iter().any(|(a, b)| {

@@ -7,16 +7,16 @@ use netflow_network::{ConnectionId, FluidOptions, LinkId, Network, RunError};
 use crate::Steady;
 
 /// Last fraction of the run that is observed.
-const WATCHED: f64 = 0.25;
+const OBSERVED_FRACTION: f64 = 0.25;
 /// Queue in packets that is added in ratios, so that differences of nearly empty queues do not
 /// count.
-const LITTLE_PKTS: f64 = 0.01;
+const NEGLIGIBLE_PKTS: f64 = 0.01;
 /// Relative change below which a queue or a rate counts as settled.
-const RESTS: f64 = 0.01;
+const SETTLED_RANGE: f64 = 0.01;
 
 /// Observation of the last quarter of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BesideRun {
+pub struct RunComparison {
     /// Duration of the run in seconds.
     pub duration_s: f64,
     /// Queue that changed most, in packets; `None` if no link has traffic.
@@ -24,35 +24,37 @@ pub struct BesideRun {
     /// Rate that changed most, in packets/s.
     pub rate: Option<(ConnectionId, ObservedRange)>,
     /// Largest relative difference from the steady state: of a mean queue, and of a mean rate.
-    pub queues_away: f64,
+    pub max_queue_difference: f64,
     /// See [`queues_away`](Self::queues_away).
-    pub rates_away: f64,
+    pub max_rate_difference: f64,
 }
 
 /// Minimum, mean and maximum of a quantity over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservedRange {
     /// Minimum.
-    pub least: f64,
+    pub min: f64,
     /// Mean.
     pub mean: f64,
     /// Maximum.
-    pub most: f64,
+    pub max: f64,
 }
 
 impl ObservedRange {
     /// Returns the relative change.
-    fn moved(&self, little: f64) -> f64 {
-        (self.most - self.least) / (self.most + little)
+    fn relative_range(&self, little: f64) -> f64 {
+        (self.max - self.min) / (self.max + little)
     }
 }
 
-impl BesideRun {
+impl RunComparison {
     /// Returns whether no queue or rate changed by more than 1 %.
-    pub fn rests(&self) -> bool {
-        let queue = self.queue.map_or(0.0, |(_, it)| it.moved(LITTLE_PKTS));
-        let rate = self.rate.map_or(0.0, |(_, it)| it.moved(0.0));
-        queue < RESTS && rate < RESTS
+    pub fn has_settled(&self) -> bool {
+        let queue = self
+            .queue
+            .map_or(0.0, |(_, it)| it.relative_range(NEGLIGIBLE_PKTS));
+        let rate = self.rate.map_or(0.0, |(_, it)| it.relative_range(0.0));
+        queue < SETTLED_RANGE && rate < SETTLED_RANGE
     }
 }
 
@@ -61,21 +63,21 @@ impl BesideRun {
 ///
 /// # Errors
 /// As a fluid run.
-pub fn beside_run(
+pub fn compare_with_run(
     network: &Network,
     steady: &Steady,
     duration_s: f64,
     options: FluidOptions,
     interrupted: &dyn Fn() -> bool,
-) -> Result<Option<BesideRun>, RunError> {
+) -> Result<Option<RunComparison>, RunError> {
     let mut run = Fluid::new(network.clone(), duration_s, 1, options)?;
-    let from_s = (1.0 - WATCHED) * duration_s;
+    let from_s = (1.0 - OBSERVED_FRACTION) * duration_s;
     let links: Vec<LinkId> = network.links().collect();
     let connections: Vec<ConnectionId> = network.connections().collect();
     let nothing = ObservedRange {
-        least: f64::INFINITY,
+        min: f64::INFINITY,
         mean: 0.0,
-        most: 0.0,
+        max: 0.0,
     };
     let mut queues = vec![nothing; links.len()];
     let mut rates = vec![nothing; connections.len()];
@@ -94,8 +96,8 @@ pub fn beside_run(
         }
         let part = (run.time_s() - before_s) / (duration_s - from_s);
         let watch = |it: &mut ObservedRange, now: f64| {
-            it.least = it.least.min(now);
-            it.most = it.most.max(now);
+            it.min = it.min.min(now);
+            it.max = it.max.max(now);
             it.mean += part * now;
         };
         for (it, &id) in queues.iter_mut().zip(&links) {
@@ -110,15 +112,18 @@ pub fn beside_run(
     };
     let most = |parts: &mut dyn Iterator<Item = f64>| parts.fold(0.0, f64::max);
     let pairs = queues.iter().zip(&steady.links);
-    let queues_away = most(&mut pairs.map(|(it, rest)| away(it, rest.queue_pkts, LITTLE_PKTS)));
+    let queues_away = most(&mut pairs.map(|(it, rest)| away(it, rest.queue_pkts, NEGLIGIBLE_PKTS)));
     // A stopped connection still has its last rate.
     let pairs = rates.iter().zip(&steady.connections);
     let pairs = pairs.filter(|(_, rest)| rest.sending);
     let rates_away = most(&mut pairs.map(|(it, rest)| away(it, rest.rate_pps, 1e-9)));
     let by = |little: f64| {
-        move |a: &ObservedRange, b: &ObservedRange| a.moved(little).total_cmp(&b.moved(little))
+        move |a: &ObservedRange, b: &ObservedRange| {
+            a.relative_range(little)
+                .total_cmp(&b.relative_range(little))
+        }
     };
-    let by_queue = by(LITTLE_PKTS);
+    let by_queue = by(NEGLIGIBLE_PKTS);
     let queue = links
         .iter()
         .copied()
@@ -128,14 +133,14 @@ pub fn beside_run(
         .iter()
         .copied()
         .zip(rates)
-        .filter(|(_, it)| it.most > 0.0);
+        .filter(|(_, it)| it.max > 0.0);
     let by_rate = by(0.0);
     let rate = sent.max_by(|a, b| by_rate(&a.1, &b.1));
-    Ok(Some(BesideRun {
+    Ok(Some(RunComparison {
         duration_s,
         queue,
         rate,
-        queues_away,
-        rates_away,
+        max_queue_difference: queues_away,
+        max_rate_difference: rates_away,
     }))
 }

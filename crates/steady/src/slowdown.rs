@@ -13,35 +13,35 @@ const COLUMNS: usize = 1 + LOADS;
 
 /// Measured slowdown of transfers over one link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shared {
+pub(crate) struct SharingSlowdown {
     /// Unloaded time relative to that of slow start; above 1 if transfers lose packets even when
     /// alone.
-    pub alone: f64,
+    pub solo_factor: f64,
     /// (T/T₀ − 1)(1 − ρ)/ρ at each load ρ, with T₀ the unloaded time.
     per_load: [f64; LOADS],
 }
 
-impl Shared {
+impl SharingSlowdown {
     /// Ideal processor sharing.
     #[cfg(test)]
-    pub const PROCESSOR: Shared = Shared {
-        alone: 1.0,
+    pub const PROCESSOR_SHARING: SharingSlowdown = SharingSlowdown {
+        solo_factor: 1.0,
         per_load: [1.0; LOADS],
     };
 
     /// Interpolates the profile for transfers of mean size `size_pkts`, a round-trip time `rtt_s`
     /// without queueing, a bandwidth-delay product `way_pkts` and a buffer `room_pkts`. Values
     /// outside the measured range are clamped.
-    pub fn of(rtt_s: f64, way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Shared {
+    pub fn of(rtt_s: f64, bdp_pkts: f64, size_pkts: f64, buffer_pkts: f64) -> SharingSlowdown {
         let table = table();
         let at = [
             1e3 * rtt_s,
-            way_pkts,
-            size_pkts / way_pkts,
-            room_pkts / way_pkts,
+            bdp_pkts,
+            size_pkts / bdp_pkts,
+            buffer_pkts / bdp_pkts,
         ];
-        let places: [Place; AXES] =
-            std::array::from_fn(|axis| Place::of(&table.axes[axis], at[axis]));
+        let places: [GridPosition; AXES] =
+            std::array::from_fn(|axis| GridPosition::of(&table.axes[axis], at[axis]));
         let mut sums = [0.0; COLUMNS];
         for corner in 0..1_usize << AXES {
             let (mut row, mut weight) = (0, 1.0);
@@ -49,9 +49,9 @@ impl Shared {
                 let upper = corner >> axis & 1;
                 row = row * table.axes[axis].len() + place.below + upper;
                 weight *= if upper == 1 {
-                    place.part
+                    place.fraction
                 } else {
-                    1.0 - place.part
+                    1.0 - place.fraction
                 };
             }
             if weight > 0.0 {
@@ -61,14 +61,17 @@ impl Shared {
             }
         }
         let [alone, per_load @ ..] = sums;
-        Shared { alone, per_load }
+        SharingSlowdown {
+            solo_factor: alone,
+            per_load,
+        }
     }
 
     /// Returns the slowdown T/T₀ − 1 at this load of transfers, which must be below 1.
-    pub fn longer(&self, load: f64) -> f64 {
-        let place = Place::between(&table().loads, load);
+    pub fn slowdown(&self, load: f64) -> f64 {
+        let place = GridPosition::between(&table().loads, load);
         let [below, above] = [place.below, place.below + 1].map(|at| self.per_load[at]);
-        load / (1.0 - load) * ((1.0 - place.part) * below + place.part * above)
+        load / (1.0 - load) * ((1.0 - place.fraction) * below + place.fraction * above)
     }
 }
 
@@ -107,25 +110,25 @@ fn table() -> &'static Table {
 }
 
 /// Position between two values of an axis.
-struct Place {
+struct GridPosition {
     below: usize,
     /// Fraction of the distance to the next value.
-    part: f64,
+    fraction: f64,
 }
 
-impl Place {
-    fn of(axis: &[f64], value: f64) -> Place {
-        Place::between(axis, libm::log(value))
+impl GridPosition {
+    fn of(axis: &[f64], value: f64) -> GridPosition {
+        GridPosition::between(axis, libm::log(value))
     }
 
-    fn between(axis: &[f64], value: f64) -> Place {
+    fn between(axis: &[f64], value: f64) -> GridPosition {
         let last = axis.len().saturating_sub(2);
         let below = axis.partition_point(|it| *it <= value);
         let below = below.saturating_sub(1).min(last);
         let part = (value - axis[below]) / (axis[below + 1] - axis[below]);
-        Place {
+        GridPosition {
             below,
-            part: part.clamp(0.0, 1.0),
+            fraction: part.clamp(0.0, 1.0),
         }
     }
 }
@@ -135,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_whole_and_its_rows_are_where_they_are_looked_for() {
+    fn lookups_at_grid_points_match_table_rows() {
         let table = table();
         let count: usize = table.axes.iter().map(Vec::len).product();
         assert_eq!(table.rows.len(), count);
@@ -151,21 +154,21 @@ mod tests {
             let [rtt_ms, way, size, room, alone, rest @ ..] = &*cells else {
                 panic!("{line}")
             };
-            let found = Shared::of(1e-3 * rtt_ms, *way, size * way, room * way);
-            assert!((found.alone - alone).abs() < 1e-9, "{line}");
+            let found = SharingSlowdown::of(1e-3 * rtt_ms, *way, size * way, room * way);
+            assert!((found.solo_factor - alone).abs() < 1e-9, "{line}");
             assert_eq!(rest.len(), LOADS);
             for (load, told) in table.loads.iter().zip(rest) {
-                let longer = found.longer(*load);
+                let longer = found.slowdown(*load);
                 assert!((longer - told * load / (1.0 - load)).abs() < 1e-9, "{line}");
             }
         }
         // Clamps outside the measured range and interpolates within it.
-        let of = |way: f64| Shared::of(0.01, way, way, way);
+        let of = |way: f64| SharingSlowdown::of(0.01, way, way, way);
         assert_eq!(of(1e-3), of(1.5));
         assert_eq!(of(1e9), of(5000.0));
         let (low, middle, high) = (of(50.0), of(80.0), of(150.0));
         for load in [0.05, 0.2, 0.6, 0.95] {
-            let [low, middle, high] = [low, middle, high].map(|it| it.longer(load));
+            let [low, middle, high] = [low, middle, high].map(|it| it.slowdown(load));
             assert!(middle >= low.min(high) && middle <= low.max(high));
         }
     }

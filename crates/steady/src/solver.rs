@@ -8,21 +8,21 @@ use netflow_network::{BufferLimit, ConnectionId, LinkId, Network, Rerouted};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::newton::{Newton, NewtonOutcome, largest};
+use crate::newton::{Newton, NewtonOutcome, max_norm};
 use crate::problem::{NO_PROFILE, Problem};
 use crate::residual::NetworkState;
 use crate::steady::Steady;
 use crate::{SteadyError, SteadyOptions};
 
 /// Range of ln(load) of random starting points.
-const RANDOM: std::ops::Range<f64> = -1.5..1.5;
+const RANDOM_LN_LOAD: std::ops::Range<f64> = -1.5..1.5;
 /// ln(load) of an overloaded link at the first starting point.
-const FULL: f64 = -0.05;
+const MAX_START_LN_LOAD: f64 = -0.05;
 /// Two states are the same if they differ by less than this at every link.
-const SAME: f64 = 1e-5;
-const MOST_ROUNDS: usize = 200;
+const SAME_STATE_TOLERANCE: f64 = 1e-5;
+const MAX_NEWTON_STEPS: usize = 200;
 /// Number of random starting points tried if the first does not converge.
-const OTHER_STARTS: u64 = 8;
+const MAX_EXTRA_STARTS: u64 = 8;
 
 /// Network with the work space to solve for its steady states.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct Solver {
 
 /// Selection of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which<'a> {
+pub enum ConnectionSelection<'a> {
     /// All connections, or all to which the operation applies.
     All,
     /// The given connections.
@@ -94,7 +94,7 @@ impl Solver {
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    pub fn solve_with_more(
+    pub fn solve_with_upgrade(
         &mut self,
         link: LinkId,
         more_bps: f64,
@@ -128,7 +128,7 @@ impl Solver {
         check("buffer", pkts, pkts >= 1.0, "at least 1")?;
         let bits = room.bits.unwrap_or(1.0);
         check("buffer in bits", bits, bits > 0.0, "positive")?;
-        self.problem.links[link.index()].room = room;
+        self.problem.links[link.index()].buffer = room;
         self.point.inputs_changed();
         Ok(())
     }
@@ -139,14 +139,18 @@ impl Solver {
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if the factor is not positive.
-    pub fn scale(&mut self, scale: Which<'_>, factor: f64) -> Result<usize, SteadyError> {
+    pub fn scale(
+        &mut self,
+        scale: ConnectionSelection<'_>,
+        factor: f64,
+    ) -> Result<usize, SteadyError> {
         check("scale", factor, factor > 0.0, "positive")?;
         let only: Option<BTreeSet<usize>> = match scale {
-            Which::All => None,
-            Which::Only(ids) => {
+            ConnectionSelection::All => None,
+            ConnectionSelection::Only(ids) => {
                 // Indices are final only after all connections have their own flows.
                 for &id in ids {
-                    self.take_out(id);
+                    self.isolate_connection(id);
                 }
                 let flows_of = |&id: &ConnectionId| self.problem.flows_of(&self.network, id);
                 Some(ids.iter().flat_map(flows_of).collect())
@@ -183,15 +187,15 @@ impl Solver {
     /// [`SteadyError::BadOption`] if the factor is not positive.
     pub fn set_demand(&mut self, id: ConnectionId, factor: f64) -> Result<(), SteadyError> {
         check("demand", factor, factor > 0.0, "positive")?;
-        for flow in self.take_out(id) {
+        for flow in self.isolate_connection(id) {
             self.problem.flows[flow].demand = factor;
             self.point.inputs_changed();
         }
         Ok(())
     }
 
-    pub(crate) fn take_out(&mut self, id: ConnectionId) -> Range<usize> {
-        let flows = self.problem.take_out(&self.network, id);
+    pub(crate) fn isolate_connection(&mut self, id: ConnectionId) -> Range<usize> {
+        let flows = self.problem.isolate_connection(&self.network, id);
         self.point.inputs_changed();
         flows
     }
@@ -201,7 +205,7 @@ impl Solver {
     /// # Errors
     /// [`SteadyError::NotFound`] if no starting point converges; [`SteadyError::BadOption`].
     pub fn solve(&mut self, options: &SteadyOptions) -> Result<Steady, SteadyError> {
-        self.solve_unless(options, &|| false)
+        self.solve_until_stopped(options, &|| false)
     }
 
     /// Computes the same, but tries no more random starting points once `stop` returns true.
@@ -209,26 +213,26 @@ impl Solver {
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    pub fn solve_unless(
+    pub fn solve_until_stopped(
         &mut self,
         options: &SteadyOptions,
         stop: &dyn Fn() -> bool,
     ) -> Result<Steady, SteadyError> {
         options.check()?;
-        let first = self.first_start();
+        let first = self.initial_point();
         let mut z = first.clone();
-        let mut reached = self.find(&mut z, options);
+        let mut reached = self.run_newton(&mut z, options);
         let mut tried = 1;
-        while reached.residual > options.tolerance && tried <= OTHER_STARTS {
+        while reached.residual > options.tolerance && tried <= MAX_EXTRA_STARTS {
             let mut other = self.random_start(&first, options.seed, u64::MAX - tried);
-            let found = self.find(&mut other, options);
+            let found = self.run_newton(&mut other, options);
             tried += 1;
             if found.residual < reached.residual {
                 (z, reached) = (other, found);
             }
         }
         if reached.residual > options.tolerance {
-            return Err(self.not_found(&z, tried as usize));
+            return Err(self.not_found_error(&z, tried as usize));
         }
         let mut others: Vec<Vec<f64>> = Vec::new();
         let (mut starts, mut led) = (0, 0);
@@ -236,24 +240,24 @@ impl Solver {
             let start = starts;
             starts += 1;
             let mut other = self.random_start(&first, options.seed, u64::from(start));
-            if self.find(&mut other, options).residual > options.tolerance {
+            if self.run_newton(&mut other, options).residual > options.tolerance {
                 continue;
             }
             led += 1;
             let differs = |known: &[f64]| {
-                let pairs = self.problem.used.iter().map(|&l| 2 * l as usize);
+                let pairs = self.problem.used_links.iter().map(|&l| 2 * l as usize);
                 pairs
                     .map(|i| (known[i] - other[i]).abs())
                     .fold(0.0, f64::max)
-                    > SAME
+                    > SAME_STATE_TOLERANCE
             };
             if differs(&z) && others.iter().all(|known| differs(known)) {
                 others.push(other);
             }
         }
-        let mut steady = self.read(z, reached);
+        let mut steady = self.steady_at(z, reached);
         steady.starts = starts;
-        steady.starts_led = led;
+        steady.converged_starts = led;
         steady.equilibria = 1 + others.len();
         Ok(steady)
     }
@@ -272,37 +276,37 @@ impl Solver {
             return self.solve(options);
         }
         let mut z = before.z.clone();
-        self.start_unused(&mut z);
-        let reached = self.find(&mut z, options);
+        self.initialize_unused(&mut z);
+        let reached = self.run_newton(&mut z, options);
         if reached.residual <= options.tolerance {
-            Ok(self.read(z, reached))
+            Ok(self.steady_at(z, reached))
         } else {
             self.solve(options)
         }
     }
 
-    fn find(&mut self, z: &mut [f64], options: &SteadyOptions) -> NewtonOutcome {
-        self.newton.find(
+    fn run_newton(&mut self, z: &mut [f64], options: &SteadyOptions) -> NewtonOutcome {
+        self.newton.solve(
             &self.problem,
             &mut self.point,
             z,
             options.tolerance,
-            MOST_ROUNDS,
+            MAX_NEWTON_STEPS,
         )
     }
 
     /// Returns the first starting point: every link at the load of sources without queueing and
     /// loss, at most nearly full.
-    fn first_start(&mut self) -> Vec<f64> {
+    fn initial_point(&mut self) -> Vec<f64> {
         let mut z = vec![0.0; self.problem.size()];
-        self.start_unused(&mut z);
+        self.initialize_unused(&mut z);
         z
     }
 
     /// Sets the starting point of links without traffic before: the load of sources without
     /// queueing and loss there, at most nearly full.
-    fn start_unused(&mut self, z: &mut [f64]) {
-        let used = self.problem.used.iter().map(|&l| 2 * l as usize);
+    fn initialize_unused(&mut self, z: &mut [f64]) {
+        let used = self.problem.used_links.iter().map(|&l| 2 * l as usize);
         let new: Vec<usize> = used.filter(|&i| z[i..i + 2] == [0.0; 2]).collect();
         if new.is_empty() {
             return;
@@ -313,7 +317,7 @@ impl Solver {
         let mut residuals = vec![0.0; z.len()];
         self.point.evaluate(&self.problem, z, false, &mut residuals);
         for i in new {
-            z[i] = (z[i] - residuals[i]).min(FULL);
+            z[i] = (z[i] - residuals[i]).min(MAX_START_LN_LOAD);
             z[i + 1] -= residuals[i + 1];
         }
     }
@@ -322,31 +326,35 @@ impl Solver {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream);
         let mut z = first.to_vec();
-        for &l in &self.problem.used {
+        for &l in &self.problem.used_links {
             // No source sends more than on an empty network.
-            let load = rng.random_range(RANDOM);
+            let load = rng.random_range(RANDOM_LN_LOAD);
             let z = &mut z[2 * l as usize];
-            *z = if *z < FULL { z.min(load) } else { load };
+            *z = if *z < MAX_START_LN_LOAD {
+                z.min(load)
+            } else {
+                load
+            };
         }
         z
     }
 
     /// Evaluates the network at `z`, because other starting points may have been evaluated since,
     /// and returns the results.
-    fn read(&mut self, z: Vec<f64>, reached: NewtonOutcome) -> Steady {
-        self.look(&z);
+    fn steady_at(&mut self, z: Vec<f64>, reached: NewtonOutcome) -> Steady {
+        self.evaluate_at(&z);
         Steady::new(self, z, reached)
     }
 
-    pub(crate) fn look(&mut self, z: &[f64]) {
+    pub(crate) fn evaluate_at(&mut self, z: &[f64]) {
         let residuals = &mut self.newton.residuals;
         self.point.evaluate(&self.problem, z, true, residuals);
     }
 
-    fn not_found(&mut self, z: &[f64], starts: usize) -> SteadyError {
+    fn not_found_error(&mut self, z: &[f64], starts: usize) -> SteadyError {
         let mut residuals = vec![0.0; z.len()];
         self.point.evaluate(&self.problem, z, false, &mut residuals);
-        let residual = largest(&residuals);
+        let residual = max_norm(&residuals);
         let at = residuals
             .iter()
             .position(|residuals| residuals.abs() == residual || !residuals.is_finite());

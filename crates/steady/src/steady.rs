@@ -1,13 +1,13 @@
 //! Results of a steady-state solution, per link and per connection.
 
-use netflow_fluid::queue_fixed_point::wait_for_own_s;
+use netflow_fluid::queue_fixed_point::own_burst_wait_s;
 use netflow_network::{ConnectionId, Estimate, LinkId, Network};
 use netflow_profile::Provenance;
 use serde::Serialize;
 
 use crate::newton::NewtonOutcome;
 use crate::problem::NO_PROFILE;
-use crate::residual::{Held, LinkState, lost};
+use crate::residual::{BindingConstraint, LinkState, loss_from_ln_pass};
 use crate::solver::Solver;
 
 /// Steady state of a network.
@@ -23,13 +23,13 @@ pub struct Steady {
     /// resulting offered load.
     pub residual: f64,
     /// Number of Newton steps, and of Jacobian–vector products.
-    pub rounds: usize,
+    pub newton_steps: usize,
     /// See [`rounds`](Self::rounds).
     pub products: usize,
     /// Number of random starting points tried in addition, and how many of them converged.
     pub starts: u32,
     /// See [`starts`](Self::starts).
-    pub starts_led: u32,
+    pub converged_starts: u32,
     /// Number of different steady states found, this one included; more may exist.
     pub equilibria: usize,
     /// Number of events after the time of the solution, which are ignored.
@@ -96,9 +96,9 @@ pub struct ConnectionSteady {
     /// burst.
     pub delay_s: f64,
     /// Constraint that limits the rate.
-    pub held: Held,
+    pub limited_by: BindingConstraint,
     /// Provenance of the rate in its profile: measured or extrapolated.
-    pub rests_on: Provenance,
+    pub provenance: Provenance,
     /// True if the delay is an estimate, because a queue on the path is.
     pub delay_is_estimate: bool,
     /// True if the loss is an estimate, because the loss of a link on the path is.
@@ -151,13 +151,14 @@ impl Steady {
     /// Collects the results from the solver's state, which is at `z`.
     pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: NewtonOutcome) -> Steady {
         let inner = solver.network.tables();
-        let mut links: Vec<LinkSteady> =
-            (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
+        let mut links: Vec<LinkSteady> = (0..inner.links.len())
+            .map(|l| solver.link_steady(l))
+            .collect();
         solver.add_loads(&mut links);
         solver.mark_estimates(&mut links);
         let aside_s = solver.burst_wait_differences();
         let flows = 0..solver.problem.flows.len();
-        let flows = flows.map(|i| solver.flow_at(i, &aside_s, &links));
+        let flows = flows.map(|i| solver.flow_steady(i, &aside_s, &links));
         let flows: Vec<ConnectionSteady> = flows.collect();
         solver.mark_utilizations(&flows, &mut links);
         let connections = solver.network.connections().map(|id| {
@@ -165,8 +166,8 @@ impl Steady {
             if own.is_empty() {
                 return ConnectionSteady::default();
             }
-            let part = solver.problem.part_of(&solver.network, id, own.clone());
-            let all = together(&flows[own]);
+            let part = solver.problem.share_of(&solver.network, id, own.clone());
+            let all = sum_flows(&flows[own]);
             ConnectionSteady {
                 rate_pps: all.rate_pps * part,
                 goodput_pps: all.goodput_pps * part,
@@ -176,12 +177,12 @@ impl Steady {
         Steady {
             links,
             connections: connections.collect(),
-            totals: solver.totals_at(),
+            totals: solver.network_totals(),
             residual: reached.residual,
-            rounds: reached.rounds,
+            newton_steps: reached.newton_steps,
             products: reached.products,
             starts: 0,
-            starts_led: 0,
+            converged_starts: 0,
             equilibria: 1,
             later_events: solver.problem.later_events,
             without_route: solver.problem.without_route.clone(),
@@ -192,7 +193,7 @@ impl Steady {
 
 /// Combines the flows into which one connection is split. Only fixed-rate sources are split, so the
 /// flows differ in their paths only.
-fn together(flows: &[ConnectionSteady]) -> ConnectionSteady {
+fn sum_flows(flows: &[ConnectionSteady]) -> ConnectionSteady {
     let mut all = flows[0];
     if flows.len() == 1 {
         return all;
@@ -210,10 +211,10 @@ fn together(flows: &[ConnectionSteady]) -> ConnectionSteady {
 }
 
 impl Solver {
-    fn link_at(&self, l: usize) -> LinkSteady {
-        if self.problem.used.binary_search(&(l as u32)).is_err() {
+    fn link_steady(&self, l: usize) -> LinkSteady {
+        if self.problem.used_links.binary_search(&(l as u32)).is_err() {
             return LinkSteady {
-                buffer_pkts: self.problem.links[l].room.nominal_pkts,
+                buffer_pkts: self.problem.links[l].buffer.nominal_pkts,
                 ..LinkSteady::default()
             };
         }
@@ -224,14 +225,14 @@ impl Solver {
             load: 0.0,
             load_bps: 0.0,
             demand_bps: 0.0,
-            utilization: at.rest.utilization,
+            utilization: at.fixed_point.utilization,
             utilization_is_estimate: false,
-            queue_pkts: at.rest.queue_pkts,
+            queue_pkts: at.fixed_point.queue_pkts,
             buffer_pkts: at.buffer_pkts,
             waiting_s: at.waiting_s,
-            delay_s: (at.rest.found_pkts + 1.0) * at.packet_s,
-            loss_probability: lost(at.rest.ln_pass),
-            at_jump: at.rest.at_jump,
+            delay_s: (at.fixed_point.found_pkts + 1.0) * at.packet_s,
+            loss_probability: loss_from_ln_pass(at.fixed_point.ln_pass),
+            at_jump: at.fixed_point.at_jump,
             estimate: None,
             loses_by_size: false,
         }
@@ -273,22 +274,27 @@ impl Solver {
         }
         let links = self.point.links.iter().zip(transfers_pps).enumerate();
         let aside_s = |(l, (at, pps)): (usize, (&LinkState, f64))| {
-            let (filling, k) = (&self.point.fillings[l], at.buffer_pkts);
+            let (filling, k) = (&self.point.laws[l], at.buffer_pkts);
             if pps <= 0.0 || !filling.has_bursts() {
                 return [0.0; 2];
             }
-            let (queue_pkts, found_pkts) = (at.rest.queue_pkts, at.rest.found_pkts);
+            let (queue_pkts, found_pkts) = (at.fixed_point.queue_pkts, at.fixed_point.found_pkts);
             let others_pkts = queue_pkts.min(found_pkts);
             let others_s = (others_pkts - found_pkts) * at.packet_s;
-            let more_pkts = filling.added_by_bursts_pkts(at.rest.ln_rho, k);
-            let own_s = wait_for_own_s(more_pkts, at.rest.utilization, pps);
+            let more_pkts = filling.added_by_bursts_pkts(at.fixed_point.ln_rho, k);
+            let own_s = own_burst_wait_s(more_pkts, at.fixed_point.utilization, pps);
             let most_s = (k - others_pkts).max(0.0) * at.packet_s;
             [others_s, others_s + own_s.min(most_s)]
         };
         links.map(aside_s).collect()
     }
 
-    fn flow_at(&self, i: usize, aside_s: &[[f64; 2]], links: &[LinkSteady]) -> ConnectionSteady {
+    fn flow_steady(
+        &self,
+        i: usize,
+        aside_s: &[[f64; 2]],
+        links: &[LinkSteady],
+    ) -> ConnectionSteady {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         let spec = self.network.tables().spec_of_class(flow.class);
         let rate_pps = flow.sent_pps(at.rate_pps);
@@ -308,10 +314,10 @@ impl Solver {
             loss_probability: at.loss(),
             rtt_s: spec.source.is_answered().then_some(at.rtt_s),
             delay_s: self.delay_s(i) + aside_s.sum::<f64>(),
-            held: at.limit,
-            rests_on: match flow.profile {
+            limited_by: at.limit,
+            provenance: match flow.profile {
                 NO_PROFILE => Provenance::Measured,
-                p => self.problem.profiles[p as usize].provenance(at.learnt, at.rtt_s),
+                p => self.problem.profiles[p as usize].provenance(at.loss_estimate, at.rtt_s),
             },
             delay_is_estimate: queues,
             loss_is_estimate: losses,
@@ -327,21 +333,21 @@ impl Solver {
     /// Returns the mean one-way delay of a flow's delivered packets if each waits as the average
     /// packet of each link.
     fn delay_s(&self, i: usize) -> f64 {
-        self.delay_with(i, |l| self.point.links[l].rest.found_pkts)
+        self.delay_for_queues_s(i, |l| self.point.links[l].fixed_point.found_pkts)
     }
 
     /// Returns the same for the given number of packets found at each link.
-    pub(crate) fn delay_with(&self, i: usize, found_pkts: impl Fn(usize) -> f64) -> f64 {
+    pub(crate) fn delay_for_queues_s(&self, i: usize, found_pkts: impl Fn(usize) -> f64) -> f64 {
         let flow = &self.problem.flows[i];
         let hops = &self.problem.hop_link[flow.data_hops()];
         let waits = hops.iter().map(|&l| {
             let l = l as usize;
             found_pkts(l) * self.point.links[l].packet_s
         });
-        self.problem.fixed_s(flow)[0] + waits.sum::<f64>()
+        self.problem.base_delays_s(flow)[0] + waits.sum::<f64>()
     }
 
-    pub(crate) fn totals_at(&self) -> TotalsSteady {
+    pub(crate) fn network_totals(&self) -> TotalsSteady {
         let mut totals = TotalsSteady::default();
         let (mut delay, mut lost) = (0.0, 0.0);
         for (i, (flow, at)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use fnv::FnvHashMap;
 use netflow_network::{ACK_BYTES, ConnectionId, HEADER_BYTES};
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
-use crate::problem::{Flow, LinkOf};
-use crate::slowdown::Shared;
+use crate::problem::{Flow, LinkParams};
+use crate::slowdown::SharingSlowdown;
 use crate::{Solver, Steady};
 
 /// Mean times of transfers, from the request to the last byte, without the handshake.
@@ -17,17 +17,17 @@ pub struct TransferTimes {
     /// traffic and losses.
     pub lossless_s: f64,
     /// Unloaded time in seconds: without other traffic.
-    pub alone_s: f64,
+    pub unloaded_s: f64,
     /// Time with all traffic of the network, in seconds; infinite if a link is overloaded, because
     /// transfers then accumulate.
     pub mean_s: f64,
 }
 
 impl TransferTimes {
-    fn times(self, factor: f64) -> TransferTimes {
+    fn scaled(self, factor: f64) -> TransferTimes {
         TransferTimes {
             lossless_s: factor * self.lossless_s,
-            alone_s: factor * self.alone_s,
+            unloaded_s: factor * self.unloaded_s,
             mean_s: factor * self.mean_s,
         }
     }
@@ -35,7 +35,7 @@ impl TransferTimes {
     fn plus(self, other: TransferTimes) -> TransferTimes {
         TransferTimes {
             lossless_s: self.lossless_s + other.lossless_s,
-            alone_s: self.alone_s + other.alone_s,
+            unloaded_s: self.unloaded_s + other.unloaded_s,
             mean_s: self.mean_s + other.mean_s,
         }
     }
@@ -43,7 +43,7 @@ impl TransferTimes {
 
 /// Transfers of one connection over one path, before interaction with others.
 struct PathTransfers<'a> {
-    transfers: &'a Transfers,
+    transfers: &'a TransferSizes,
     /// Fraction of the transfers that takes this path.
     share: f64,
     links: &'a [u32],
@@ -56,14 +56,14 @@ struct PathTransfers<'a> {
     packet_bits: f64,
     bits: f64,
     /// Arrival rate of transfers in 1/s.
-    per_s: f64,
+    arrivals_per_s: f64,
 }
 
 /// Transfers on one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedLink {
     /// Bandwidth left by unresponsive traffic, in bit/s.
-    left_bps: f64,
+    available_bps: f64,
     /// Demand of the transfers in bit/s.
     bps: f64,
     /// Sum over connections of packets met per transfer times demand.
@@ -72,7 +72,7 @@ struct SharedLink {
 
 impl SharedLink {
     /// Returns the demand-weighted mean of packets per transfer met by one of `own_pkts`.
-    fn met_pkts(&self, own_pkts: f64) -> f64 {
+    fn mean_residual_size_pkts(&self, own_pkts: f64) -> f64 {
         if self.bps > 0.0 {
             self.pkts_bps / self.bps
         } else {
@@ -103,27 +103,29 @@ impl Solver {
     pub fn transfer_times(
         &self,
         steady: &Steady,
-        all: &[(ConnectionId, &Transfers)],
+        all: &[(ConnectionId, &TransferSizes)],
     ) -> Vec<Option<TransferTimes>> {
-        let own: Vec<Vec<PathTransfers<'_>>> =
-            all.iter().map(|(id, it)| self.own(*id, it)).collect();
-        let (both_bps, left_bps) = self.crossing(steady);
+        let own: Vec<Vec<PathTransfers<'_>>> = all
+            .iter()
+            .map(|(id, it)| self.path_transfers(*id, it))
+            .collect();
+        let (both_bps, left_bps) = self.crossing_rates(steady);
         let left = left_bps.into_iter().map(|left_bps| SharedLink {
-            left_bps,
+            available_bps: left_bps,
             ..SharedLink::default()
         });
         let mut shared: Vec<SharedLink> = left.collect();
         for own in own.iter().flatten() {
             for &l in own.links {
-                let factor = own.factor(&self.problem.links[l as usize]);
-                let bps = own.per_s * own.bits * factor;
+                let factor = own.overhead_factor(&self.problem.links[l as usize]);
+                let bps = own.arrivals_per_s * own.bits * factor;
                 shared[l as usize].bps += bps;
-                shared[l as usize].pkts_bps += bps * own.met_pkts();
+                shared[l as usize].pkts_bps += bps * own.residual_size_pkts();
             }
         }
         let mean = |own: Vec<PathTransfers<'_>>| {
-            let times = |own: &PathTransfers<'_>| self.times(steady, own, &shared, &both_bps);
-            let each = own.iter().map(|own| times(own).times(own.share));
+            let times = |own: &PathTransfers<'_>| self.path_times(steady, own, &shared, &both_bps);
+            let each = own.iter().map(|own| times(own).scaled(own.share));
             each.reduce(TransferTimes::plus)
         };
         own.into_iter().map(mean).collect()
@@ -131,7 +133,7 @@ impl Solver {
 
     /// Returns the responsive traffic common to each pair of links in IP bit/s, and the bandwidth
     /// left to it on each link, in bit/s on the wire.
-    fn crossing(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
+    fn crossing_rates(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
         for (id, it) in self.network.connections().zip(&steady.connections) {
@@ -184,7 +186,11 @@ impl Solver {
     }
 
     /// Returns the transfers of one connection, one entry per path.
-    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Vec<PathTransfers<'a>> {
+    fn path_transfers<'a>(
+        &'a self,
+        id: ConnectionId,
+        transfers: &'a TransferSizes,
+    ) -> Vec<PathTransfers<'a>> {
         let problem = &self.problem;
         let flows = &problem.flows[problem.flows_of(&self.network, id)];
         let all: f64 = flows.iter().map(|flow| flow.count).sum();
@@ -193,7 +199,7 @@ impl Solver {
         let own = |flow: &Flow| {
             let links = &problem.hop_link[flow.data_hops()];
             let back_links = &problem.hop_link[flow.ack_hops()];
-            let [there_s, back_s] = problem.fixed_s(flow);
+            let [there_s, back_s] = problem.base_delays_s(flow);
             let share = flow.count / all;
             PathTransfers {
                 transfers,
@@ -206,14 +212,14 @@ impl Solver {
                     .sum(),
                 packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
                 bits,
-                per_s: flow.rate_pps * flow.demand * count * share * flow.data_bits / bits,
+                arrivals_per_s: flow.rate_pps * flow.demand * count * share * flow.data_bits / bits,
             }
         };
         flows.iter().map(own).collect()
     }
 
     /// Computes the times over one path; `both_bps` is the traffic common to each pair of links.
-    fn times(
+    fn path_times(
         &self,
         steady: &Steady,
         own: &PathTransfers<'_>,
@@ -222,18 +228,18 @@ impl Solver {
     ) -> TransferTimes {
         let own_pkts = own.transfers.mean_pkts();
         let links = own.links.iter().map(|&l| &self.problem.links[l as usize]);
-        let profile = |link: &LinkOf, bandwidth_bps: f64, size_pkts: f64| {
+        let profile = |link: &LinkParams, bandwidth_bps: f64, size_pkts: f64| {
             let wire_bits = link.overhead.wire_bits(own.packet_bits);
             let way_pkts = bandwidth_bps * own.propagation_s / wire_bits;
             // Unresponsive traffic takes its share of the buffer, too.
-            let room_pkts = link.room.pkts(wire_bits) * bandwidth_bps / link.bandwidth_bps;
-            Shared::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
+            let room_pkts = link.buffer.pkts(wire_bits) * bandwidth_bps / link.bandwidth_bps;
+            SharingSlowdown::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
         };
-        let carries_bps = |it: &LinkOf| it.bandwidth_bps / own.factor(it);
+        let carries_bps = |it: &LinkParams| it.bandwidth_bps / own.overhead_factor(it);
         let narrowest = (links.clone()).min_by(|a, b| carries_bps(a).total_cmp(&carries_bps(b)));
         let narrowest_bps = narrowest.map_or(f64::INFINITY, carries_bps);
         let (_, lossless_s) = own.lossless_s(narrowest_bps);
-        let losing = narrowest.map(|link| profile(link, link.bandwidth_bps, own_pkts).alone);
+        let losing = narrowest.map(|link| profile(link, link.bandwidth_bps, own_pkts).solo_factor);
         let alone_s = lossless_s * losing.unwrap_or(1.0);
         let mut crossed = Vec::with_capacity(own.links.len());
         let mut left_bps = f64::INFINITY;
@@ -243,30 +249,30 @@ impl Solver {
             if offered_bps >= link.bandwidth_bps {
                 return TransferTimes {
                     lossless_s,
-                    alone_s,
+                    unloaded_s: alone_s,
                     mean_s: f64::INFINITY,
                 };
             }
             // In IP bits of its own packets, as is the transfer size.
-            let carries_bps = shared.left_bps / own.factor(link);
+            let carries_bps = shared.available_bps / own.overhead_factor(link);
             left_bps = left_bps.min(carries_bps);
-            let fixed_bps = link.bandwidth_bps - shared.left_bps;
-            let load = (offered_bps - fixed_bps) / shared.left_bps;
-            let met_pkts = shared.met_pkts(own_pkts);
-            let sharing = profile(link, shared.left_bps, (own_pkts * met_pkts).sqrt());
+            let fixed_bps = link.bandwidth_bps - shared.available_bps;
+            let load = (offered_bps - fixed_bps) / shared.available_bps;
+            let met_pkts = shared.mean_residual_size_pkts(own_pkts);
+            let sharing = profile(link, shared.available_bps, (own_pkts * met_pkts).sqrt());
             // Its time if this were the narrowest link.
             let alone = own.lossless_s(carries_bps).1 / lossless_s;
-            crossed.push(Crossed {
+            crossed.push(CrossedLink {
                 link: l,
                 bandwidth_bps: carries_bps,
                 load,
-                alone,
-                longer: alone * sharing.longer(load),
+                solo_factor: alone,
+                slowdown: alone * sharing.slowdown(load),
                 sharing,
             });
         }
         let (rounds, beside_s) = own.lossless_s(left_bps);
-        let longer = longer_over(crossed, |a, b| {
+        let longer = path_slowdown(crossed, |a, b| {
             both_bps.get(&pair(a, b)).copied().unwrap_or_default()
         });
         // Wait of the request, and of the acknowledgement that ends each round of slow start.
@@ -274,35 +280,35 @@ impl Solver {
         let back_s: f64 = own.back_links.iter().map(wait).sum();
         TransferTimes {
             lossless_s,
-            alone_s,
+            unloaded_s: alone_s,
             mean_s: alone_s * (beside_s / lossless_s + longer) + (1.0 + rounds) * back_s,
         }
     }
 }
 
 /// Link on the path of a transfer.
-struct Crossed {
+struct CrossedLink {
     link: u32,
     bandwidth_bps: f64,
     load: f64,
     /// Unloaded time over this link alone, relative to that over the path.
-    alone: f64,
+    solo_factor: f64,
     /// Slowdown by this link alone, in the same unit.
-    longer: f64,
-    sharing: Shared,
+    slowdown: f64,
+    sharing: SharingSlowdown,
 }
 
 /// Returns the slowdown over all these links, given the traffic common to each pair.
-fn longer_over(mut crossed: Vec<Crossed>, both_bps: impl Fn(u32, u32) -> f64) -> f64 {
+fn path_slowdown(mut crossed: Vec<CrossedLink>, both_bps: impl Fn(u32, u32) -> f64) -> f64 {
     // The slowest link is first.
-    crossed.sort_by(|a, b| b.longer.total_cmp(&a.longer));
-    let adds = |(i, it): (usize, &Crossed)| {
+    crossed.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
+    let adds = |(i, it): (usize, &CrossedLink)| {
         let met_bps = crossed[..i]
             .iter()
             .map(|before| both_bps(it.link, before.link))
             .fold(0.0, f64::max);
         let met = (met_bps / it.bandwidth_bps).min(it.load);
-        (it.longer - it.alone * it.sharing.longer(met)).max(0.0)
+        (it.slowdown - it.solo_factor * it.sharing.slowdown(met)).max(0.0)
     };
     crossed.iter().enumerate().map(adds).sum()
 }
@@ -316,12 +322,12 @@ impl PathTransfers<'_> {
     /// Returns the size-biased packets of a transfer as others meet it. They meet it in proportion
     /// to its traffic, so large transfers weigh more. The measured table has exponentially
     /// distributed transfers.
-    fn met_pkts(&self) -> f64 {
+    fn residual_size_pkts(&self) -> f64 {
         self.transfers.mean_pkts() * self.transfers.residual_ratio()
     }
 
     /// Returns the ratio of bits on the wire to IP bits, for full packets on a link.
-    fn factor(&self, link: &LinkOf) -> f64 {
+    fn overhead_factor(&self, link: &LinkParams) -> f64 {
         link.overhead.factor(self.packet_bits)
     }
 
@@ -343,9 +349,13 @@ impl PathTransfers<'_> {
 /// Returns the mean number of slow-start round trips that end in a wait for acknowledgements, and
 /// the packets sent in them. Slow start ends when the window reaches `most_pkts` or the transfer is
 /// complete. `larger` gives the fraction of transfers with more than the given packets.
-fn slow_start(larger: impl Fn(f64) -> f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
+fn slow_start(
+    larger: impl Fn(f64) -> f64,
+    mut window_pkts: f64,
+    max_window_pkts: f64,
+) -> (f64, f64) {
     let (mut rounds, mut pkts, mut sent_pkts) = (0.0, 0.0, 0.0);
-    while window_pkts < most_pkts {
+    while window_pkts < max_window_pkts {
         sent_pkts += window_pkts;
         let wait = larger(sent_pkts);
         if wait == 0.0 {
@@ -360,8 +370,8 @@ fn slow_start(larger: impl Fn(f64) -> f64, mut window_pkts: f64, most_pkts: f64)
 
 #[cfg(test)]
 mod tests {
-    use super::{Crossed, longer_over, slow_start};
-    use crate::slowdown::Shared;
+    use super::{CrossedLink, path_slowdown, slow_start};
+    use crate::slowdown::SharingSlowdown;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -398,20 +408,20 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_links_is_that_of_proportional_fairness() {
+    fn link_chain_matches_proportional_fairness() {
         for loads in [&[0.3, 0.3][..], &[0.2, 0.5, 0.3], &[0.5, 0.1, 0.2, 0.2]] {
             let crossed = (1_u32..).zip(&loads[1..]).map(|(link, own)| {
-                let (load, sharing) = (loads[0] + own, Shared::PROCESSOR);
-                Crossed {
+                let (load, sharing) = (loads[0] + own, SharingSlowdown::PROCESSOR_SHARING);
+                CrossedLink {
                     link,
                     bandwidth_bps: 1.0,
                     load,
-                    alone: 1.0,
-                    longer: sharing.longer(load),
+                    solo_factor: 1.0,
+                    slowdown: sharing.slowdown(load),
                     sharing,
                 }
             });
-            let told = longer_over(crossed.collect(), |_, _| loads[0]);
+            let told = path_slowdown(crossed.collect(), |_, _| loads[0]);
             let sum: f64 = loads[1..].iter().map(|it| it / (1.0 - loads[0] - it)).sum();
             let exact = (1.0 + sum) / (1.0 - loads[0]) - 1.0;
             assert!((told - exact).abs() < 1e-12, "{told} {exact}");
@@ -421,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_double_until_the_way_is_full() {
+    fn windows_double_until_the_path_is_full() {
         let alike = |pkts: f64, most_pkts| {
             let larger = |than: f64| f64::from(u8::from(pkts > than));
             slow_start(larger, 10.0, most_pkts)

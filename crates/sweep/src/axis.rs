@@ -49,37 +49,37 @@ impl Axis {
             help: help.to_owned(),
         };
         let Some((key, text)) = option.split_once('=') else {
-            let message = "no `=` between a key and its values".to_owned();
+            let message = "the `=` between key and values is missing".to_owned();
             return Err(wrong(message, EXAMPLE));
         };
         let (key, text) = (key.trim(), text.trim());
         if key.is_empty() {
-            return Err(wrong("there is no key before the `=`".to_owned(), EXAMPLE));
+            return Err(wrong("the key before `=` is missing".to_owned(), EXAMPLE));
         }
         let is_number = |text: &str| text.parse::<f64>().is_ok();
         if text
             .split_once('-')
             .is_some_and(|(a, b)| is_number(a) && is_number(b))
         {
-            let message = format!("`{text}` is no number");
+            let message = format!("`{text}` is not a number");
             return Err(wrong(message, "a range is `A..B/N`, such as `0.5..1.5/11`"));
         }
         let values = match range_ends(text) {
             Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, &help))?,
-            None => with_the_last_unit(list(text).map_err(|message| wrong(message, EXAMPLE))?),
+            None => apply_last_unit(list(text).map_err(|message| wrong(message, EXAMPLE))?),
         };
-        Axis::distinct(key, values).map_err(|message| wrong(message, "give every value once"))
+        Axis::distinct(key, values).map_err(|message| wrong(message, "write every value once"))
     }
 
     /// Returns an axis with these values, each as after the `=`.
     ///
     /// # Errors
     /// The list is empty or too long, or a value is duplicated.
-    pub fn of(key: &str, values: Vec<String>) -> Result<Axis, AxisError> {
+    pub fn from_values(key: &str, values: Vec<String>) -> Result<Axis, AxisError> {
         let wrong = |message: String| AxisError {
             option: key.to_owned(),
             message,
-            help: "give every value once".to_owned(),
+            help: "write every value once".to_owned(),
         };
         match values.len() {
             0 => Err(wrong("the list of values is empty".to_owned())),
@@ -93,7 +93,7 @@ impl Axis {
     fn distinct(key: &str, values: Vec<String>) -> Result<Axis, String> {
         let mut seen = HashSet::new();
         if let Some(value) = values.iter().find(|value| !seen.insert(*value)) {
-            return Err(format!("the value `{value}` stands there twice"));
+            return Err(format!("the value `{value}` is given twice"));
         }
         let (unit, numbers) = numbers(&values).unzip();
         Ok(Axis {
@@ -105,7 +105,7 @@ impl Axis {
     }
 
     /// Returns true if the values are non-negative integers without a unit, as required for counts.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         // An `f64` represents all integers up to 2⁵³.
         const MAX_EXACT_INTEGER: f64 = (1_u64 << 53) as f64;
         let whole =
@@ -145,7 +145,7 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, MessageAndHelp> {
         return Err(match (count.parse::<f64>(), split_unit(count)) {
             (Ok(_), _) => wrong(format!("the count `{count}` is not a whole number")),
             (Err(_), Some((count, unit))) if split_unit(to).is_some_and(|it| it.1.is_empty()) => (
-                format!("the unit `{unit}` stands behind the count"),
+                format!("the unit `{unit}` follows the count"),
                 format!("did you mean `{from}..{to} {unit}/{count}`?"),
             ),
             _ => no_count(),
@@ -154,30 +154,30 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, MessageAndHelp> {
     let allowed = || (2..=MAX_VALUES).contains(&digits.parse().unwrap_or(usize::MAX));
     if !allowed() {
         let message = format!("a range has 2 to {MAX_VALUES} values, not {digits}");
-        let help = "with one value nothing varies: that is `--set`";
+        let help = "for a single value, use `--set`";
         return Err((message, help.to_owned()));
     }
     let count: usize = digits.parse().unwrap_or(2);
     let end = |text: &str| match split_unit(text) {
         Some((number, unit)) if number.is_finite() => Ok((number, unit.to_owned())),
-        Some(_) => Err(wrong(format!("`{text}` is larger than any number"))),
-        None => Err(wrong(format!("`{text}` is no number with a unit"))),
+        Some(_) => Err(wrong(format!("`{text}` is too large"))),
+        None => Err(wrong(format!("`{text}` is not a number with a unit"))),
     };
     let ((from, from_unit), (to, unit)) = (end(from)?, end(to)?);
     if !from_unit.is_empty() && from_unit != unit {
         let message = match unit.as_str() {
-            "" => format!("the unit `{from_unit}` stands behind the first end only"),
-            unit => format!("the ends are in different units, `{from_unit}` and `{unit}`"),
+            "" => format!("only the first end has a unit, `{from_unit}`"),
+            unit => format!("the ends have different units, `{from_unit}` and `{unit}`"),
         };
-        let help = "one unit stands behind both ends, or behind the last";
+        let help = "write the same unit after both ends, or only after the last";
         return Err((message, help.to_owned()));
     }
     if from >= to {
-        let message = format!("the range leads from {from} to {to}, not upwards");
-        return Err((message, "the smaller end stands first".to_owned()));
+        let message = format!("the range from {from} to {to} does not increase");
+        return Err((message, "write the smaller end first".to_owned()));
     }
     if is_geometric && from <= 0.0 {
-        let message = format!("equal ratios cannot begin at {from}");
+        let message = format!("a range with equal ratios cannot begin at {from}");
         return Err((message, "begin above 0, or leave out the `x`".to_owned()));
     }
     let steps = (count - 1) as f64;
@@ -237,7 +237,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Adds the unit of the last value if the others have none: `5,10,20 Mbit/s`.
-fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
+fn apply_last_unit(mut values: Vec<String>) -> Vec<String> {
     if let Some((last, others)) = values.split_last_mut()
         && let Some((_, unit)) = split_unit(last)
         && !unit.is_empty()
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_both_ends() {
+    fn range_includes_both_ends() {
         assert_eq!(
             values("k=1..2 Mbit/s/3"),
             ["1 Mbit/s", "1.5 Mbit/s", "2 Mbit/s"]
@@ -321,12 +321,12 @@ mod tests {
     #[test]
     fn unit_after_the_count_is_reported() {
         let error = Axis::parse("k=10..100/4 ms").unwrap_err();
-        assert_eq!(error.message, "the unit `ms` stands behind the count");
+        assert_eq!(error.message, "the unit `ms` follows the count");
         assert_eq!(error.help, "did you mean `10..100 ms/4`?");
     }
 
     #[test]
-    fn counts_are_whole_numbers() {
+    fn counts_are_integers() {
         for (text, whole) in [
             ("k=1,2", true),
             ("k=0,2e3", true),
@@ -335,12 +335,12 @@ mod tests {
             ("k=1 ms,2 ms", false),
             ("k=1,1e17", false),
         ] {
-            assert_eq!(Axis::parse(text).unwrap().is_whole(), whole, "{text}");
+            assert_eq!(Axis::parse(text).unwrap().is_integer(), whole, "{text}");
         }
     }
 
     #[test]
-    fn numbers_of_one_unit_are_numbers() {
+    fn values_of_one_unit_are_numeric() {
         let axis = Axis::parse("k=10ms,50 ms").unwrap();
         assert_eq!(
             (axis.unit.as_deref(), axis.numbers),
@@ -364,7 +364,7 @@ mod tests {
     proptest! {
         /// Any text gives an error or values.
         #[test]
-        fn nothing_panics(option in ".{0,40}", ends in "[-0-9.e]{0,8}\\.\\.[-0-9.eE msx/]{0,12}") {
+        fn parsing_never_panics(option in ".{0,40}", ends in "[-0-9.e]{0,8}\\.\\.[-0-9.eE msx/]{0,12}") {
             let _ = Axis::parse(&option);
             let _ = Axis::parse(&format!("k={ends}"));
         }

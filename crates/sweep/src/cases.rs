@@ -114,12 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn without_anything_there_is_one() {
+    fn empty_sweep_has_one_case() {
         assert_eq!(Cases::new(&[], 0, 1).unwrap().count(), 1);
     }
 
     #[test]
-    fn too_many_are_none() {
+    fn too_many_cases_are_rejected() {
         let many: Vec<Axis> = (0..20).map(|_| axis(100)).collect();
         assert_eq!(count(&many, 0, 1), None);
         assert_eq!(count(&many[..9], 0, 1), Some(10_u128.pow(18)));
@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_case_is_there_once(sizes in proptest::collection::vec(1..5_usize, 0..4), failures in 0..4_usize, seeds in 1..4_u32) {
+        fn every_case_occurs_once(sizes in proptest::collection::vec(1..5_usize, 0..4), failures in 0..4_usize, seeds in 1..4_u32) {
             let axes: Vec<Axis> = sizes.iter().map(|&size| axis(size)).collect();
             let cases = Cases::new(&axes, failures, seeds).unwrap();
             let all: BTreeSet<_> = (0..cases.count())

@@ -87,9 +87,11 @@ impl FromStr for Shard {
         match of {
             1..=MAX_SHARDS if (1..=of).contains(&index) => Ok(Shard { index, of }),
             1..=MAX_SHARDS => Err(format!(
-                "of {of} shards there is no {index}.: they are 1/{of} to {of}/{of}"
+                "shard {index} of {of} does not exist; write 1/{of} to {of}/{of}"
             )),
-            _ => Err(format!("there are 1 to {MAX_SHARDS} shards, not {of}")),
+            _ => Err(format!(
+                "the number of shards must be from 1 to {MAX_SHARDS}, not {of}"
+            )),
         }
     }
 }
@@ -109,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_case_is_in_one_chunk_and_every_chunk_in_one_shard(cases in 1..3_000_000_u64, of in 1..9_u32) {
+        fn chunks_and_shards_partition_cases(cases in 1..3_000_000_u64, of in 1..9_u32) {
             let chunks = Chunks::of(cases);
             let mut next = 0;
             for chunk in 0..chunks.count() {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use netflow_files::{Claim, Kind, PartialFile, make_inside, publish, read_text, write_whole};
+use netflow_files::{
+    DirectoryLock, FileKind, PartialFile, create_dirs_inside, publish, read_text, write_atomically,
+};
 use netflow_results::{
     Format, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepTable, chunk_file, is_results,
     sweep_mark,
@@ -126,47 +128,47 @@ impl SweepDirectory {
             let path = path.to_owned();
             return Err(Error::ContainsResults { path });
         }
-        directory.make()?;
-        let _claim = directory.claim()?;
+        directory.create()?;
+        let _claim = directory.lock()?;
         let file = path.join(SWEEP_FILE);
         if force {
             directory.clear()?;
         } else if file.exists() {
-            same_sweep(path, &file, &description)?;
+            check_same_sweep(path, &file, &description)?;
             return Ok(directory);
         }
         let text = serde_json::to_string_pretty(&description).unwrap_or_default() + "\n";
-        write_whole(&file, text.as_bytes()).map_err(Error::write(&file))?;
+        write_atomically(&file, text.as_bytes()).map_err(Error::write(&file))?;
         Ok(directory)
     }
 
-    fn parts() -> impl Iterator<Item = &'static str> {
+    fn subdirectories() -> impl Iterator<Item = &'static str> {
         SweepTable::ALL
             .map(SweepTable::name)
             .into_iter()
             .chain([SWEEP_RECEIPTS])
     }
 
-    fn make(&self) -> Result<(), Error> {
+    fn create(&self) -> Result<(), Error> {
         if self.path.is_file() {
             return Err(Error::write(&self.path)(
                 io::ErrorKind::NotADirectory.into(),
             ));
         }
         fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
-        for part in SweepDirectory::parts() {
-            make_inside(&self.path, Path::new(part))
+        for part in SweepDirectory::subdirectories() {
+            create_dirs_inside(&self.path, Path::new(part))
                 .map_err(|(path, source)| Error::Write { path, source })?;
         }
         Ok(())
     }
 
     /// Waits for a lock on the directory. Other processes hold it only briefly.
-    fn claim(&self) -> Result<Claim, Error> {
+    fn lock(&self) -> Result<DirectoryLock, Error> {
         const LOCK_ATTEMPTS: u32 = 500;
         let mut tries = 0;
         loop {
-            match Claim::of(&self.path) {
+            match DirectoryLock::acquire(&self.path) {
                 Ok(claim) => return Ok(claim),
                 Err(error)
                     if error.kind() == io::ErrorKind::ResourceBusy && tries < LOCK_ATTEMPTS =>
@@ -185,7 +187,7 @@ impl SweepDirectory {
 
     /// Removes the files of any sweep. Receipts are first, because no chunk is complete without one.
     fn clear(&self) -> Result<(), Error> {
-        let parts: Vec<&str> = SweepDirectory::parts().collect();
+        let parts: Vec<&str> = SweepDirectory::subdirectories().collect();
         for part in parts.into_iter().rev() {
             for (name, path) in files(&self.path.join(part))? {
                 if chunk_of(&name).is_some() {
@@ -230,7 +232,7 @@ impl SweepDirectory {
     /// Returns the receipt of a chunk if its files match it, otherwise the path of a file that does not.
     pub(crate) fn receipt(&self, chunk: u64) -> Result<ChunkReceipt, PathBuf> {
         let path = self.receipt_path(chunk);
-        let text = read_text(&path, Kind::Summary).map_err(|_| path.clone())?;
+        let text = read_text(&path, FileKind::Summary).map_err(|_| path.clone())?;
         let receipt: ChunkReceipt = serde_json::from_str(&text).map_err(|_| path)?;
         for (table, size) in SweepTable::ALL.into_iter().zip(receipt.files) {
             let path = self.table_path(table, chunk);
@@ -244,7 +246,7 @@ impl SweepDirectory {
 
     /// Removes the incomplete files that killed processes have left for these chunks.
     pub(crate) fn clear_partial(&self, is_own: impl Fn(u64) -> bool) -> Result<(), Error> {
-        for part in SweepDirectory::parts() {
+        for part in SweepDirectory::subdirectories() {
             for (name, path) in files(&self.path.join(part))? {
                 let Some(begun) = name.strip_prefix('.').filter(|_| name.ends_with(PARTIAL)) else {
                     continue;
@@ -259,7 +261,10 @@ impl SweepDirectory {
     }
 
     /// Creates the table files of a chunk.
-    pub(crate) fn begin(&self, chunk: u64) -> Result<[ChecksumWriter<PartialFile>; 3], Error> {
+    pub(crate) fn begin_chunk(
+        &self,
+        chunk: u64,
+    ) -> Result<[ChecksumWriter<PartialFile>; 3], Error> {
         let begin = |table: SweepTable| {
             let name = self.name(chunk, self.format.name());
             PartialFile::create(&self.path.join(table.name()), &name)
@@ -271,7 +276,7 @@ impl SweepDirectory {
     }
 
     /// Renames the table files of a chunk to their final names, then the receipt.
-    pub(crate) fn end(
+    pub(crate) fn finish_chunk(
         &self,
         chunk: u64,
         tables: [PartialFile; 3],
@@ -322,15 +327,16 @@ fn chunk_of(name: &str) -> Option<u64> {
 }
 
 /// Checks that the description in the directory is of the same sweep.
-fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
+fn check_same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
     let not_one = |reason: String| Error::InvalidDescription {
         path: file.to_owned(),
         reason,
     };
-    let text = read_text(file, Kind::Summary).map_err(|refusal| not_one(refusal.to_string()))?;
+    let text =
+        read_text(file, FileKind::Summary).map_err(|refusal| not_one(refusal.to_string()))?;
     let theirs: Value = serde_json::from_str(&text).map_err(|error| not_one(error.to_string()))?;
     let (Some(ours), Some(theirs)) = (ours.as_object(), theirs.as_object()) else {
-        return Err(not_one("it is no object".to_owned()));
+        return Err(not_one("it is not an object".to_owned()));
     };
     if !theirs.contains_key("digest") {
         return Err(not_one("it has no `digest`".to_owned()));

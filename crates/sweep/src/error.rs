@@ -24,7 +24,7 @@ pub enum Error {
         how: &'static str,
     },
     /// A varied setting that a later axis replaces.
-    #[error("`{key}` is varied, and then `{by}`, which sets all of it again")]
+    #[error("`{key}` is varied before `{by}`, which replaces it")]
     Replaced {
         /// Key of the first axis.
         key: String,
@@ -36,8 +36,8 @@ pub enum Error {
     Scenario(Problems),
     /// Too many cases.
     #[error(
-        "these are {cases} cases, with {rows} rows in all; a sweep has at most {MAX_CASES} cases. At {} ms a case, as \
-         the first one took, they would take {years:.1} years of one processor", 1e3 * .case_s
+        "the sweep has {cases} cases with {rows} rows; the limit is {MAX_CASES} cases. At {} ms per case, as \
+         measured for the first, they would take {years:.1} years of CPU time", 1e3 * .case_s
     )]
     TooMany {
         /// Number of cases, or words if it overflows.
@@ -51,12 +51,12 @@ pub enum Error {
     },
     /// A scenario that the model does not support.
     #[error("{0}")]
-    Refused(String),
+    Unsupported(String),
     /// Several seeds of a deterministic model.
-    #[error("`--seeds` has no meaning here: {0}")]
+    #[error("`--seeds` has no effect: {0}")]
     NotRandom(&'static str),
     /// A value that changes the set of links, although every link is to fail.
-    #[error("with `{setting}` the scenario has other links, and it is not known which are to fail")]
+    #[error("`{setting}` changes the set of links, so the links to fail are undefined")]
     OtherLinks {
         /// The setting.
         setting: String,
@@ -78,13 +78,13 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory contains results of a run.
-    #[error("{} holds results of a run ({})", path.display(), Manifest::FILE)]
+    #[error("{} contains results of a run ({})", path.display(), Manifest::FILE)]
     ContainsResults {
         /// The directory.
         path: PathBuf,
     },
     /// The directory contains another sweep.
-    #[error("{} holds another sweep: {differs} differ", path.display())]
+    #[error("{} contains another sweep: {differs} differ", path.display())]
     OtherSweep {
         /// The directory.
         path: PathBuf,
@@ -92,7 +92,7 @@ pub enum Error {
         differs: String,
     },
     /// An invalid description of the sweep in the directory.
-    #[error("{} is no description of a sweep: {reason}", path.display())]
+    #[error("{} is not a description of a sweep: {reason}", path.display())]
     InvalidDescription {
         /// The file.
         path: PathBuf,
@@ -110,11 +110,11 @@ pub enum Error {
     Format(String),
     /// A file of the scenario changed after the start of the sweep.
     #[error(
-        "the scenario, or a file that it names, was changed while the sweep ran; what is finished stays, and is of before"
+        "the scenario or one of its files changed during the sweep; finished cases are kept and belong to the old version"
     )]
     Changed,
     /// The sweep was stopped on request.
-    #[error("stopped after {done} of {cases} cases; the same command goes on from there")]
+    #[error("stopped after {done} of {cases} cases; run the same command again to continue")]
     Stopped {
         /// Number of finished cases.
         done: u64,
@@ -129,18 +129,18 @@ impl Error {
         let help = match self {
             Error::Axis(error) => return Some(error.help.clone()),
             Error::SameKey { .. } => {
-                "say once what a setting is; a list or a range has all its values"
+                "give every setting once, with all its values in a list or a range"
             }
             Error::Replaced { key, by } => {
                 return Some(format!(
-                    "what is varied last counts: vary `{by}` first, and then `{key}`, or only one of them"
+                    "later settings take precedence: vary `{by}` first and then `{key}`, or only one of them"
                 ));
             }
             Error::TooMany { .. } => "vary fewer settings at a time, or with fewer values",
             Error::OtherSweep { .. } | Error::InvalidDescription { .. } => {
-                "give another directory; or --force, which removes what that sweep wrote"
+                "use another directory, or remove the files of that sweep with --force"
             }
-            Error::ContainsResults { .. } => "give another directory",
+            Error::ContainsResults { .. } => "use another directory",
             _ => return None,
         };
         Some(help.to_owned())

@@ -24,8 +24,8 @@ pub struct Estimate {
 }
 
 /// Number of sampled blocks and of cases in each.
-const BLOCKS: u64 = 4;
-const BLOCK: u64 = 4;
+const SAMPLE_BLOCKS: u64 = 4;
+const SAMPLE_BLOCK_CASES: u64 = 4;
 /// Maximum time for the sample.
 const MAX_SAMPLE_TIME: Duration = Duration::from_secs(10);
 
@@ -49,8 +49,8 @@ impl Sweep {
         let began = Instant::now();
         let (empty, _, _) = self.sample_cases(&[], load, stop, began)?;
         let all = self.cases().count();
-        let mut indices: Vec<u64> = (0..BLOCKS)
-            .flat_map(|block| (0..BLOCK).map(move |i| block * all / BLOCKS + i))
+        let mut indices: Vec<u64> = (0..SAMPLE_BLOCKS)
+            .flat_map(|block| (0..SAMPLE_BLOCK_CASES).map(move |i| block * all / SAMPLE_BLOCKS + i))
             .filter(|&index| index < all)
             .collect();
         indices.sort_unstable();

@@ -28,7 +28,7 @@ pub struct WriteSummary {
     /// Cases that already existed.
     pub reused: u64,
     /// Cases without a result, which have a reason instead.
-    pub without_answer: u64,
+    pub without_result: u64,
     /// Rows of the shard.
     pub rows: u64,
     /// Files that did not match their receipts; their chunks were computed again.
@@ -173,7 +173,7 @@ impl Sweep {
         }
         let path = directory.path(chunk);
         let (format, axes) = (self.request().format, self.request().axes.len());
-        let files = directory.begin(chunk)?;
+        let files = directory.begin_chunk(chunk)?;
         let writers = TableWriters::new(files, format, self.tables(), axes);
         let mut writers = writers.map_err(Error::write(&path))?;
         let mut evaluator = CaseEvaluator::new(self, load, stop);
@@ -200,7 +200,7 @@ impl Sweep {
             rows,
             files: files.each_ref().map(ChecksumWriter::size),
         };
-        directory.end(chunk, files.map(ChecksumWriter::into_inner), &receipt)?;
+        directory.finish_chunk(chunk, files.map(ChecksumWriter::into_inner), &receipt)?;
         Ok(Some(receipt))
     }
 }
@@ -208,7 +208,7 @@ impl Sweep {
 impl WriteSummary {
     fn add(&mut self, receipt: &ChunkReceipt) {
         self.cases += receipt.cases;
-        self.without_answer += receipt.without_answer;
+        self.without_result += receipt.without_answer;
         self.rows += receipt.rows;
     }
 }

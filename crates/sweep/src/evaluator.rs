@@ -147,10 +147,12 @@ impl<'a> CaseEvaluator<'a> {
         };
         let mut watched = WithSummary {
             recorder: NullRecorder,
-            watch: SummaryRecorder::new(scope, network, self.stop),
+            summary_recorder: SummaryRecorder::new(scope, network, self.stop),
         };
         simulation.run(every_s, &mut watched, self.stop)?;
-        let (mut summary, users) = watched.watch.finish(&mut simulation, Vec::new())?;
+        let (mut summary, users) = watched
+            .summary_recorder
+            .finish(&mut simulation, Vec::new())?;
         UserExperiences::add_to(&mut summary, network, &[users]);
         Ok(summary)
     }
@@ -172,7 +174,7 @@ fn solve_steady(
         None => Solver::new(network, at_s),
         Some(failure) => {
             let Some((link, back)) = network.physical_links().nth(failure) else {
-                return Err("there is no such link".to_owned());
+                return Err("the link does not exist".to_owned());
             };
             let known = detours
                 .take()
@@ -180,7 +182,7 @@ fn solve_steady(
             let (_, detours) = detours
                 .insert(known.unwrap_or_else(|| (case.combination, Rerouter::new(network, at_s))));
             let links: Vec<LinkId> = [Some(link), back].into_iter().flatten().collect();
-            Solver::rerouted(network, at_s, &detours.around(&links))
+            Solver::rerouted(network, at_s, &detours.reroute_around(&links))
         }
     };
     let steady = solver.and_then(|mut solver| solver.solve(&options));
@@ -202,7 +204,7 @@ impl Recorder for NullRecorder {
 /// Returns the network with one link down from the start, as by an event at 0 s.
 fn with_link_down(scenario: &CompiledScenario, failure: usize) -> Result<Network, String> {
     let Some((link, back)) = scenario.network.physical_links().nth(failure) else {
-        return Err("there is no such link".to_owned());
+        return Err("the link does not exist".to_owned());
     };
     let mut builder = scenario.network.to_builder();
     let down = |link: LinkId| EventSpec {
@@ -231,6 +233,6 @@ pub(crate) fn check_run(scenario: &CompiledScenario, every_s: f64) -> Result<(),
     if scenario.warmup_s < scenario.options.duration_s {
         Ok(())
     } else {
-        Err("the scenario's `warmup` leaves nothing of the run".to_owned())
+        Err("`warmup` of the scenario is not shorter than the run".to_owned())
     }
 }

@@ -37,4 +37,4 @@ pub use estimate::Estimate;
 pub use evaluate_chunks::{WriteOptions, WriteSummary};
 pub use netflow_results::SweepColumns;
 pub use netflow_results::columns::{Column, ColumnType};
-pub use sweep::{Model, Prechecked, Request, ScenarioLoader, Sweep, default_format};
+pub use sweep::{Model, Prechecked, ScenarioLoader, Sweep, SweepRequest, default_format};

@@ -53,9 +53,9 @@ impl Model {
     /// Returns a description.
     pub fn description(self) -> &'static str {
         match self {
-            Model::Solve => "the steady state, as `netflow solve` finds it",
-            Model::Fluid => "a run of the fluid model, as `netflow run` has it",
-            Model::Packets => "a run of the window model",
+            Model::Solve => "Steady state, as from `netflow solve`",
+            Model::Fluid => "Simulation with the fluid model, as by `netflow run`",
+            Model::Packets => "Simulation with the packet model",
         }
     }
 }
@@ -71,13 +71,13 @@ impl FromStr for Model {
 
     fn from_str(name: &str) -> Result<Model, String> {
         let found = Model::ALL.into_iter().find(|model| model.name() == name);
-        found.ok_or_else(|| format!("no model `{name}`; there are solve, fluid and packets"))
+        found.ok_or_else(|| format!("unknown model `{name}`; write solve, fluid or packet"))
     }
 }
 
 /// Specification of a sweep.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct SweepRequest {
     /// Varied settings.
     pub axes: Vec<Axis>,
     /// Settings of all cases, each `KEY=VALUE`.
@@ -96,10 +96,10 @@ pub struct Request {
     pub format: Format,
 }
 
-impl Default for Request {
+impl Default for SweepRequest {
     /// One case, in steady state.
-    fn default() -> Request {
-        Request {
+    fn default() -> SweepRequest {
+        SweepRequest {
             axes: Vec::new(),
             settings: Vec::new(),
             each_link_fails: false,
@@ -133,7 +133,7 @@ pub struct Prechecked {
 /// A validated sweep: its cases and its table columns.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    request: Request,
+    request: SweepRequest,
     base: CompiledScenario,
     failures: Vec<String>,
     cases: Cases,
@@ -153,11 +153,11 @@ impl Sweep {
     /// # Errors
     /// Any error that prevents the sweep.
     pub fn new(
-        request: Request,
+        request: SweepRequest,
         load: &ScenarioLoader<'_>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Sweep, Error> {
-        let mut sweep = Sweep::unchecked(request, load)?;
+        let mut sweep = Sweep::without_validation(request, load)?;
         sweep.check_values(load, stop)?;
         Ok(sweep)
     }
@@ -167,11 +167,11 @@ impl Sweep {
     /// # Errors
     /// Those of [`new`](Self::new), except for values that are not validated again.
     pub fn from_prechecked(
-        request: Request,
+        request: SweepRequest,
         prechecked: Prechecked,
         load: &ScenarioLoader<'_>,
     ) -> Result<Sweep, Error> {
-        let sweep = Sweep::unchecked(request, load)?;
+        let sweep = Sweep::without_validation(request, load)?;
         if !prechecked.names_files && sweep.digest != prechecked.digest {
             return Err(Error::Changed);
         }
@@ -190,7 +190,10 @@ impl Sweep {
         }
     }
 
-    fn unchecked(request: Request, load: &ScenarioLoader<'_>) -> Result<Sweep, Error> {
+    fn without_validation(
+        request: SweepRequest,
+        load: &ScenarioLoader<'_>,
+    ) -> Result<Sweep, Error> {
         check_keys(&request)?;
         if !request.format.is_available() {
             let error = netflow_results::Error::FormatMissing {
@@ -200,7 +203,7 @@ impl Sweep {
         }
         if request.format == Format::Jsonl {
             return Err(Error::Format(
-                "tables are written as csv or parquet, not as jsonl".to_owned(),
+                "tables cannot be written as jsonl; use csv or parquet".to_owned(),
             ));
         }
         let tables = columns(request.model, &request.axes);
@@ -230,38 +233,39 @@ impl Sweep {
 
     /// Checks that the model supports the scenario.
     fn check_model(&self) -> Result<(), Error> {
-        let Request { model, seeds, .. } = self.request;
+        let SweepRequest { model, seeds, .. } = self.request;
         if model == Model::Solve {
             if seeds > 1 {
                 return Err(Error::NotRandom(
-                    "steady states are not random; `--model packets` is",
+                    "steady states are not random; use `--model packet`",
                 ));
             }
             let at_s = self.request.at_s.unwrap_or(self.base.options.duration_s);
             let network = uncalibrated(&self.base.network)
-                .map_err(|error| Error::Refused(error.to_string()))?;
+                .map_err(|error| Error::Unsupported(error.to_string()))?;
             return match Solver::new(&network, at_s) {
                 Ok(_) => Ok(()),
                 Err(error) => {
                     let runs = if error.needs_profile() {
-                        "`--model packets`"
+                        "`--model packet`"
                     } else {
-                        "`--model fluid` or `packets`"
+                        "`--model fluid` or `packet`"
                     };
-                    Err(Error::Refused(format!("{error}; {runs} runs it")))
+                    Err(Error::Unsupported(format!("{error}; use {runs}")))
                 }
             };
         }
         if self.request.at_s.is_some() {
-            let message = "`--at` is a time of steady states; runs are summarized from the scenario's warmup on";
-            return Err(Error::Refused(message.to_owned()));
+            let message =
+                "`--at` requires `--model solve`; runs are summarized from the end of `warmup`";
+            return Err(Error::Unsupported(message.to_owned()));
         }
         if seeds > 1 && !self.base.is_random() {
             return Err(Error::NotRandom(
-                "only the window model and users are random",
+                "only the packet model and users are random",
             ));
         }
-        check_run(&self.base, self.request.every_s).map_err(Error::Refused)
+        check_run(&self.base, self.request.every_s).map_err(Error::Unsupported)
     }
 
     fn check_values(
@@ -307,7 +311,7 @@ impl Sweep {
     }
 
     fn too_many(&self, load: &ScenarioLoader<'_>) -> Error {
-        let Request { axes, seeds, .. } = &self.request;
+        let SweepRequest { axes, seeds, .. } = &self.request;
         let began = Instant::now();
         let first = CaseEvaluator::new(self, load, &|| false).evaluate(&Cases::first(axes));
         if let Err(error) = first {
@@ -356,7 +360,7 @@ impl Sweep {
     }
 
     /// Returns the specification.
-    pub fn request(&self) -> &Request {
+    pub fn request(&self) -> &SweepRequest {
         &self.request
     }
 
@@ -376,7 +380,7 @@ impl Sweep {
         let at_s = self.at_s().filter(|_| is_solved).unwrap_or(f64::INFINITY);
         let mut notes = self.base.mean_traffic_warnings(is_solved, at_s);
         // Events may already have reported it.
-        if self.request.each_link_fails && !self.base.links_fail_by(at_s) {
+        if self.request.each_link_fails && !self.base.has_link_failure_before(at_s) {
             notes.extend(self.base.failure_warnings(is_solved));
         }
         notes
@@ -415,7 +419,7 @@ impl Sweep {
         let axes = self.request.axes.iter().zip(&case.values);
         let mut cells = vec![Cell::Whole(case.index)];
         cells.extend(axes.map(|(axis, &value)| match &axis.numbers {
-            Some(numbers) if axis.is_whole() => Cell::Whole(numbers[value] as u64),
+            Some(numbers) if axis.is_integer() => Cell::Whole(numbers[value] as u64),
             Some(numbers) => Cell::Number(numbers[value]),
             None => Cell::Text(&axis.values[value]),
         }));
@@ -444,7 +448,7 @@ fn values_to_check(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
 }
 
 /// Checks that each key is given once and has an effect.
-fn check_keys(request: &Request) -> Result<(), Error> {
+fn check_keys(request: &SweepRequest) -> Result<(), Error> {
     let same = |key: &str, how: &'static str| Error::SameKey {
         key: key.to_owned(),
         how,
@@ -470,14 +474,14 @@ fn check_keys(request: &Request) -> Result<(), Error> {
             });
         }
         if key == SEED {
-            return Err(same(key, "what `--seeds` varies"));
+            return Err(same(key, "varied by `--seeds`"));
         }
         if key == MODEL && request.model != Model::Solve {
-            return Err(same(key, "what `--model` says"));
+            return Err(same(key, "set by `--model`"));
         }
     }
     if set.contains(&MODEL) && request.model != Model::Solve {
-        Err(same(MODEL, "what `--model` says"))
+        Err(same(MODEL, "set by `--model`"))
     } else {
         Ok(())
     }
@@ -499,11 +503,11 @@ pub(crate) fn load_for_model(
 const MODEL: &str = "simulation.model";
 const SEED: &str = "simulation.seed";
 
-fn first_settings(request: &Request) -> Vec<String> {
+fn first_settings(request: &SweepRequest) -> Vec<String> {
     settings(request, &vec![0; request.axes.len()])
 }
 
-fn settings(request: &Request, values: &[usize]) -> Vec<String> {
+fn settings(request: &SweepRequest, values: &[usize]) -> Vec<String> {
     let model = match request.model {
         Model::Solve => None,
         model => Some(format!("{MODEL}={model}")),

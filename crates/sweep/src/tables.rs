@@ -51,7 +51,7 @@ pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
     case_columns.extend(axes.iter().map(|axis| Column {
         name: axis.key.clone(),
         kind: match axis.numbers {
-            Some(_) if axis.is_whole() => ColumnType::Whole,
+            Some(_) if axis.is_integer() => ColumnType::Whole,
             Some(_) => ColumnType::Number,
             None => ColumnType::Text,
         },
@@ -121,7 +121,7 @@ impl<W: Write + Send + 'static> TableWriters<W> {
                     .add(case, &rows::connections(network, steady))?;
                 let row = SteadyRow {
                     residual: steady.residual,
-                    newton_steps: steady.rounds as u64,
+                    newton_steps: steady.newton_steps as u64,
                     totals: steady.totals,
                 };
                 self.network.add(&with_status, &[row])

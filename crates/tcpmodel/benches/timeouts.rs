@@ -129,11 +129,11 @@ fn sampling(trials: u64) -> MonteCarlo {
 }
 
 /// Returns the minimum of five times, for one repetition.
-fn time<T>(repetitions: u32, mut what: impl FnMut() -> T) -> Duration {
+fn time<T>(repetitions: u32, mut operation: impl FnMut() -> T) -> Duration {
     let once = |_| {
         let start = Instant::now();
         for _ in 0..repetitions {
-            black_box(what());
+            black_box(operation());
         }
         start.elapsed() / repetitions
     };

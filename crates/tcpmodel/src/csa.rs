@@ -166,7 +166,8 @@ impl Csa {
 
 /// Checks that the loss is one at which the handshake of \[CSA\] has a finite mean.
 pub(crate) fn ensure_loss(loss: f64) -> Result<(), Error> {
-    let allowed = "0 to below 0.5: beyond, the model's handshake never ends";
+    let allowed =
+        "0 to below 0.5, because the mean duration of the handshake is infinite from 0.5 on";
     ensure(
         (0.0..0.5).contains(&loss),
         "loss probability",

@@ -32,4 +32,4 @@ mod transfer;
 
 pub use error::Error;
 pub use stack::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
-pub use transfer::{MOST_PACKETS, Transfer};
+pub use transfer::{MAX_PACKETS, Transfer};

@@ -145,7 +145,9 @@ impl Short {
             timeout_s: data.iter().sum(),
             transfer_s: self.transfer_s,
             trials: timeouts.trials,
-            distribution: timeouts.distribution.map(|times| times.later(moving_s)),
+            distribution: timeouts
+                .distribution
+                .map(|times| times.shifted_by(moving_s)),
         })
     }
 }

@@ -5,12 +5,12 @@ use crate::error::ensure;
 
 /// The largest number of packets of a transfer. 10 million packets are several gigabytes. Such a transfer
 /// is not short, and state is kept for every packet.
-pub const MOST_PACKETS: u64 = 10_000_000;
+pub const MAX_PACKETS: u64 = 10_000_000;
 
 /// Checks that the number of packets is from 1 to 10 million.
 pub(crate) fn ensure_packets(packets: u64) -> Result<(), Error> {
     let what = "number of packets";
-    let good = (1..=MOST_PACKETS).contains(&packets);
+    let good = (1..=MAX_PACKETS).contains(&packets);
     ensure(good, what, packets as f64, "1 to 10 million")
 }
 
@@ -40,7 +40,12 @@ impl Transfer {
     pub(crate) fn check(&self) -> Result<(), Error> {
         ensure_packets(self.packets)?;
         let good = (0.0..=0.99).contains(&self.loss);
-        ensure(good, "loss probability each way", self.loss, "0 to 0.99")?;
+        ensure(
+            good,
+            "loss probability in each direction",
+            self.loss,
+            "0 to 0.99",
+        )?;
         let good = (0.0..=1e4).contains(&self.delay_s);
         ensure(good, "one-way delay (s)", self.delay_s, "0 to 10000 s")
     }

@@ -11,7 +11,7 @@ use crate::{End, Error, Testbed};
 const PORT: u16 = 9;
 
 /// Bytes per write.
-const PIECE_BYTES: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Sends from A to B over TCP for the duration `time`. Returns the bytes that B has received by then.
 ///
@@ -32,23 +32,23 @@ pub fn transfer(testbed: &Testbed, time: Duration) -> io::Result<u64> {
     receiver.set_read_timeout(Some(Duration::from_millis(100)))?;
     thread::scope(|scope| {
         scope.spawn(|| {
-            let piece = [0; PIECE_BYTES];
+            let piece = [0; CHUNK_BYTES];
             while Instant::now() < end {
                 match sender.write(&piece) {
-                    Err(error) if !waits(&error) => break,
+                    Err(error) if !would_block(&error) => break,
                     _ => {}
                 }
             }
             // The link may already be removed.
             let _ = sender.shutdown(Shutdown::Both);
         });
-        let mut piece = [0; PIECE_BYTES];
+        let mut piece = [0; CHUNK_BYTES];
         let mut received = 0;
         while Instant::now() < end {
             match receiver.read(&mut piece) {
                 Ok(0) => break,
                 Ok(bytes) => received += bytes as u64,
-                Err(error) if waits(&error) => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -56,7 +56,7 @@ pub fn transfer(testbed: &Testbed, time: Duration) -> io::Result<u64> {
     })
 }
 
-fn waits(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted

@@ -26,7 +26,7 @@ pub(crate) struct CaptureWriter {
 }
 
 /// Maximum number of packets that wait to be written. A slow disk causes gaps in the file, not delays.
-const MOST_WAITING: usize = 100_000;
+const MAX_WAITING_PKTS: usize = 100_000;
 
 /// Outcome of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -119,7 +119,7 @@ impl CaptureWriter {
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let (packets, taken) = sync_channel::<CapturedPacket>(MOST_WAITING);
+        let (packets, taken) = sync_channel::<CapturedPacket>(MAX_WAITING_PKTS);
         let thread = std::thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {
@@ -155,7 +155,8 @@ impl CaptureWriter {
     pub(crate) fn finish(self) -> CaptureReport {
         drop(self.packets);
         let written = self.thread.join();
-        let written = written.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+        let written =
+            written.unwrap_or_else(|_| Err(io::Error::other("the capture thread panicked")));
         let error = |error: io::Error| CaptureError {
             path: self.path.clone(),
             reason: error.to_string(),

@@ -28,7 +28,7 @@ static SHARED: Mutex<Weak<CpuKeepalive>> = Mutex::new(Weak::new());
 
 impl CpuKeepalive {
     /// Returns the shared handle; creates it if there is none.
-    pub(crate) fn keep() -> Arc<CpuKeepalive> {
+    pub(crate) fn acquire() -> Arc<CpuKeepalive> {
         // No code panics while it holds the lock.
         let mut keepalive = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(keepalive) = keepalive.upgrade() {

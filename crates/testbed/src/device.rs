@@ -11,7 +11,7 @@ use crate::stack::StackOptions;
 use crate::{End, Error, netlink};
 
 /// Name of the device, at both ends.
-pub(crate) const NAME: &str = "netflow0";
+pub(crate) const DEVICE_NAME: &str = "netflow0";
 
 /// Queue of the device in packets, large enough that no loss occurs before the emulator reads them.
 const DEVICE_QUEUE_PKTS: u32 = 10_000;
@@ -32,10 +32,14 @@ pub(crate) fn open(
     mtu: u16,
     stack: Option<&StackOptions>,
 ) -> Result<SyncDevice, Error> {
-    namespace.run(|| open_here(end, mtu, stack))?
+    namespace.run(|| open_in_current_namespace(end, mtu, stack))?
 }
 
-fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDevice, Error> {
+fn open_in_current_namespace(
+    end: End,
+    mtu: u16,
+    stack: Option<&StackOptions>,
+) -> Result<SyncDevice, Error> {
     let who = format!("end {end}");
     let (device, index) = create(mtu, stack, &who)?;
     let failed = |doing: &str| {
@@ -64,7 +68,7 @@ pub(crate) fn create(
         prepare(stack)?;
     }
     let device = DeviceBuilder::new()
-        .name(NAME)
+        .name(DEVICE_NAME)
         .mtu(mtu)
         .build_sync()
         .map_err(|error| Error::unavailable("TUN devices (/dev/net/tun) are", error))?;
@@ -76,7 +80,7 @@ pub(crate) fn create(
         .set_nonblocking(true)
         .map_err(failed("set up the device"))?;
     let index = device.if_index().map_err(failed("find the device"))?;
-    netlink::up(index, Some(DEVICE_QUEUE_PKTS)).map_err(failed("bring up the device"))?;
+    netlink::bring_up(index, Some(DEVICE_QUEUE_PKTS)).map_err(failed("bring up the device"))?;
     Ok((device, index))
 }
 
@@ -86,7 +90,8 @@ fn prepare(stack: &StackOptions) -> Result<(), Error> {
         // Kernels without IPv6 lack this file.
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
     }
-    netlink::up(1, None).map_err(|error| Error::system("bring up the loopback device", error))?;
+    netlink::bring_up(1, None)
+        .map_err(|error| Error::system("bring up the loopback device", error))?;
     check_congestion_control(&stack.congestion_control)?;
     for (name, value) in stack.settings() {
         fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(|error| {
@@ -135,9 +140,11 @@ pub fn check_congestion_control(name: &str) -> Result<(), Error> {
 pub(crate) fn unread_drops() -> u64 {
     let read = || {
         let text = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-        let line = text
-            .lines()
-            .find_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))?;
+        let line = text.lines().find_map(|line| {
+            line.trim_start()
+                .strip_prefix(DEVICE_NAME)?
+                .strip_prefix(':')
+        })?;
         // The first eight columns count receiving; drops are the fourth column of sending.
         line.split_whitespace().nth(11)?.parse().ok()
     };

@@ -53,20 +53,20 @@ impl Emulator {
         let [a, b] = devices;
         let out = Direction::new(End::A, Channel::new(&options.out, options.seed, 0));
         let mut back = Direction::new(End::B, Channel::new(&options.back, options.seed, 1));
-        back.detour = options.detour;
+        back.extra_path_delay = options.extra_path_delay;
         let refused_pkts = [out.refused_pkts.clone(), back.refused_pkts.clone()];
         let thread = thread::Builder::new()
             .name("link".to_owned())
             .spawn(move || {
                 let realtime = set_realtime_priority(ThreadRole::Link);
-                Link::new([a, b], [out, back], capture, realtime).run(&stopped)
+                LinkThread::new([a, b], [out, back], capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;
         Ok(Emulator {
             stop,
             refused_pkts,
             thread: Some(thread),
-            _keepalive: CpuKeepalive::keep(),
+            _keepalive: CpuKeepalive::acquire(),
         })
     }
 
@@ -77,23 +77,23 @@ impl Emulator {
 
     /// Stops the link; packets in flight are lost.
     pub(crate) fn stop(mut self) -> Result<LinkReport, Error> {
-        match self.end() {
+        match self.stop_thread() {
             Some(Ok(report)) => Ok(report),
             _ => Err(Error::system(
                 "stop the link",
-                io::Error::other("its thread died"),
+                io::Error::other("the link's thread panicked"),
             )),
         }
     }
 
     /// Returns whether its thread still runs.
-    pub(crate) fn alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         self.thread
             .as_ref()
             .is_some_and(|thread| !thread.is_finished())
     }
 
-    fn end(&mut self) -> Option<thread::Result<LinkReport>> {
+    fn stop_thread(&mut self) -> Option<thread::Result<LinkReport>> {
         let thread = self.thread.take()?;
         // The write cannot fail, because the counter is far from full.
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
@@ -103,20 +103,20 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        self.end();
+        self.stop_thread();
     }
 }
 
 /// Maximum bytes in flight in one direction: more than 1 Gbit/s over 2 s.
-const MOST_IN_FLIGHT_BYTES: usize = 256 << 20;
+const MAX_IN_FLIGHT_BYTES: usize = 256 << 20;
 
 /// Maximum packets read or written at one end before the other end is served.
 const BATCH_PKTS: usize = 32;
 
 /// Size of the largest IP packet, in bytes.
-const LARGEST_BYTES: usize = 65_535;
+const MAX_PACKET_BYTES: usize = 65_535;
 
-struct Link {
+struct LinkThread {
     a: SyncDevice,
     b: SyncDevice,
     out: Direction,
@@ -128,14 +128,14 @@ struct Link {
     scratch: Vec<u8>,
 }
 
-impl Link {
+impl LinkThread {
     fn new(
         [a, b]: [SyncDevice; 2],
         [out, back]: [Direction; 2],
         capture: Option<(CaptureWriter, End)>,
         realtime: bool,
-    ) -> Link {
-        Link {
+    ) -> LinkThread {
+        LinkThread {
             a,
             b,
             out,
@@ -144,7 +144,7 @@ impl Link {
             timer: PreciseTimer::new(),
             capture,
             realtime,
-            scratch: vec![0; LARGEST_BYTES],
+            scratch: vec![0; MAX_PACKET_BYTES],
         }
     }
 
@@ -184,13 +184,14 @@ impl Link {
         let ready = poll(&mut descriptors, timeout.as_ref())?;
         let [a, b, stop] = descriptors.map(|descriptor| !descriptor.revents().is_empty());
         if let (0, Some(wake_ns), Some(due_ns)) = (ready, wake_ns, due_ns) {
-            self.timer.woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+            self.timer
+                .record_wakeup(wake_ns.max(asked_ns), due_ns, &self.clock);
         }
         Ok((a, b, stop))
     }
 
     fn next_due_ns(&self) -> Option<u64> {
-        let first = |direction: &Direction| Some(direction.first()?.0);
+        let first = |direction: &Direction| Some(direction.earliest_due()?.0);
         earlier(first(&self.out), first(&self.back))
     }
 
@@ -221,13 +222,13 @@ struct Direction {
     from: End,
     channel: Channel,
     /// Connections with an additional delay.
-    detour: Option<ExtraPathDelay>,
+    extra_path_delay: Option<ExtraPathDelay>,
     /// Packets in flight on the direct path and on the detour, with their due times in nanoseconds.
     in_flight: [VecDeque<(u64, Vec<u8>)>; 2],
     in_flight_bytes: usize,
     refused_pkts: Arc<AtomicU64>,
     /// Free list of packet buffers.
-    spare: Vec<Vec<u8>>,
+    free_buffers: Vec<Vec<u8>>,
     lateness_ns: Histogram<u64>,
     report: DirectionReport,
 }
@@ -236,18 +237,18 @@ struct Direction {
 const LATENESS_DIGITS: u8 = 2;
 
 /// Maximum length of the free list.
-const MOST_SPARE: usize = 4096;
+const MAX_FREE_BUFFERS: usize = 4096;
 
 impl Direction {
     fn new(from: End, channel: Channel) -> Direction {
         Direction {
             from,
             channel,
-            detour: None,
+            extra_path_delay: None,
             in_flight: Default::default(),
             in_flight_bytes: 0,
             refused_pkts: Arc::default(),
-            spare: Vec::new(),
+            free_buffers: Vec::new(),
             lateness_ns: Histogram::new(LATENESS_DIGITS).expect("digits from 0 to 5"),
             report: DirectionReport::default(),
         }
@@ -290,25 +291,25 @@ impl Direction {
             PacketOutcome::Delivered(due_ns) => due_ns,
         };
         let detour = self
-            .detour
+            .extra_path_delay
             .filter(|detour| tcp_source(packet) == Some(detour.port));
         let (way, more_s) = match detour {
             Some(detour) => (1, detour.delay.get()),
             None => (0, 0.0),
         };
         let due_ns = due_ns.saturating_add((more_s * 1e9).round() as u64);
-        if self.in_flight_bytes + packet.len() > MOST_IN_FLIGHT_BYTES {
+        if self.in_flight_bytes + packet.len() > MAX_IN_FLIGHT_BYTES {
             return self.report.drops.add(DropReason::Overflow);
         }
         self.in_flight_bytes += packet.len();
-        let mut kept = self.spare.pop().unwrap_or_default();
+        let mut kept = self.free_buffers.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(packet);
         self.in_flight[way].push_back((due_ns, kept));
     }
 
     /// Returns the due time of the next packet, and the index of its path.
-    fn first(&self) -> Option<(u64, usize)> {
+    fn earliest_due(&self) -> Option<(u64, usize)> {
         let of = |way: usize| Some((self.in_flight[way].front()?.0, way));
         match (of(0), of(1)) {
             (Some(straight), Some(round)) => Some(straight.min(round)),
@@ -325,7 +326,7 @@ impl Direction {
     ) {
         for _ in 0..BATCH_PKTS {
             let now_ns = clock.now_ns();
-            let due = self.first().filter(|&(due_ns, _)| due_ns <= now_ns);
+            let due = self.earliest_due().filter(|&(due_ns, _)| due_ns <= now_ns);
             let next = due.and_then(|(_, way)| self.in_flight[way].pop_front());
             let Some((due_ns, packet)) = next else {
                 return;
@@ -345,8 +346,8 @@ impl Direction {
                 }
                 Err(_) => self.report.write_failures += 1,
             }
-            if self.spare.len() < MOST_SPARE {
-                self.spare.push(packet);
+            if self.free_buffers.len() < MAX_FREE_BUFFERS {
+                self.free_buffers.push(packet);
             }
         }
     }

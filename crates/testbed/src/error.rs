@@ -16,7 +16,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The kernel lacks this congestion control.
-    #[error("there is no congestion control `{name}` here")]
+    #[error("unknown congestion control `{name}` in this kernel")]
     UnknownCongestionControl {
         /// Requested name.
         name: String,
@@ -58,12 +58,12 @@ impl Error {
             } => {
                 let all = available.join(", ");
                 Some(match nearest {
-                    Some(nearest) => format!("did you mean `{nearest}`? available here: {all}"),
-                    None => format!("available here: {all}"),
+                    Some(nearest) => format!("did you mean `{nearest}`? available: {all}"),
+                    None => format!("available: {all}"),
                 })
             }
             Error::Unavailable { .. } => Some(
-                "it takes root, or unprivileged user namespaces, and the device /dev/net/tun"
+                "run as root or enable unprivileged user namespaces; the device /dev/net/tun is required"
                     .to_owned(),
             ),
             _ => None,

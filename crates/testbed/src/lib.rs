@@ -65,7 +65,7 @@ pub use pid_namespace::{bind_etc_hosts, is_pid_namespace_child, spawn_in_pid_nam
 pub use priority::{ThreadRole, set_realtime_priority};
 pub use report::{Count, DirectionReport, Drops, Lateness, LinkReport, MAX_P99_LATENESS_US};
 #[cfg(target_os = "linux")]
-pub use self_test::{Row, self_test};
+pub use self_test::{SelfTestResult, self_test};
 pub use stack::{STACKS, StackOptions};
 #[cfg(target_os = "linux")]
 pub use testbed::Testbed;

@@ -22,7 +22,7 @@ impl Namespace {
     /// # Errors
     /// [`Error::Unavailable`] without the rights.
     pub fn new() -> Result<Namespace, Error> {
-        on_a_thread(|| {
+        run_on_new_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)
                 .map_err(|errno| Error::unavailable("network namespaces are", errno))?;
             Namespace::at("/proc/thread-self/ns/net".as_ref())
@@ -45,7 +45,7 @@ impl Namespace {
     /// # Errors
     /// If the namespace cannot be entered, or no thread can be started.
     pub fn run<R: Send>(&self, task: impl FnOnce() -> R + Send) -> Result<R, Error> {
-        on_a_thread(|| {
+        run_on_new_thread(|| {
             self.enter()?;
             Ok(task())
         })?
@@ -64,7 +64,7 @@ impl Namespace {
 }
 
 /// Runs a task on a new thread, so that the caller's namespace does not change.
-fn on_a_thread<R: Send>(task: impl FnOnce() -> R + Send) -> Result<R, Error> {
+fn run_on_new_thread<R: Send>(task: impl FnOnce() -> R + Send) -> Result<R, Error> {
     thread::scope(|scope| {
         let thread = thread::Builder::new()
             .spawn_scoped(scope, task)
@@ -82,7 +82,7 @@ fn on_a_thread<R: Send>(task: impl FnOnce() -> R + Send) -> Result<R, Error> {
 /// # Errors
 /// [`Error::Unavailable`] if user namespaces are not permitted.
 pub fn become_root() -> Result<bool, Error> {
-    let may = on_a_thread(|| unshare(CloneFlags::CLONE_NEWNET).is_ok())?;
+    let may = run_on_new_thread(|| unshare(CloneFlags::CLONE_NEWNET).is_ok())?;
     if may {
         return Ok(false);
     }

@@ -25,7 +25,7 @@ pub(crate) struct Metrics<'a> {
 }
 
 /// Brings a device up, with a transmit queue of `queue_pkts` packets if given.
-pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
+pub(crate) fn bring_up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
     let header = Ifinfomsg {
         ifi_index: index.cast_signed(),
         ifi_flags: libc::IFF_UP.cast_unsigned(),
@@ -36,7 +36,7 @@ pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
     if let Some(queue_pkts) = queue_pkts {
         request.encode().push_txqlen(queue_pkts);
     }
-    ask(&request)
+    send_request(&request)
 }
 
 /// Adds an address to a device, without a route.
@@ -53,7 +53,7 @@ pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> io::Result<()> {
         .encode()
         .push_local(IpAddr::V4(address))
         .push_address(IpAddr::V4(address));
-    ask(&request)
+    send_request(&request)
 }
 
 /// Adds a route to one address over a device, with its TCP settings.
@@ -96,7 +96,7 @@ pub(crate) fn add_route(
         asked = asked.push_features(RTAX_FEATURE_ECN);
     }
     asked.end_nested();
-    ask(&request)
+    send_request(&request)
 }
 
 /// Address family in message headers.
@@ -107,6 +107,6 @@ const RTAX_MTU: u32 = 2;
 
 const RTAX_FEATURE_ECN: u32 = 1;
 
-fn ask(request: &impl NetlinkRequest) -> io::Result<()> {
+fn send_request(request: &impl NetlinkRequest) -> io::Result<()> {
     Ok(NetlinkSocket::new().request(request)?.recv_ack()?)
 }

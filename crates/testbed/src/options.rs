@@ -49,7 +49,7 @@ pub struct LinkOptions {
     /// Direction from B to A.
     pub back: DirectionOptions,
     /// Connections with an additional delay.
-    pub detour: Option<ExtraPathDelay>,
+    pub extra_path_delay: Option<ExtraPathDelay>,
     /// Largest IP packet, in bytes.
     pub mtu: u16,
     /// Random seed of all losses.
@@ -64,7 +64,7 @@ impl Default for LinkOptions {
         LinkOptions {
             out: DirectionOptions::default(),
             back: DirectionOptions::default(),
-            detour: None,
+            extra_path_delay: None,
             mtu: 1500,
             seed: 1,
             capture: None,
@@ -93,8 +93,8 @@ impl LinkOptions {
     pub fn check(&self) -> Result<(), OptionError> {
         self.out.check("a to b")?;
         self.back.check("b to a")?;
-        if let Some(detour) = self.detour
-            && !(0.0..=LONGEST_DELAY_S).contains(&detour.delay.get())
+        if let Some(detour) = self.extra_path_delay
+            && !(0.0..=MAX_DELAY_S).contains(&detour.delay.get())
         {
             let allowed = "from 0 s to 1 h";
             return Err(OptionError::new("detour", "delay", detour.delay, allowed));
@@ -113,7 +113,7 @@ impl DirectionOptions {
         let wrong = |name, value: &dyn std::fmt::Display, allowed| {
             Err(OptionError::new(direction, name, value, allowed))
         };
-        if !(0.0..=LONGEST_DELAY_S).contains(&self.delay.get()) {
+        if !(0.0..=MAX_DELAY_S).contains(&self.delay.get()) {
             return wrong("delay", &self.delay, "from 0 s to 1 h");
         }
         match self.rate {
@@ -133,7 +133,7 @@ impl DirectionOptions {
 }
 
 /// Maximum delay in seconds; longer ones are mistakes in the unit.
-const LONGEST_DELAY_S: f64 = 3600.0;
+const MAX_DELAY_S: f64 = 3600.0;
 
 /// Value out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

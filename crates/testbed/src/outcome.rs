@@ -35,7 +35,7 @@ impl Outcome {
     /// Returns this outcome if the link was accurate, otherwise inconclusive. A skip stays a skip.
     #[must_use]
     pub fn guarded(self, report: &LinkReport) -> Outcome {
-        match (report.doubt(), &self) {
+        match (report.unreliable_reason(), &self) {
             (Some(doubt), Outcome::Passed | Outcome::Failed(_)) => Outcome::Inconclusive(doubt),
             _ => self,
         }
@@ -45,7 +45,7 @@ impl Outcome {
     #[must_use]
     pub fn skip_as_failure(self) -> Outcome {
         match self {
-            Outcome::Skipped(reason) => Outcome::Failed(format!("needed, but {reason}")),
+            Outcome::Skipped(reason) => Outcome::Failed(format!("required, but {reason}")),
             other => other,
         }
     }
@@ -72,7 +72,7 @@ pub fn control_fault(seconds: f64, rtt_s: f64) -> Option<String> {
     let off_s = (seconds - whole).abs();
     (off_s.is_nan() || off_s > CONTROL_TOLERANCE_S).then(|| {
         format!(
-            "the loss-free control took {:.2} ms, {:.2} ms off a whole number of round-trip times \
+            "the loss-free control run took {:.2} ms, {:.2} ms from a whole number of round-trip times \
              of {:.0} ms",
             1e3 * seconds,
             1e3 * off_s,

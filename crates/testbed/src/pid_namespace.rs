@@ -28,7 +28,7 @@ pub fn spawn_in_pid_namespace(command: &mut Command) -> Result<Child, Error> {
     command
         .env(PARENT_PID_VAR, std::process::id().to_string())
         .spawn()
-        .map_err(|error| Error::system("start the process that all others die with", error))
+        .map_err(|error| Error::system("start the init process of the namespace", error))
 }
 
 /// Returns whether this process was started by [`spawn_in_pid_namespace`]; if so, it dies with its
@@ -44,7 +44,7 @@ pub fn is_pid_namespace_child() -> Result<bool, Error> {
         return Ok(false);
     }
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|errno| Error::system("die with the parent process", errno))?;
+        .map_err(|errno| Error::system("set the parent-death signal", errno))?;
     // The parent may have died before. `/proc` still belongs to the parent's namespace and shows its id
     // there.
     match parent_in_proc() {

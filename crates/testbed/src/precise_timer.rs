@@ -25,7 +25,7 @@ pub(crate) struct PreciseTimer {
 }
 
 /// Number of running links in this process, which share the budget.
-static LINKS: AtomicU64 = AtomicU64::new(0);
+static ACTIVE_TIMERS: AtomicU64 = AtomicU64::new(0);
 
 /// Fraction of one processor's time that all links together may spend in busy waiting.
 const BUSY_WAIT_BUDGET: f64 = 0.1;
@@ -38,7 +38,7 @@ const MAX_LATENCY_NS: f64 = 300_000.0;
 
 impl PreciseTimer {
     pub fn new() -> PreciseTimer {
-        LINKS.fetch_add(1, Ordering::Relaxed);
+        ACTIVE_TIMERS.fetch_add(1, Ordering::Relaxed);
         PreciseTimer {
             latency_ns: 0.0,
             busy_wait_ns: 0,
@@ -68,13 +68,13 @@ impl PreciseTimer {
     }
 
     /// Updates the latency from a timer that was due at `wake_ns`, and busy-waits until `due_ns`.
-    pub fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
+    pub fn record_wakeup(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
         let mut now_ns = clock.now_ns();
         let late_ns = now_ns.saturating_sub(wake_ns) as f64;
         self.latency_ns = late_ns
             .min(MAX_LATENCY_NS)
             .max(LATENCY_DECAY * self.latency_ns);
-        let share = BUSY_WAIT_BUDGET / LINKS.load(Ordering::Relaxed).max(1) as f64;
+        let share = BUSY_WAIT_BUDGET / ACTIVE_TIMERS.load(Ordering::Relaxed).max(1) as f64;
         self.within_budget = self.busy_wait_ns as f64 <= share * now_ns as f64;
         let begin_ns = now_ns;
         while now_ns < due_ns {
@@ -87,6 +87,6 @@ impl PreciseTimer {
 
 impl Drop for PreciseTimer {
     fn drop(&mut self) {
-        LINKS.fetch_sub(1, Ordering::Relaxed);
+        ACTIVE_TIMERS.fetch_sub(1, Ordering::Relaxed);
     }
 }

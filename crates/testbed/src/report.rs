@@ -120,12 +120,12 @@ pub const MAX_P99_LATENESS_US: f64 = 1000.0;
 
 impl LinkReport {
     /// Returns the reason why results over this link are not valid; `None` if they are.
-    pub fn doubt(&self) -> Option<String> {
+    pub fn unreliable_reason(&self) -> Option<String> {
         for (name, direction) in [("a to b", &self.out), ("b to a", &self.back)] {
             let late_us = direction.lateness.p99_us;
             if late_us > MAX_P99_LATENESS_US {
                 return Some(format!(
-                    "from {name} the emulator was {late_us:.0} us late at p99, above {MAX_P99_LATENESS_US:.0} us"
+                    "from {name} the emulator was {late_us:.0} us late at p99, above the limit of {MAX_P99_LATENESS_US:.0} us"
                 ));
             }
             for (what, pkts) in [
@@ -135,7 +135,7 @@ impl LinkReport {
                     direction.unread_drops,
                 ),
                 (
-                    "were more than the emulator keeps in flight",
+                    "exceeded the maximum number of packets in flight",
                     direction.drops.overflow,
                 ),
             ] {

@@ -21,7 +21,7 @@ use crate::{
 
 /// Result of one test.
 #[derive(Debug, Clone, Serialize)]
-pub struct Row {
+pub struct SelfTestResult {
     /// Condition that must hold.
     pub what: String,
     /// Measured values; empty if there are none.
@@ -49,7 +49,7 @@ const Z_99: f64 = 2.5758;
 
 /// Runs every test and passes its row to `row` at once. A test that is inconclusive because of the
 /// machine is repeated up to twice.
-pub fn self_test(mut row: impl FnMut(&Row)) {
+pub fn self_test(mut row: impl FnMut(&SelfTestResult)) {
     let mut test = |what: String, test: &dyn Fn() -> Result<(String, Outcome), Error>| {
         let mut tried = try_once(test);
         for _ in 0..2 {
@@ -59,7 +59,7 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
             tried = try_once(test);
         }
         let (measured, outcome) = tried;
-        row(&Row {
+        row(&SelfTestResult {
             what,
             measured,
             outcome,
@@ -116,7 +116,7 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
             losses(&options, |bytes| errors.loss_probability(bytes as f64), 1.0)
         });
     }
-    test("order kept, nothing lost".to_owned(), &order);
+    test("order preserved, no loss".to_owned(), &order);
     test("at least 1 Gbit/s".to_owned(), &throughput);
     test("same seed, same drops".to_owned(), &same_drops);
 }
@@ -154,7 +154,7 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
         let times_s = testbed.run_in(End::A, || {
             set_realtime_priority(ThreadRole::Measuring);
             (0..exchanges)
-                .map(|_| refusal_s(&socket, rtt_s))
+                .map(|_| port_unreachable_rtt_s(&socket, rtt_s))
                 .collect::<io::Result<Vec<f64>>>()
         });
         done.store(true, Ordering::Relaxed);
@@ -171,12 +171,12 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
             .unwrap_or(f64::NAN)
     };
     let off_s = (at(0.99) - rtt_s).abs().max((at(0.01) - rtt_s).abs());
-    let off = format!("{:.3} ms off", 1e3 * off_s);
+    let off = format!("{:.3} ms error", 1e3 * off_s);
     let outcome = if off_s <= RTT_TOLERANCE_S {
         Outcome::Passed
     } else if TIMELY_WAKEUPS_PER_RTT * stall_fraction > 0.01 {
         Outcome::Inconclusive(format!(
-            "{off}, on a machine whose processors stood still for {:.2} % of the time",
+            "{off}, on a machine with stalled processors for {:.2} % of the time",
             100.0 * stall_fraction
         ))
     } else {
@@ -185,7 +185,7 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
     let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| 1e3 * at(share));
     let measured = format!(
         "p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms of {exchanges}; late {:.0} us at p99; \
-         processors away for {:.2} % of the time",
+         processors stalled for {:.2} % of the time",
         report.out.lateness.p99_us.max(report.back.lateness.p99_us),
         100.0 * stall_fraction
     );
@@ -197,7 +197,7 @@ fn failure_unless_busy(what: String, before: Option<CpuTimes>) -> Outcome {
     let others = before.and_then(CpuTimes::others_since).unwrap_or(0.0);
     if others > QUIET {
         Outcome::Inconclusive(format!(
-            "{what}, while others used {:.0} % of the processors",
+            "{what}, while other processes used {:.0} % of the processors",
             100.0 * others
         ))
     } else {
@@ -212,14 +212,14 @@ fn stall_fraction(done: &AtomicBool) -> f64 {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let probes: Vec<_> = (0..processors)
-            .map(|processor| scope.spawn(move || standstill_of(processor, done)))
+            .map(|processor| scope.spawn(move || stall_fraction_of(processor, done)))
             .collect();
         let shares = probes.into_iter().map(|probe| probe.join().unwrap_or(0.0));
         shares.fold(0.0, f64::max)
     })
 }
 
-fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
+fn stall_fraction_of(processor: usize, done: &AtomicBool) -> f64 {
     const SLEEP: Duration = Duration::from_millis(1);
     let mut here = CpuSet::new();
     // Without pinning, the probe measures the machine as a whole.
@@ -231,32 +231,32 @@ fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
     while !done.load(Ordering::Relaxed) {
         let begin = Instant::now();
         thread::sleep(SLEEP);
-        away += begin.elapsed().saturating_sub(SLEEP + USUAL_WAKING);
+        away += begin.elapsed().saturating_sub(SLEEP + USUAL_WAKEUP_TIME);
     }
     away.as_secs_f64() / began.elapsed().as_secs_f64()
 }
 
 /// Usual time to wake a thread on a suitable machine.
-const USUAL_WAKING: Duration = Duration::from_micros(150);
+const USUAL_WAKEUP_TIME: Duration = Duration::from_micros(150);
 
 /// Time of busy waiting before an answer is due, because waking a thread also takes time.
-const WATCHED: Duration = Duration::from_millis(1);
+const BUSY_WAIT_TIME: Duration = Duration::from_millis(1);
 
 /// Maximum delay of an answer after its round-trip time.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_REPLY_DELAY: Duration = Duration::from_secs(1);
 
-fn refusal_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
+fn port_unreachable_rtt_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
     let rtt = Duration::from_secs_f64(rtt_s);
     let begin = Instant::now();
     socket.send(&[0])?;
-    thread::sleep(rtt.saturating_sub(WATCHED));
+    thread::sleep(rtt.saturating_sub(BUSY_WAIT_TIME));
     loop {
         match socket.recv(&mut [0]) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 return Ok(begin.elapsed().as_secs_f64());
             }
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-            _ if begin.elapsed() > rtt + LONGEST => return Err(ErrorKind::TimedOut.into()),
+            _ if begin.elapsed() > rtt + MAX_REPLY_DELAY => return Err(ErrorKind::TimedOut.into()),
             _ => std::hint::spin_loop(),
         }
     }
@@ -314,7 +314,7 @@ fn received(outcome: Outcome, report: &LinkReport, arrived: &[u32]) -> Outcome {
     match report.out.delivered.pkts - (arrived.len() as u64).min(report.out.delivered.pkts) {
         0 => outcome.guarded(report),
         pkts => Outcome::Inconclusive(format!(
-            "the receiving socket had no room for {pkts} packets"
+            "the buffer of the receiving socket overflowed by {pkts} packets"
         )),
     }
 }
@@ -353,7 +353,7 @@ fn losses(
     let outcome = if (lost - mean).abs() <= half {
         Outcome::Passed
     } else {
-        Outcome::Failed("outside".to_owned())
+        Outcome::Failed("outside the interval".to_owned())
     };
     let measured = format!("{lost} of {LOSS_PKTS} lost; {mean:.0} ± {half:.0} expected");
     Ok((measured, received(outcome, &report, &arrived)))
@@ -375,7 +375,7 @@ fn order() -> Result<(String, Outcome), Error> {
     let missing = LOSS_PKTS - arrived.len().min(LOSS_PKTS);
     let outcome = match (reordered, missing) {
         (0, 0) => Outcome::Passed,
-        _ => Outcome::Failed("some were".to_owned()),
+        _ => Outcome::Failed("packets reordered or lost".to_owned()),
     };
     let measured = format!("{reordered} out of order, {missing} missing of {LOSS_PKTS}");
     Ok((measured, received(outcome, &report, &arrived)))
@@ -401,7 +401,7 @@ fn throughput() -> Result<(String, Outcome), Error> {
     let outcome = if rate >= 1.0 {
         Outcome::Passed
     } else {
-        failure_unless_busy("slower".to_owned(), before)
+        failure_unless_busy("below 1 Gbit/s".to_owned(), before)
     };
     Ok((format!("{rate:.2} Gbit/s"), outcome.guarded(&report)))
 }
@@ -421,9 +421,9 @@ fn same_drops() -> Result<(String, Outcome), Error> {
     let outcome = if first == second && lost > 0 {
         Outcome::Passed
     } else {
-        Outcome::Failed("they differ".to_owned())
+        Outcome::Failed("the drops differ".to_owned())
     };
-    let measured = format!("{lost} of 3000 lost, twice");
+    let measured = format!("{lost} of 3000 lost in each run");
     Ok((
         measured,
         outcome.guarded(&first_report).guarded(&second_report),

@@ -50,7 +50,11 @@ impl Testbed {
     ///
     /// # Errors
     /// As [`Testbed::new`].
-    pub fn between(a: Namespace, b: Namespace, link: &LinkOptions) -> Result<Testbed, Error> {
+    pub fn from_namespaces(
+        a: Namespace,
+        b: Namespace,
+        link: &LinkOptions,
+    ) -> Result<Testbed, Error> {
         Testbed::join(a, b, link, None)
     }
 
@@ -115,8 +119,8 @@ impl Testbed {
     }
 
     /// Returns whether the link still works.
-    pub fn alive(&self) -> bool {
-        self.emulator.alive()
+    pub fn is_alive(&self) -> bool {
+        self.emulator.is_alive()
     }
 
     /// Stops the link; packets in flight are lost.

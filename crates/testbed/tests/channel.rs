@@ -14,7 +14,12 @@ fn clean() -> DirectionOptions {
 }
 
 /// Returns the fates of packets of this size, one every microsecond.
-fn fates(options: &DirectionOptions, seed: u64, pkts: u64, bytes: usize) -> Vec<PacketOutcome> {
+fn packet_outcomes(
+    options: &DirectionOptions,
+    seed: u64,
+    pkts: u64,
+    bytes: usize,
+) -> Vec<PacketOutcome> {
     let mut channel = Channel::new(options, seed, 0);
     (0..pkts)
         .map(|number| channel.offer(1000 * number, bytes))
@@ -31,7 +36,7 @@ fn count(lost: &[bool]) -> f64 {
 }
 
 /// Allows 4 standard deviations, which a binomial variable exceeds once in 16 000 times.
-fn near(count: f64, n: f64, p: f64, inflation: f64) {
+fn assert_binomial(count: f64, n: f64, p: f64, inflation: f64) {
     let deviation = (n * p * (1.0 - p) * inflation).sqrt();
     assert!(
         (count - n * p).abs() <= 4.0 * deviation,
@@ -72,7 +77,7 @@ proptest! {
     /// Packets stay in order and take at least the delay. The fate of a packet does not depend on later
     /// ones.
     #[test]
-    fn order_is_kept(
+    fn packets_stay_in_order(
         options in directions(),
         seed in 0u64..1000,
         arrivals in prop::collection::vec((0u64..3_000_000, 1usize..1500), 1..300),
@@ -95,7 +100,7 @@ proptest! {
 
     /// A clock that goes back does not reorder packets.
     #[test]
-    fn a_clock_that_jumps_back_turns_nothing_round(
+    fn backward_clock_does_not_reorder_packets(
         times_ns in prop::collection::vec(0u64..1_000_000_000, 1..100),
     ) {
         let options = DirectionOptions { rate: Some("8 Mbit/s".parse().unwrap()), ..clean() };
@@ -137,7 +142,7 @@ proptest! {
 
     /// 1 - (1 - e)^(8L), by repeated multiplication.
     #[test]
-    fn independent_bit_errors_have_the_familiar_form(rate in 0.0..0.01, bytes in 1usize..200) {
+    fn independent_bit_errors_match_closed_form(rate in 0.0..0.01, bytes in 1usize..200) {
         let clean: f64 = (0..8 * bytes).map(|_| 1.0 - rate).product();
         let loss = BitErrors::independent(rate).unwrap().loss_probability(bytes as f64);
         prop_assert!((loss - (1.0 - clean)).abs() < 1e-12, "{loss}");
@@ -145,7 +150,7 @@ proptest! {
 }
 
 #[test]
-fn bytes_of_a_buffer_are_counted() {
+fn byte_buffer_counts_bytes() {
     let options = DirectionOptions {
         rate: Some("8 kbit/s".parse().unwrap()),
         buffer: Size::Bytes(Bytes(1000.0)),
@@ -173,8 +178,8 @@ fn independent_losses_are_binomial() {
             loss: loss.into(),
             ..clean()
         };
-        near(
-            count(&lost(&fates(&options, seed, 200_000, 1000))),
+        assert_binomial(
+            count(&lost(&packet_outcomes(&options, seed, 200_000, 1000))),
             200_000.0,
             loss,
             1.0,
@@ -184,7 +189,7 @@ fn independent_losses_are_binomial() {
 
 /// A bad state that loses everything: loss fraction p/(p + r), bursts of 1/r packets.
 #[test]
-fn bursts_have_their_share_and_their_length() {
+fn gilbert_bursts_have_given_loss_and_length() {
     let (p, r) = (0.01, 0.2);
     let chain = GilbertElliott::new(p, r, 0.0, 1.0).unwrap();
     let options = DirectionOptions {
@@ -194,9 +199,9 @@ fn bursts_have_their_share_and_their_length() {
         },
         ..clean()
     };
-    let lost = lost(&fates(&options, 5, 400_000, 1000));
+    let lost = lost(&packet_outcomes(&options, 5, 400_000, 1000));
     let memory = 1.0 - p - r;
-    near(
+    assert_binomial(
         count(&lost),
         400_000.0,
         p / (p + r),
@@ -214,7 +219,7 @@ fn bursts_have_their_share_and_their_length() {
 
 /// The closed form matches the bits of 100 000 packets, and the channel matches the closed form.
 #[test]
-fn bit_errors_in_bursts_have_their_closed_form() {
+fn burst_bit_errors_match_closed_form() {
     let (rate, burst_bits, bytes) = (2e-4, 12.0, 150);
     let errors = BitErrors::in_bursts(rate, burst_bits).unwrap();
     let p = errors.loss_probability(bytes as f64);
@@ -235,9 +240,9 @@ fn bit_errors_in_bursts_have_their_closed_form() {
         }
         with_error += f64::from(u8::from(any));
     }
-    near(with_error, 1e5, p, 1.0);
+    assert_binomial(with_error, 1e5, p, 1.0);
     // Every burst counts as one draw of about twice its squared length.
-    near(errored_bits, 1e5 * 1200.0, rate, 2.0 * burst_bits);
+    assert_binomial(errored_bits, 1e5 * 1200.0, rate, 2.0 * burst_bits);
 
     let options = DirectionOptions {
         loss: LinkLoss {
@@ -246,8 +251,8 @@ fn bit_errors_in_bursts_have_their_closed_form() {
         },
         ..clean()
     };
-    near(
-        count(&lost(&fates(&options, 7, 200_000, bytes))),
+    assert_binomial(
+        count(&lost(&packet_outcomes(&options, 7, 200_000, bytes))),
         2e5,
         p,
         1.0,
@@ -277,9 +282,9 @@ fn the_same_seed_drops_the_same_packets() {
         loss: 0.1.into(),
         ..clean()
     };
-    let alone = lost(&fates(&options, 9, 5000, 1000));
-    assert_eq!(alone, lost(&fates(&options, 9, 5000, 1000)));
-    assert_ne!(alone, lost(&fates(&options, 10, 5000, 1000)));
+    let alone = lost(&packet_outcomes(&options, 9, 5000, 1000));
+    assert_eq!(alone, lost(&packet_outcomes(&options, 9, 5000, 1000)));
+    assert_ne!(alone, lost(&packet_outcomes(&options, 10, 5000, 1000)));
     let mut back = Channel::new(&options, 9, 1);
     let back: Vec<PacketOutcome> = (0..5000).map(|_| back.offer(0, 1000)).collect();
     assert_ne!(alone, lost(&back));
@@ -292,7 +297,7 @@ fn the_same_seed_drops_the_same_packets() {
         },
         ..options
     };
-    let fates = fates(&slow, 9, 5000, 1000);
+    let fates = packet_outcomes(&slow, 9, 5000, 1000);
     assert!(fates.contains(&PacketOutcome::Dropped(DropReason::Buffer)));
     assert!(fates.contains(&PacketOutcome::Dropped(DropReason::BitErrors)));
     for (alone, fate) in alone.iter().zip(&fates) {
@@ -305,7 +310,7 @@ fn the_same_seed_drops_the_same_packets() {
 }
 
 #[test]
-fn impossible_values_are_refused() {
+fn invalid_options_are_rejected() {
     let refused = |change: &dyn Fn(&mut LinkOptions)| {
         let mut options = LinkOptions::default();
         change(&mut options);

@@ -8,12 +8,16 @@ use netflow_network::{
 };
 use netflow_network::{Network, NetworkBuilder, Pie, Red};
 use netflow_problems::m_d_1_k;
-use netflow_testbed::network::{Entering, LinkSimulation, PathSchedule};
+use netflow_testbed::network::{EnteringPacket, LinkSimulation, PathSchedule};
 use netflow_units::SplitMix64;
 use proptest::prelude::*;
 
 /// Returns a chain of nodes joined by these links, with one path over all.
-fn row(links: &[LinkSpec], events: &[(f64, usize, Change)], seed: u64) -> LinkSimulation<u32> {
+fn link_chain(
+    links: &[LinkSpec],
+    events: &[(f64, usize, Change)],
+    seed: u64,
+) -> LinkSimulation<u32> {
     let network = network(links, events);
     let all: Arc<[u32]> = (0..links.len() as u32).collect();
     let path = PathSchedule {
@@ -58,7 +62,7 @@ fn link(bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {
 fn enter(simulation: &mut LinkSimulation<u32>, at_ns: u64, number: u32, bytes: u32) {
     simulation.enter(
         at_ns,
-        Entering {
+        EnteringPacket {
             path: 0,
             bytes,
             flow: u64::from(number % 7),
@@ -74,7 +78,7 @@ fn enter(simulation: &mut LinkSimulation<u32>, at_ns: u64, number: u32, bytes: u
 fn poisson_packets_match_m_d_1_k() {
     for (load, room) in [(0.5, 3), (0.8, 10), (0.95, 20), (1.0, 5), (1.3, 12)] {
         let (parts, pkts) = (20, 50_000);
-        let mut simulation = row(&[link(8e6, 0.0, room as f64)], &[], 1);
+        let mut simulation = link_chain(&[link(8e6, 0.0, room as f64)], &[], 1);
         let mut random = SplitMix64::new(3);
         let (mut at_ns, mut before) = (0.0_f64, (0, 0.0, 0.0));
         let (mut losses, mut queues) = (Vec::new(), Vec::new());
@@ -126,7 +130,7 @@ fn overhead_is_the_same_as_larger_packets() {
             let packets: Vec<(u64, u32)> = (0..1000)
                 .map(|i| (i * 500_000, 40 + (random.bits() % 1460) as u32 + more))
                 .collect();
-            run(row(&[link], &[], 5), &packets, &[])
+            run(link_chain(&[link], &[], 5), &packets, &[])
         };
         assert_eq!(of(38.0, 0), of(0.0, 38));
     }
@@ -151,7 +155,7 @@ fn discipline() -> impl Strategy<Value = DropPolicy> {
     ]
 }
 
-fn some_link() -> impl Strategy<Value = LinkSpec> {
+fn any_link() -> impl Strategy<Value = LinkSpec> {
     let numbers = (1e6..1e8_f64, 0.0..0.02_f64, 1.0..40.0_f64, 0.0..0.05_f64);
     (numbers, discipline(), any::<bool>()).prop_map(|((bps, delay_s, room, loss), queue, bytes)| {
         // A managed queue has a buffer of at least two packets.
@@ -171,7 +175,7 @@ fn some_link() -> impl Strategy<Value = LinkSpec> {
     })
 }
 
-fn some_change() -> impl Strategy<Value = Change> {
+fn any_change() -> impl Strategy<Value = Change> {
     prop_oneof![
         (1e5..1e8).prop_map(Change::Bandwidth),
         (0.0..0.5).prop_map(|loss| Change::Loss(LinkLoss::from(loss))),
@@ -221,16 +225,16 @@ proptest! {
     /// The result does not depend on the times of `advance`, and every packet is accounted for.
     #[test]
     fn result_does_not_depend_on_the_times_of_advance(
-        links in proptest::collection::vec(some_link(), 1..4),
-        changes in proptest::collection::vec((0.0..0.5, 0_usize..4, some_change()), 0..6),
+        links in proptest::collection::vec(any_link(), 1..4),
+        changes in proptest::collection::vec((0.0..0.5, 0_usize..4, any_change()), 0..6),
         mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
         mut sample_times in proptest::collection::vec(0..600_000_000_u64, 0..200),
     ) {
         let changes: Vec<_> = changes.iter().map(|&(at_s, l, it)| (at_s, l % links.len(), it)).collect();
         packets.sort_unstable();
         sample_times.sort_unstable();
-        let (seldom, left) = run(row(&links, &changes, 5), &packets, &[]);
-        let (often, _) = run(row(&links, &changes, 5), &packets, &sample_times);
+        let (seldom, left) = run(link_chain(&links, &changes, 5), &packets, &[]);
+        let (often, _) = run(link_chain(&links, &changes, 5), &packets, &sample_times);
         prop_assert_eq!(&seldom, &often);
         let (out, counts) = seldom;
         let lost: u64 = counts.iter().map(|link| link.lost_pkts).sum();
@@ -249,7 +253,7 @@ proptest! {
     /// A change at the start is equivalent to a link built with that value.
     #[test]
     fn loss_set_at_the_start_equals_a_built_in_loss(
-        links in proptest::collection::vec(some_link(), 1..4),
+        links in proptest::collection::vec(any_link(), 1..4),
         losses in proptest::array::uniform3(0.0..1.0_f64),
         mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
     ) {
@@ -261,8 +265,8 @@ proptest! {
         let built: Vec<LinkSpec> = built.collect();
         let changes = losses.into_iter().enumerate().take(links.len());
         let changes: Vec<_> = changes.map(|(l, loss)| (0.0, l, Change::Loss(loss.into()))).collect();
-        let (built, _) = run(row(&built, &[], 5), &packets, &[]);
-        let (changed, _) = run(row(&links, &changes, 5), &packets, &[]);
+        let (built, _) = run(link_chain(&built, &[], 5), &packets, &[]);
+        let (changed, _) = run(link_chain(&links, &changes, 5), &packets, &[]);
         prop_assert_eq!(built, changed);
     }
 
@@ -285,7 +289,7 @@ proptest! {
             .map(|number| ((f64::from(number) * 1e6 / load) as u64, number))
             .collect();
         let results = |changes: &[(f64, usize, Change)]| {
-            let mut simulation = row(std::slice::from_ref(&link), changes, seed);
+            let mut simulation = link_chain(std::slice::from_ref(&link), changes, seed);
             let mut samples = vec![(0, 0.0)];
             let mut out = 0;
             let mut entering = packets.iter().copied().peekable();
@@ -326,7 +330,7 @@ proptest! {
         let link_of = |delay_s| LinkSpec { queue, ..link(8e6, delay_s, 100.0) };
         let change = |at_s| (at_s, 0, Change::Delay(delays_s[1]));
         let packets: Vec<_> = (0..packets).map(|number| (u64::from(number) * 1_250_000, 1000)).collect();
-        let run = |delay_s, change: &[_]| run(row(&[link_of(delay_s)], change, 5), &packets, &[]).0.0;
+        let run = |delay_s, change: &[_]| run(link_chain(&[link_of(delay_s)], change, 5), &packets, &[]).0.0;
         let mut out = run(delays_s[0], &[change(f64::from(at_ms) / 1e3)]);
         out.sort_unstable();
         prop_assert_eq!(out.len(), packets.len());

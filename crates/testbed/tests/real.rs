@@ -31,7 +31,7 @@ fn delay(seconds: f64) -> LinkOptions {
 }
 
 /// Checks that every packet is accounted for.
-fn balanced(report: &LinkReport) {
+fn assert_packets_conserved(report: &LinkReport) {
     for direction in [&report.out, &report.back] {
         let gone = direction.delivered.pkts
             + direction.drops.total()
@@ -96,15 +96,15 @@ fn a_handshake_takes_a_round_trip() {
         best_s = best_s.min(begin.elapsed().as_secs_f64());
         drop((listener.accept().unwrap(), stream));
     }
-    balanced(&testbed.stop().unwrap());
+    assert_packets_conserved(&testbed.stop().unwrap());
     // The best of five, because the machine may be busy, but no handshake is faster than the link.
     assert!((0.060..0.065).contains(&best_s), "{best_s} s");
 }
 
 #[test]
-fn connections_with_a_detour_are_further_away() {
+fn extra_path_delay_applies_to_its_port() {
     let link = LinkOptions {
-        detour: Some(ExtraPathDelay {
+        extra_path_delay: Some(ExtraPathDelay {
             port: 10,
             delay: Seconds(0.040),
         }),
@@ -127,13 +127,13 @@ fn connections_with_a_detour_are_further_away() {
         best_s
     };
     let (near_s, far_s) = (handshake_s(9), handshake_s(10));
-    balanced(&testbed.stop().unwrap());
+    assert_packets_conserved(&testbed.stop().unwrap());
     assert!((0.020..0.025).contains(&near_s), "{near_s} s");
     assert!((0.060..0.065).contains(&far_s), "{far_s} s");
 }
 
 #[test]
-fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
+fn same_seed_drops_same_packets_in_order() {
     let link = LinkOptions {
         out: DirectionOptions {
             loss: 0.1.into(),
@@ -145,7 +145,7 @@ fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
     let Some((report, numbers)) = datagrams(&link, 2000, &[20, 1000, 1472]) else {
         return;
     };
-    balanced(&report);
+    assert_packets_conserved(&report);
     assert_eq!(report.out.offered.pkts, 2000);
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
     // 4 standard deviations of 2000 draws at 0.1.
@@ -165,7 +165,7 @@ fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
 
 /// The buffer accepts 50 of 60 packets of a burst, and they leave 10 ms apart.
 #[test]
-fn rate_and_buffer_are_kept() {
+fn rate_and_buffer_are_enforced() {
     let link = LinkOptions {
         out: DirectionOptions {
             rate: Some("100 pkt/s".parse().unwrap()),
@@ -188,7 +188,7 @@ fn rate_and_buffer_are_kept() {
     }
     thread::sleep(Duration::from_millis(255));
     let report = testbed.stop().unwrap();
-    balanced(&report);
+    assert_packets_conserved(&report);
     assert_eq!(report.out.drops.buffer, 10);
     // 10 ms each; on a busy machine some more may have left.
     assert!((25..40).contains(&report.out.delivered.pkts), "{report:?}");
@@ -197,7 +197,7 @@ fn rate_and_buffer_are_kept() {
 /// Properties visible only in packets: the options of the first segment, and the size of the initial
 /// flight.
 #[test]
-fn stacks_are_what_they_are_called() {
+fn stack_presets_set_syn_options_and_window() {
     let place = tempfile::tempdir().unwrap();
     let first_flight = |name: &str| {
         let path = place.path().join(name);
@@ -276,7 +276,7 @@ fn packets(path: &std::path::Path) -> Vec<Vec<u8>> {
 
 /// The kernel reports the congestion control of a connection's route.
 #[test]
-fn congestion_controls_are_set_or_refused_by_name() {
+fn congestion_control_is_set_or_rejected() {
     let stack = |name: &str| StackOptions {
         congestion_control: name.to_owned(),
         ..StackOptions::linux_6()
@@ -294,11 +294,11 @@ fn congestion_controls_are_set_or_refused_by_name() {
     let error = Testbed::new(&delay(0.0), &stack("rano")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no congestion control `rano` here"
+        "unknown congestion control `rano` in this kernel"
     );
     let help = error.help().unwrap();
     assert!(
-        help.starts_with("did you mean `reno`? available here: "),
+        help.starts_with("did you mean `reno`? available: "),
         "{help}"
     );
 }
@@ -320,13 +320,13 @@ fn a_transfer_fills_the_link() {
     let time = Duration::from_secs(2);
     let rate = 8.0 * transfer(&testbed, time).unwrap() as f64 / time.as_secs_f64();
     let report = testbed.stop().unwrap();
-    balanced(&report);
+    assert_packets_conserved(&report);
     assert!((1.7e6..1.95e6).contains(&rate), "{rate}");
 }
 
 /// The sockets of a runtime or a child are in the namespace of the thread that started them.
 #[test]
-fn commands_run_inside_and_know_where() {
+fn commands_run_in_namespace_of_their_thread() {
     let Some(testbed) = testbed(&delay(0.0), &StackOptions::linux_6()) else {
         return;
     };
@@ -351,7 +351,7 @@ fn commands_run_inside_and_know_where() {
 
 /// Removing a device under a connection ends the link's part in it, and nothing else.
 #[test]
-fn a_stopped_link_carries_nothing() {
+fn stopped_link_carries_no_packets() {
     let Some(testbed) = testbed(&delay(0.001), &StackOptions::linux_6()) else {
         return;
     };

@@ -20,7 +20,7 @@ fn main() {
     let full = std::env::args().any(|argument| argument == "--bench");
     let size = if full { 500 << 20 } else { 5 << 20 };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let text = unpacked("ns2/traces/ex1_w10000_first7s_seed1.tr.gz");
+    let text = decompressed("ns2/traces/ex1_w10000_first7s_seed1.tr.gz");
     let trace = folder.path().join("trace.tr");
     repeat(&trace, &[], &text, size);
     println!("ns-2 trace of {} MB", megabytes(&trace));
@@ -52,7 +52,7 @@ fn main() {
     );
     assert_eq!(count_drops(&trace, false), count_drops(&trace, true));
 
-    let capture = unpacked("linux/reno_0.1_60_0.pcap.gz");
+    let capture = decompressed("linux/reno_0.1_60_0.pcap.gz");
     let (header, records) = capture.split_at(24);
     let path = folder.path().join("capture.pcap");
     repeat(&path, header, records, size);
@@ -131,7 +131,7 @@ fn measure(what: &str, file: &Path, mut run: impl FnMut()) -> f64 {
     best
 }
 
-fn unpacked(name: &str) -> Vec<u8> {
+fn decompressed(name: &str) -> Vec<u8> {
     let path = Path::new(SAMPLES).join(name);
     let mut bytes = Vec::new();
     let file = File::open(&path).expect("a sample");

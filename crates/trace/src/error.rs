@@ -35,7 +35,7 @@ pub enum Error {
     },
     /// Capture of an unsupported link layer.
     #[error(
-        "{name} was captured on a link layer of type {link_type}; known are Ethernet (1), raw IP (12, 14, 101, 228, 229), Linux cooked (113, 276) and loopback (0, 108)"
+        "{name} has the unsupported link layer type {link_type}; supported: Ethernet (1), raw IP (12, 14, 101, 228, 229), Linux cooked (113, 276) and loopback (0, 108)"
     )]
     LinkLayer {
         /// Path of the file.

@@ -23,26 +23,26 @@ fn many_flows_take_bounded_memory() {
         return;
     }
     let mut senders = Senders::new(Options::default());
-    takes(400, |event| senders.on(event, |_, _| {}));
+    check_bytes_per_flow(400, |event| senders.on_event(event, |_, _| {}));
     assert_eq!(senders.flows().count() as u64, FLOWS);
 
     let mut summary = Summary::default();
-    takes(300, |event| summary.on(event));
+    check_bytes_per_flow(300, |event| summary.on_event(event));
     assert_eq!(summary.flows() as u64, 2 * FLOWS);
 
     let mut connections = Connections::new(100.0, Options::default());
-    takes(800, |event| connections.on(event));
+    check_bytes_per_flow(800, |event| connections.on_event(event));
     assert_eq!(connections.finish().len() as u64, FLOWS);
 
     let mut samplers = Samplers::new(Options::default(), 100);
-    takes(700, |event| samplers.on(event));
+    check_bytes_per_flow(700, |event| samplers.on_event(event));
     assert_eq!(samplers.finish("made").len() as u64, FLOWS);
 }
 
 /// Checks that the analysis keeps at most `most` bytes per flow.
-fn takes(most: u64, mut on: impl FnMut(&Event)) {
+fn check_bytes_per_flow(most: u64, mut on: impl FnMut(&Event)) {
     let before = resident_bytes().unwrap();
-    let mut reader = from_reader("made", Made::default()).unwrap();
+    let mut reader = from_reader("made", GeneratedTrace::default()).unwrap();
     while let Some(event) = reader.next().unwrap() {
         on(event);
     }
@@ -59,13 +59,13 @@ fn resident_bytes() -> Option<u64> {
 
 /// Generated trace of [`FLOWS`] flows, one after the other.
 #[derive(Default)]
-struct Made {
+struct GeneratedTrace {
     flow: u64,
     lines: String,
     at: usize,
 }
 
-impl Read for Made {
+impl Read for GeneratedTrace {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.at == self.lines.len() && self.flow < FLOWS {
             let (node, port, sent_ms) = (self.flow % 1000, self.flow / 1000, self.flow);

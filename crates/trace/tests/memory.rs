@@ -9,7 +9,7 @@ use netflow_trace::from_reader;
 /// The memory of a reader does not grow while it reads 200 MB: the resident memory stays within a few
 /// megabytes of its size after the first tenth.
 #[test]
-fn memory_does_not_grow_with_the_trace() {
+fn memory_is_independent_of_trace_length() {
     let Some(_) = resident_bytes() else {
         skip(
             Need::System,
@@ -24,7 +24,7 @@ fn memory_does_not_grow_with_the_trace() {
         .cycle()
         .take(line.len() * 1000)
         .collect();
-    let input = Repeated {
+    let input = RepeatedTrace {
         block,
         at: 0,
         left: 200 << 20,
@@ -49,13 +49,13 @@ fn resident_bytes() -> Option<u64> {
 }
 
 /// Reader of a repeated block of bytes.
-struct Repeated {
+struct RepeatedTrace {
     block: Vec<u8>,
     at: usize,
     left: usize,
 }
 
-impl Read for Repeated {
+impl Read for RepeatedTrace {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let rest = &self.block[self.at..];
         let count = rest.len().min(out.len()).min(self.left);

@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// Minimum magnitude, in base units.
-    pub smallest: f64,
+    pub min: f64,
     /// Maximum magnitude, in base units.
-    pub largest: f64,
+    pub max: f64,
     /// Both bounds in words, for messages.
     pub text: &'static str,
 }
@@ -15,38 +15,38 @@ impl Bounds {
     /// Times in seconds. Packet clocks count nanoseconds, which an `f64` resolves up to the
     /// maximum.
     pub const TIME: Bounds = Bounds {
-        smallest: 1e-9,
-        largest: 30.0 * 86_400.0,
+        min: 1e-9,
+        max: 30.0 * 86_400.0,
         text: "0.001 us to 720 h",
     };
     /// Rates in bit/s.
     pub const BIT_RATE: Bounds = Bounds {
-        smallest: 1.0,
-        largest: 1e14,
+        min: 1.0,
+        max: 1e14,
         text: "1 bit/s to 100000 Gbit/s",
     };
     /// Rates in packets per second.
     pub const PACKET_RATE: Bounds = Bounds {
-        smallest: 1e-6,
-        largest: 1e12,
+        min: 1e-6,
+        max: 1e12,
         text: "0.000001 pkt/s to 1e12 pkt/s",
     };
     /// Sizes in bytes.
     pub const BYTES: Bounds = Bounds {
-        smallest: 1e-3,
-        largest: 1e18,
+        min: 1e-3,
+        max: 1e18,
         text: "0.001 B to 1000000000 GB",
     };
     /// Numbers of packets.
     pub const PACKETS: Bounds = Bounds {
-        smallest: 1e-9,
-        largest: 1e18,
+        min: 1e-9,
+        max: 1e18,
         text: "0.000000001 pkt to 1e18 pkt",
     };
 
     /// Returns whether the value is within the bounds, or 0.
-    pub fn allow(&self, value: f64) -> bool {
-        value == 0.0 || (self.smallest..=self.largest).contains(&value.abs())
+    pub fn contains(&self, value: f64) -> bool {
+        value == 0.0 || (self.min..=self.max).contains(&value.abs())
     }
 }
 

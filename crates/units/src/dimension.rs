@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_likely_mistake_finds_its_unit() {
+    fn likely_mistakes_suggest_the_unit() {
         let rate = [Dimension::BitRate, Dimension::PacketRate];
         assert_eq!(nearest("Mbq", &rate), Some("Mbit/s"));
         assert_eq!(nearest("mbit/s", &rate), Some("Mbit/s"));

@@ -48,7 +48,7 @@ pub enum UnitErrorKind {
         number: String,
     },
     /// The number has a thousands separator or a decimal comma.
-    #[error("`{number}` has a separator that a number cannot have")]
+    #[error("`{number}` has a thousands separator or a decimal comma")]
     Separator {
         /// The number with its separators.
         number: String,
@@ -90,7 +90,7 @@ pub enum UnitErrorKind {
         text: String,
     },
     /// The number is outside the bounds of its dimension.
-    #[error("`{text}` is no {noun} that a network has")]
+    #[error("`{text}` is not a valid {noun}: out of range")]
     OutOfBounds {
         /// The number and its unit.
         text: String,

@@ -38,13 +38,13 @@ impl<T: Copy> Fifo<T> {
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let first = self.first().copied()?;
-        self.skip(1);
+        self.pop_n(1);
         Some(first)
     }
 
     /// Removes the first `n` items, or all if there are fewer.
     #[inline]
-    pub fn skip(&mut self, n: usize) {
+    pub fn pop_n(&mut self, n: usize) {
         self.head = (self.head + n).min(self.items.len());
         if self.head == self.items.len() {
             self.clear();

@@ -69,4 +69,4 @@ pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
 pub use random::{SplitMix64, hash_mix};
-pub use sum_types::{Rate, Room, Size};
+pub use sum_types::{BufferSize, Rate, Size};

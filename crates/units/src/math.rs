@@ -20,7 +20,7 @@ const ONE: u64 = 0x3FF0_0000 << 32;
 /// the low bits, and vice versa.
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 /// 1.5·2^52: the same for integers of either sign.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
+const ROUND_TO_INTEGER: f64 = 6_755_399_441_055_744.0;
 
 /// Returns ln x for a positive, finite, normal `x`.
 #[inline(always)]
@@ -71,7 +71,7 @@ pub fn ln_1p(x: f64) -> f64 {
 
 /// Clamps `x` to `low..=high`; NaN becomes `low`.
 #[inline(always)]
-pub fn within(x: f64, low: f64, high: f64) -> f64 {
+pub fn clamp(x: f64, low: f64, high: f64) -> f64 {
     // Two instructions, because unlike `f64::max` and `f64::min` this does not check both operands
     // for NaN.
     let x = if x > low { x } else { low };
@@ -81,13 +81,13 @@ pub fn within(x: f64, low: f64, high: f64) -> f64 {
 /// Returns e^x, with x clamped to −708 … 709.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
-    exp_unchecked(within(x, -708.0, 709.0))
+    exp_unchecked(clamp(x, -708.0, 709.0))
 }
 
 /// Returns e^x for −708 ≤ x ≤ 709; the result is unspecified outside.
 #[inline(always)]
 pub fn exp_unchecked(x: f64) -> f64 {
-    let (above_one, scale) = reduced(x);
+    let (above_one, scale) = reduce_argument(x);
     (1.0 + above_one) * scale
 }
 
@@ -102,16 +102,16 @@ pub fn exp_m1(x: f64) -> f64 {
         let d = 1.0 / 40_320.0 + x * (1.0 / 362_880.0);
         return x + x2 * ((a + x2 * b) + (x2 * x2) * (c + x2 * d));
     }
-    let (above_one, scale) = reduced(within(x, -708.0, 709.0));
+    let (above_one, scale) = reduce_argument(clamp(x, -708.0, 709.0));
     above_one * scale + (scale - 1.0)
 }
 
 /// Splits e^x into (1 + a)·2^k and returns a and 2^k.
 #[inline(always)]
-fn reduced(x: f64) -> (f64, f64) {
+fn reduce_argument(x: f64) -> (f64, f64) {
     // x = k·ln 2 + r with |r| ≤ ln 2 / 2.
-    let rounded = x * std::f64::consts::LOG2_E + ROUNDER;
-    let k = rounded - ROUNDER;
+    let rounded = x * std::f64::consts::LOG2_E + ROUND_TO_INTEGER;
+    let k = rounded - ROUND_TO_INTEGER;
     let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
     // Power series up to r^13.
     let r2 = r * r;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn landmarks() {
+    fn exact_values_are_reproduced() {
         assert_eq!(ln(1.0), 0.0);
         assert_eq!(exp(0.0), 1.0);
         assert_eq!(exp(f64::NEG_INFINITY), exp(-708.0));

@@ -115,7 +115,7 @@ impl Decimal {
     /// Returns the `f64` nearest to `self · multiplier · 10^exponent`; infinite if that is too
     /// large.
     pub(crate) fn scaled(&self, multiplier: u32, exponent: i32) -> f64 {
-        let digits = times(&self.digits, multiplier);
+        let digits = multiply_decimal(&self.digits, multiplier);
         let sign = if self.negative { "-" } else { "" };
         let exponent = self.exponent.saturating_add(i64::from(exponent));
         // The standard library's parser rounds correctly.
@@ -126,7 +126,7 @@ impl Decimal {
 }
 
 /// Multiplies a decimal digit string by a small integer.
-fn times(digits: &str, multiplier: u32) -> String {
+fn multiply_decimal(digits: &str, multiplier: u32) -> String {
     if multiplier == 1 {
         return digits.to_owned();
     }

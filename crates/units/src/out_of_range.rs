@@ -17,12 +17,12 @@ pub struct OutOfRange {
 /// # Errors
 /// If not `good`.
 pub fn ensure(
-    good: bool,
+    is_valid: bool,
     what: &'static str,
     value: f64,
     allowed: &'static str,
 ) -> Result<(), OutOfRange> {
-    if good {
+    if is_valid {
         Ok(())
     } else {
         Err(OutOfRange {

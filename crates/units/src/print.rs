@@ -34,13 +34,13 @@ pub(crate) fn print(value: f64, dimension: Dimension, f: &mut fmt::Formatter<'_>
     write!(
         f,
         "{sign}{}{blank}{name}",
-        with_point(&digits, exponent - shift)
+        insert_decimal_point(&digits, exponent - shift)
     )
 }
 
 /// Returns `digits` with a decimal point after the first digit, moved `exponent` places to the
 /// right.
-fn with_point(digits: &str, exponent: i32) -> String {
+fn insert_decimal_point(digits: &str, exponent: i32) -> String {
     match exponent {
         -4..0 => format!(
             "0.{}{digits}",

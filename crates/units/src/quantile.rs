@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_lies_between_the_values_around_it() {
+    fn quantile_lies_between_neighbouring_values() {
         let values = [1.0, 2.0, 3.0, 5.0];
         for (q, expected) in [(0.0, 1.0), (0.5, 2.5), (0.9, 4.4), (1.0, 5.0), (2.0, 5.0)] {
             let found = quantile(&values, q);

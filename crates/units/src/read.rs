@@ -52,10 +52,10 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
     }
     let text = body.to_owned();
     match dimension.bounds() {
-        Some(bounds) if !bounds.allow(value) => {
+        Some(bounds) if !bounds.contains(value) => {
             let noun = dimension.noun();
             let kind = UnitErrorKind::OutOfBounds { text, noun };
-            let help = format!("allowed are {}, and 0 where that is a choice", bounds.text);
+            let help = format!("allowed: {}, and 0 if the key allows it", bounds.text);
             fail(kind, 0..body.len(), help)
         }
         None if !(0.0..=1.0).contains(&value) => {
@@ -107,7 +107,7 @@ fn not_a_number_error(
             let corrected = strip_separators(number);
             let unit = &body[span.end..];
             let help = format!(
-                "write \"{corrected}{unit}\": digits are not grouped, the decimal mark is a point"
+                "write \"{corrected}{unit}\": do not group digits; the decimal mark is a point"
             );
             (
                 UnitErrorKind::Separator {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_shown_with_units() {
+    fn bare_number_error_lists_units() {
         let rate = error("50", &[Dimension::BitRate, Dimension::PacketRate]);
         assert_eq!(rate.to_string(), "missing unit after `50`");
         assert!(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_unit_names_the_nearest() {
+    fn unknown_unit_error_suggests_the_nearest() {
         let rate = [Dimension::BitRate, Dimension::PacketRate];
         let found = error("8 Mbq", &rate);
         let kind = UnitErrorKind::UnknownUnit {
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_something_else_is_named() {
+    fn wrong_dimension_error_names_both_dimensions() {
         let found = error("8 ms", &[Dimension::BitRate]);
         assert_eq!(found.to_string(), "`ms` is a unit of time, not of rate");
         assert_eq!(found.span(), 2..4);
     }
 
     #[test]
-    fn an_invalid_number_is_pointed_at() {
+    fn invalid_number_error_marks_its_position() {
         let time = &[Dimension::Time];
         let cases = [
             ("", "empty: a number and a unit are missing", 0..0),
@@ -301,17 +301,17 @@ mod tests {
             ("1e999 s", "`1e999` is not a finite number", 0..5),
             (
                 "1,000 s",
-                "`1,000` has a separator that a number cannot have",
+                "`1,000` has a thousands separator or a decimal comma",
                 0..5,
             ),
             (
                 "1_000 s",
-                "`1_000` has a separator that a number cannot have",
+                "`1_000` has a thousands separator or a decimal comma",
                 0..5,
             ),
             (
                 " 1 000 s",
-                "`1 000` has a separator that a number cannot have",
+                "`1 000` has a thousands separator or a decimal comma",
                 1..6,
             ),
             ("20 ms now", "unexpected `now` after the unit", 6..9),
@@ -347,7 +347,7 @@ mod tests {
         let found = error("1e9 Gbit/s", &[Dimension::BitRate]);
         assert_eq!(
             found.help(),
-            "allowed are 1 bit/s to 100000 Gbit/s, and 0 where that is a choice"
+            "allowed: 1 bit/s to 100000 Gbit/s, and 0 if the key allows it"
         );
     }
 

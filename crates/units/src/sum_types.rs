@@ -126,16 +126,16 @@ impl fmt::Display for Size {
 
 /// A buffer size: `150 KB`, `100 pkt`, or `50 ms` at the rate of its link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Room {
+pub enum BufferSize {
     /// Given in bytes or packets.
     Size(Size),
     /// Given as the time that the link needs to send a full buffer.
     Time(Seconds),
 }
 
-impl Room {
+impl BufferSize {
     /// Returns the size for this link rate; a time becomes bytes.
-    pub fn at(self, rate: BitsPerSecond) -> Size {
+    pub fn at_rate(self, rate: BitsPerSecond) -> Size {
         match self {
             Self::Size(size) => size,
             Self::Time(time) => Size::Bytes(Bytes(time.get() * rate.get() / 8.0)),
@@ -143,7 +143,7 @@ impl Room {
     }
 }
 
-impl FromStr for Room {
+impl FromStr for BufferSize {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -159,7 +159,7 @@ impl FromStr for Room {
     }
 }
 
-impl fmt::Display for Room {
+impl fmt::Display for BufferSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Size(size) => size.fmt(f),
@@ -168,7 +168,7 @@ impl fmt::Display for Room {
     }
 }
 
-impl From<Size> for Room {
+impl From<Size> for BufferSize {
     fn from(size: Size) -> Self {
         Self::Size(size)
     }
@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn a_buffer_size_may_be_a_time() {
         for (text, bytes) in [("50 ms", 12_500.0), ("150 KB", 150_000.0)] {
-            let room = text.parse::<Room>().unwrap();
+            let room = text.parse::<BufferSize>().unwrap();
             assert_eq!(room.to_string(), text);
-            let size = room.at(BitsPerSecond(2e6));
+            let size = room.at_rate(BitsPerSecond(2e6));
             assert_eq!(size, Size::Bytes(Bytes(bytes)));
         }
     }

@@ -4,7 +4,7 @@ use crate::{
     Distribution,
     error::{Error, ensure},
     random_streams::Random,
-    session::{Exchange, Kind, Playback, Turn},
+    session::{Exchange, Playback, Turn, UserKind},
 };
 
 /// Maximum number of turns of a session, and of files of a page.
@@ -25,11 +25,11 @@ pub enum Application {
 
 impl Application {
     /// Returns its kind.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> UserKind {
         match self {
-            Self::Http(_) => Kind::Http,
-            Self::Telnet(_) => Kind::Telnet,
-            Self::Video(_) => Kind::Video,
+            Self::Http(_) => UserKind::Http,
+            Self::Telnet(_) => UserKind::Telnet,
+            Self::Video(_) => UserKind::Video,
         }
     }
 
@@ -349,7 +349,7 @@ mod tests {
 
     /// Properties of users given by \[IPB\].
     #[test]
-    fn defaults_are_those_of_the_paper() {
+    fn http_defaults_match_the_paper() {
         let http = Http::default();
         assert_eq!(Application::Http(http.clone()).check(), Ok(()));
         let median = |distribution: &Distribution| distribution.quantile(0.5).ceil();

@@ -230,9 +230,9 @@ impl Distribution {
 
     /// Returns the mean of values rounded up to whole numbers from 1, as drawn by
     /// [`draw_count`](Self::draw_count). It sums one term per number, so use it for small numbers only.
-    pub(crate) fn mean_count(&self, most: u32) -> f64 {
+    pub(crate) fn mean_count(&self, max_count: u32) -> f64 {
         // Terms beyond the largest value are 0.
-        let most = most.min(self.largest().ceil().max(1.0) as u32);
+        let most = max_count.min(self.largest().ceil().max(1.0) as u32);
         1.0 + (1..most).map(|n| 1.0 - self.cdf(f64::from(n))).sum::<f64>()
     }
 
@@ -242,23 +242,23 @@ impl Distribution {
     }
 
     /// Draws a value and rounds it up to a whole number from 1 to `most`.
-    pub(crate) fn draw_count(&self, random: &mut Random, most: u32) -> u32 {
+    pub(crate) fn draw_count(&self, random: &mut Random, max_count: u32) -> u32 {
         // The cast saturates.
-        (self.draw(random).ceil() as u32).clamp(1, most)
+        (self.draw(random).ceil() as u32).clamp(1, max_count)
     }
 }
 
 fn check_table(rows: &[(f64, f64)], what: &'static str) -> Result<(), Error> {
     let mut before = (0.0, 0.0);
     for &(value, share) in rows {
-        let allowed = "0 to 1e12, no less than the row before";
+        let allowed = "0 to 1e12, at least the value of the previous row";
         ensure(
             value >= before.0 && value <= MAX_VALUE,
             what,
             value,
             allowed,
         )?;
-        let allowed = "a share from 0 to 1, no less than in the row before";
+        let allowed = "a share from 0 to 1, at least the share of the previous row";
         ensure(share >= before.1 && share <= 1.0, what, share, allowed)?;
         before = (value, share);
     }
@@ -375,7 +375,7 @@ mod tests {
         }
 
         #[test]
-        fn quantiles_rise_and_the_cdf_inverts_them(
+        fn quantiles_increase_and_cdf_inverts_them(
             distribution in any(), u in 0.0..1.0, v in 0.0..1.0,
         ) {
             let (low, high) = if u < v { (u, v) } else { (v, u) };
@@ -418,12 +418,12 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_number() {
+    fn errors_name_the_invalid_number() {
         let error = |distribution: Distribution| distribution.check("reply").unwrap_err();
         let table = |rows: &[(f64, f64)]| error(Distribution::Table(rows.to_vec())).to_string();
         assert_eq!(
             table(&[(2.0, 0.5), (1.0, 1.0)]),
-            "reply is 1, allowed is 0 to 1e12, no less than the row before"
+            "reply is 1, allowed is 0 to 1e12, at least the value of the previous row"
         );
         assert_eq!(
             table(&[(2.0, 0.5)]),

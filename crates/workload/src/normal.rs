@@ -17,19 +17,19 @@ pub(crate) fn quantile(u: f64) -> f64 {
 }
 
 /// Returns the upper-tail quantile of a probability of at most 0.5.
-fn upper_tail_quantile(share: f64) -> f64 {
-    if share <= 0.0 {
+fn upper_tail_quantile(probability: f64) -> f64 {
+    if probability <= 0.0 {
         return f64::INFINITY;
     }
     // Initial value, accurate to 4.5e-4: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23.
-    let t = (-2.0 * libm::log(share)).sqrt();
+    let t = (-2.0 * libm::log(probability)).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
     let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
     let mut z = t - above / below;
     // Halley's method triples the number of correct digits per iteration.
     for _ in 0..2 {
         let density = libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt();
-        let correction = (cdf(-z) - share) / density;
+        let correction = (cdf(-z) - probability) / density;
         z += correction / (1.0 - 0.5 * z * correction);
     }
     z

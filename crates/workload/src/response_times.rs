@@ -1,10 +1,10 @@
 //! Response times of users by event.
 
-use crate::{Times, WaitFor};
+use crate::{ResponseEvent, TimeSample};
 
 /// Response times in seconds by event, in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Waits {
+pub struct ResponseTimes {
     /// Times of [`WaitFor::Connect`].
     pub connect_s: Vec<f64>,
     /// Times of [`WaitFor::File`].
@@ -19,34 +19,34 @@ pub struct Waits {
     pub stall_s: Vec<f64>,
 }
 
-impl Waits {
+impl ResponseTimes {
     /// Adds a time.
-    pub fn push(&mut self, kind: WaitFor, wait_s: f64) {
+    pub fn push(&mut self, kind: ResponseEvent, wait_s: f64) {
         match kind {
-            WaitFor::Connect => self.connect_s.push(wait_s),
-            WaitFor::File => self.file_s.push(wait_s),
-            WaitFor::Page => self.page_s.push(wait_s),
-            WaitFor::Echo => self.echo_s.push(wait_s),
-            WaitFor::Play => self.play_s.push(wait_s),
-            WaitFor::Stall => self.stall_s.push(wait_s),
+            ResponseEvent::Connect => self.connect_s.push(wait_s),
+            ResponseEvent::File => self.file_s.push(wait_s),
+            ResponseEvent::Page => self.page_s.push(wait_s),
+            ResponseEvent::Echo => self.echo_s.push(wait_s),
+            ResponseEvent::Play => self.play_s.push(wait_s),
+            ResponseEvent::Stall => self.stall_s.push(wait_s),
         }
     }
 
     /// Returns the times of an event in seconds.
-    pub fn of(&self, kind: WaitFor) -> &[f64] {
+    pub fn of(&self, kind: ResponseEvent) -> &[f64] {
         match kind {
-            WaitFor::Connect => &self.connect_s,
-            WaitFor::File => &self.file_s,
-            WaitFor::Page => &self.page_s,
-            WaitFor::Echo => &self.echo_s,
-            WaitFor::Play => &self.play_s,
-            WaitFor::Stall => &self.stall_s,
+            ResponseEvent::Connect => &self.connect_s,
+            ResponseEvent::File => &self.file_s,
+            ResponseEvent::Page => &self.page_s,
+            ResponseEvent::Echo => &self.echo_s,
+            ResponseEvent::Play => &self.play_s,
+            ResponseEvent::Stall => &self.stall_s,
         }
     }
 
     /// Adds the times of other users.
-    pub fn extend(&mut self, other: Waits) {
-        for kind in WaitFor::ALL {
+    pub fn extend(&mut self, other: ResponseTimes) {
+        for kind in ResponseEvent::ALL {
             other
                 .of(kind)
                 .iter()
@@ -55,8 +55,9 @@ impl Waits {
     }
 
     /// Returns the times by name, in the order of [`WaitFor::ALL`], without events that did not occur.
-    pub fn times(&self) -> Vec<(&'static str, Times)> {
-        let times = WaitFor::ALL.map(|kind| (kind.name(), Times::new(self.of(kind).to_vec())));
+    pub fn samples(&self) -> Vec<(&'static str, TimeSample)> {
+        let times =
+            ResponseEvent::ALL.map(|kind| (kind.name(), TimeSample::new(self.of(kind).to_vec())));
         times
             .into_iter()
             .filter(|(_, times)| times.count() > 0)

@@ -8,7 +8,7 @@ use crate::{
 
 /// Kind of user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum UserKind {
     /// Web user.
     Http,
     /// User of a remote terminal.
@@ -17,7 +17,7 @@ pub enum Kind {
     Video,
 }
 
-impl Kind {
+impl UserKind {
     /// Returns its name: `http`, `telnet` or `video`.
     pub fn name(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ pub struct Session {
     /// Number of the user, from 0.
     pub number: u64,
     /// Kind of user.
-    pub kind: Kind,
+    pub kind: UserKind,
     /// Arrival time of the user in seconds.
     pub start_s: f64,
     /// Turns in order; at least one.
@@ -164,7 +164,7 @@ mod tests {
 
     /// n Poisson arrivals take n/λ on average, with a standard deviation of √n/λ.
     #[test]
-    fn users_come_at_the_rate_asked_for() {
+    fn users_arrive_at_the_given_rate() {
         let n = 10_000;
         let last = workload(3).sessions(4.0).unwrap().nth(n - 1).unwrap();
         let expected_s = n as f64 / 4.0;
@@ -173,7 +173,7 @@ mod tests {
 
     /// At a higher rate users arrive earlier, with the same content.
     #[test]
-    fn what_a_user_does_depends_on_nobody_else() {
+    fn sessions_are_independent_of_other_users() {
         let workload = workload(3);
         let slow = workload.sessions(1.0).unwrap().nth(7).unwrap();
         let fast = workload.sessions(100.0).unwrap().nth(7).unwrap();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_a_rate_too() {
+    fn zero_arrival_rate_yields_no_sessions() {
         assert_eq!(
             workload(1).sessions(0.0).unwrap_err().to_string(),
             "users per second is 0, allowed is above 0 and at most 1e6"

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::{Exchange, Kind, Session};
+use crate::{Exchange, Session, UserKind};
 
 /// Event that a user waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum WaitFor {
+pub enum ResponseEvent {
     /// Connection: from the attempt until requests can be sent.
     Connect,
     /// File: from sending its request until its reply is complete. For a pipelined file, this includes the
@@ -24,26 +24,26 @@ pub enum WaitFor {
     Stall,
 }
 
-impl WaitFor {
+impl ResponseEvent {
     /// All events, in the order of results.
-    pub const ALL: [WaitFor; 6] = [
-        WaitFor::Connect,
-        WaitFor::File,
-        WaitFor::Page,
-        WaitFor::Echo,
-        WaitFor::Play,
-        WaitFor::Stall,
+    pub const ALL: [ResponseEvent; 6] = [
+        ResponseEvent::Connect,
+        ResponseEvent::File,
+        ResponseEvent::Page,
+        ResponseEvent::Echo,
+        ResponseEvent::Play,
+        ResponseEvent::Stall,
     ];
 
     /// Returns its name: `connect`, `file`, `page`, `echo`, `play` or `stall`.
     pub fn name(self) -> &'static str {
         match self {
-            WaitFor::Connect => "connect",
-            WaitFor::File => "file",
-            WaitFor::Page => "page",
-            WaitFor::Echo => "echo",
-            WaitFor::Play => "play",
-            WaitFor::Stall => "stall",
+            ResponseEvent::Connect => "connect",
+            ResponseEvent::File => "file",
+            ResponseEvent::Page => "page",
+            ResponseEvent::Echo => "echo",
+            ResponseEvent::Play => "play",
+            ResponseEvent::Stall => "stall",
         }
     }
 }
@@ -88,7 +88,7 @@ pub struct SessionStateMachine<T> {
     turns_begun: usize,
     /// Number of exchanges requested in the present turn, and the time of the first.
     requests_sent_in_turn: usize,
-    turn_at: Option<T>,
+    next_turn_at: Option<T>,
     /// Request times of the replies that are not complete, in order.
     pending_since: VecDeque<T>,
     /// For a video, the time at which the playback buffer is empty.
@@ -109,7 +109,7 @@ pub struct SessionAction<'a> {
 pub struct ReplyEvent<'a, T> {
     /// Finished waits with their start times: a file or an echo, and a page with its last file or a video
     /// with a chunk.
-    pub waits: [Option<(WaitFor, T)>; 2],
+    pub waits: [Option<(ResponseEvent, T)>; 2],
     /// Next action of the user.
     pub action: SessionAction<'a>,
 }
@@ -121,7 +121,7 @@ impl<T: Timestamp> SessionStateMachine<T> {
             session,
             turns_begun: 0,
             requests_sent_in_turn: 0,
-            turn_at: None,
+            next_turn_at: None,
             pending_since: VecDeque::new(),
             buffer_empty_at: None,
         }
@@ -146,18 +146,18 @@ impl<T: Timestamp> SessionStateMachine<T> {
             return self.action(self.requests_sent_in_turn, None);
         }
         self.turns_begun += 1;
-        self.turn_at = Some(now);
+        self.next_turn_at = Some(now);
         self.requests_sent_in_turn = 0;
         let goes_on = match self.session.kind {
-            Kind::Http => {
+            UserKind::Http => {
                 self.send_requests(now, 1);
                 self.exchanges().is_empty()
             }
-            Kind::Telnet => {
+            UserKind::Telnet => {
                 self.send_requests(now, usize::MAX);
                 true
             }
-            Kind::Video => {
+            UserKind::Video => {
                 self.send_requests(now, usize::MAX);
                 self.exchanges().is_empty()
             }
@@ -173,19 +173,19 @@ impl<T: Timestamp> SessionStateMachine<T> {
         let since = self.pending_since.pop_front()?;
         let (asked, pending) = (self.requests_sent_in_turn, self.pending_since.len());
         let wait = match self.session.kind {
-            Kind::Telnet => WaitFor::Echo,
-            Kind::Http | Kind::Video => WaitFor::File,
+            UserKind::Telnet => ResponseEvent::Echo,
+            UserKind::Http | UserKind::Video => ResponseEvent::File,
         };
         let (mut whole, mut pause_s) = (None, None);
         match self.session.kind {
-            Kind::Http if pending == 0 => {
+            UserKind::Http if pending == 0 => {
                 self.send_requests(now, usize::MAX);
                 if self.pending_since.is_empty() {
-                    whole = self.turn_at.map(|at| (WaitFor::Page, at));
+                    whole = self.next_turn_at.map(|at| (ResponseEvent::Page, at));
                     pause_s = self.pause_s();
                 }
             }
-            Kind::Video if pending == 0 => {
+            UserKind::Video if pending == 0 => {
                 let playback = self.session.playback.unwrap_or_default();
                 whole = self.on_chunk(now, since, playback.chunk_s);
                 let left_s = self
@@ -194,7 +194,7 @@ impl<T: Timestamp> SessionStateMachine<T> {
                 let pause = (left_s - playback.ahead_s).max(0.0);
                 pause_s = self.pause_s().map(|_| pause);
             }
-            Kind::Http | Kind::Telnet | Kind::Video => {}
+            UserKind::Http | UserKind::Telnet | UserKind::Video => {}
         }
         Some(ReplyEvent {
             waits: [Some((wait, since)), whole],
@@ -204,10 +204,12 @@ impl<T: Timestamp> SessionStateMachine<T> {
 
     /// Adds a complete chunk of `chunk_s`, requested at `since`, to the playback buffer. Returns the wait
     /// that ends with it, if the video was not playing.
-    fn on_chunk(&mut self, now: T, since: T, chunk_s: f64) -> Option<(WaitFor, T)> {
+    fn on_chunk(&mut self, now: T, since: T, chunk_s: f64) -> Option<(ResponseEvent, T)> {
         let (playing_from, waited) = match self.buffer_empty_at {
-            None => (now, Some((WaitFor::Play, since))),
-            Some(until) if now.seconds_since(until) > 0.0 => (now, Some((WaitFor::Stall, until))),
+            None => (now, Some((ResponseEvent::Play, since))),
+            Some(until) if now.seconds_since(until) > 0.0 => {
+                (now, Some((ResponseEvent::Stall, until)))
+            }
             Some(until) => (until, None),
         };
         self.buffer_empty_at = Some(playing_from.plus(chunk_s));
@@ -263,7 +265,7 @@ mod tests {
     use super::*;
     use crate::Turn;
 
-    fn session(kind: Kind, turns: &[(f64, usize)]) -> Session {
+    fn session(kind: UserKind, turns: &[(f64, usize)]) -> Session {
         let turn = |&(pause_s, count): &(f64, usize)| Turn {
             pause_s,
             exchanges: (1..=count as u32)
@@ -291,25 +293,28 @@ mod tests {
                 chunk_s: 4.0,
                 ahead_s: 6.0,
             }),
-            ..session(Kind::Video, &[(0.0, 1); 5])
+            ..session(UserKind::Video, &[(0.0, 1); 5])
         });
         assert_eq!(user.on_connected(), Some(0.0));
         let mut load = |asked, loaded| {
             let act = user.begin_turn(asked);
             assert_eq!((sizes(&act), act.pause_s), (vec![1], None));
             let answered = user.on_reply(loaded).unwrap();
-            assert_eq!(answered.waits[0], Some((WaitFor::File, asked)));
+            assert_eq!(answered.waits[0], Some((ResponseEvent::File, asked)));
             assert!(answered.action.requests.is_empty());
             (answered.waits[1], answered.action.pause_s)
         };
         // Playback lasts until 14 s.
-        assert_eq!(load(s(9), s(10)), (Some((WaitFor::Play, s(9))), Some(0.0)));
+        assert_eq!(
+            load(s(9), s(10)),
+            (Some((ResponseEvent::Play, s(9))), Some(0.0))
+        );
         // Until 18 s, with 7 s left.
         assert_eq!(load(s(10), s(11)), (None, Some(1.0)));
         // Stalls from 18 s to 23 s, and plays until 27 s.
         assert_eq!(
             load(s(12), s(23)),
-            (Some((WaitFor::Stall, s(18))), Some(0.0))
+            (Some((ResponseEvent::Stall, s(18))), Some(0.0))
         );
         assert_eq!(load(s(23), s(24)), (None, Some(1.0)));
         assert_eq!(load(s(25), s(26)), (None, None));
@@ -322,33 +327,33 @@ mod tests {
 
     #[test]
     fn a_page_is_one_file_and_then_all_others() {
-        let mut user = SessionStateMachine::new(session(Kind::Http, &[(0.0, 3), (7.0, 1)]));
+        let mut user = SessionStateMachine::new(session(UserKind::Http, &[(0.0, 3), (7.0, 1)]));
         assert_eq!(user.on_connected(), Some(0.0));
         let act = user.begin_turn(10);
         assert_eq!((sizes(&act), act.pause_s), (vec![1], None));
         let first = user.on_reply(20).unwrap();
-        assert_eq!(first.waits, [Some((WaitFor::File, 10)), None]);
+        assert_eq!(first.waits, [Some((ResponseEvent::File, 10)), None]);
         assert_eq!(
             (sizes(&first.action), first.action.pause_s),
             (vec![2, 3], None)
         );
         let second = user.on_reply(30).unwrap();
-        assert_eq!(second.waits, [Some((WaitFor::File, 20)), None]);
+        assert_eq!(second.waits, [Some((ResponseEvent::File, 20)), None]);
         assert!(second.action.requests.is_empty() && second.action.pause_s.is_none());
         let third = user.on_reply(40).unwrap();
-        let page = Some((WaitFor::Page, 10));
-        assert_eq!(third.waits, [Some((WaitFor::File, 20)), page]);
+        let page = Some((ResponseEvent::Page, 10));
+        assert_eq!(third.waits, [Some((ResponseEvent::File, 20)), page]);
         assert_eq!(third.action.pause_s, Some(7.0));
         assert!(!user.is_over() && user.on_reply(45).is_none());
         user.begin_turn(50);
         let last = user.on_reply(60).unwrap();
-        assert_eq!(last.waits[1], Some((WaitFor::Page, 50)));
+        assert_eq!(last.waits[1], Some((ResponseEvent::Page, 50)));
         assert!(user.is_over());
     }
 
     #[test]
     fn simultaneous_keystrokes_are_all_sent() {
-        let mut user = SessionStateMachine::new(session(Kind::Telnet, &[(1.0, 2), (0.5, 1)]));
+        let mut user = SessionStateMachine::new(session(UserKind::Telnet, &[(1.0, 2), (0.5, 1)]));
         assert_eq!(user.on_connected(), Some(1.0));
         let act = user.begin_turn(10);
         assert_eq!((sizes(&act), act.pause_s), (vec![1, 2], Some(0.5)));
@@ -360,7 +365,7 @@ mod tests {
             assert!(!user.is_over());
             assert_eq!(user.oldest_request_time(), Some(since));
             let answered = user.on_reply(20).unwrap();
-            assert_eq!(answered.waits, [Some((WaitFor::Echo, since)), None]);
+            assert_eq!(answered.waits, [Some((ResponseEvent::Echo, since)), None]);
         }
         assert!(user.is_over());
     }

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 /// A sorted sample of times in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct TimeSample {
     sorted_s: Vec<f64>,
 }
 
 /// Summary statistics of a sample, all in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Number of times.
+    /// Number of values.
     pub count: u64,
     /// Mean.
     pub mean_s: f64,
@@ -33,16 +33,16 @@ pub struct Summary {
     pub max_s: f64,
 }
 
-/// Cluster of times near a whole number of round trips.
+/// Cluster of times near a whole number of base round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// Number of round trips.
+pub struct RttCluster {
+    /// Number of base round-trip times.
     pub round_trips: u32,
     /// Fraction of all times within the tolerance.
     pub share: f64,
 }
 
-impl Times {
+impl TimeSample {
     /// Sorts times given in any order. Values that are not finite are removed.
     pub fn new(mut times_s: Vec<f64>) -> Self {
         times_s.retain(|time_s| time_s.is_finite());
@@ -96,9 +96,9 @@ impl Times {
 
     /// Returns at most `most` points `(seconds, cumulative share)` of the distribution, with equal shares
     /// between them. The last is the maximum.
-    pub fn cdf(&self, most: usize) -> Vec<(f64, f64)> {
+    pub fn cdf(&self, max_points: usize) -> Vec<(f64, f64)> {
         let n = self.sorted_s.len();
-        let points = n.min(most.max(1));
+        let points = n.min(max_points.max(1));
         (1..=points)
             .map(|i| {
                 let rank = (i * n).div_ceil(points);
@@ -110,14 +110,14 @@ impl Times {
     /// Returns the clusters of times at whole multiples of `rtt_s`, up to 100 round trips. Times in a cluster
     /// exceed the multiple by at most `within_s`, or fall short of it by at most 0.1 `within_s`. A cluster
     /// contains at least 1 % of the times.
-    pub fn steps(&self, rtt_s: f64, within_s: f64) -> Vec<Step> {
+    pub fn rtt_clusters(&self, rtt_s: f64, within_s: f64) -> Vec<RttCluster> {
         let n = self.sorted_s.len() as f64;
         (1..=100_u32)
             .map(|round_trips| {
                 let at_s = f64::from(round_trips) * rtt_s;
                 let up_to = |x: f64| self.sorted_s.partition_point(|&time_s| time_s <= x);
                 let inside = up_to(at_s + within_s) - up_to(at_s - 0.1 * within_s);
-                Step {
+                RttCluster {
                     round_trips,
                     share: inside as f64 / n,
                 }
@@ -134,8 +134,8 @@ mod tests {
 
     /// 1 to 100: half of them are below 50.5, the mean is 50.5 and its standard error is √(100·101/12)/√100.
     #[test]
-    fn one_to_a_hundred() {
-        let times = Times::new((1..=100).rev().map(f64::from).collect());
+    fn statistics_of_one_to_a_hundred() {
+        let times = TimeSample::new((1..=100).rev().map(f64::from).collect());
         let summary = times.summary().unwrap();
         assert_eq!(summary.count, 100);
         assert_eq!(summary.mean_s, 50.5);
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn an_empty_sample_has_no_summary() {
-        assert_eq!(Times::new(vec![f64::NAN]).summary(), None);
-        assert!(Times::default().quantile(0.5).is_nan());
-        assert!(Times::default().cdf(10).is_empty());
-        assert!(Times::default().steps(0.1, 0.01).is_empty());
+        assert_eq!(TimeSample::new(vec![f64::NAN]).summary(), None);
+        assert!(TimeSample::default().quantile(0.5).is_nan());
+        assert!(TimeSample::default().cdf(10).is_empty());
+        assert!(TimeSample::default().rtt_clusters(0.1, 0.01).is_empty());
     }
 
     /// Half at one round trip, a quarter at two, the rest between.
@@ -159,7 +159,7 @@ mod tests {
         let mut times = vec![0.1; 50];
         times.extend([0.2005; 25]);
         times.extend([0.15; 25]);
-        let steps = Times::new(times).steps(0.1, 0.002);
+        let steps = TimeSample::new(times).rtt_clusters(0.1, 0.002);
         let found: Vec<(u32, f64)> = steps
             .iter()
             .map(|step| (step.round_trips, step.share))
@@ -170,7 +170,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_cdf_rises_to_one(times in prop::collection::vec(0.0..10.0_f64, 1..500), most in 1..300_usize) {
-            let times = Times::new(times);
+            let times = TimeSample::new(times);
             let cdf = times.cdf(most);
             prop_assert!(cdf.len() <= most);
             prop_assert!(cdf.is_sorted());

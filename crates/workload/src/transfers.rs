@@ -7,7 +7,7 @@ const QUANTILES: usize = 128;
 
 /// Size distribution of transfers in bytes and in packets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transfers {
+pub struct TransferSizes {
     /// Size of a transfer in bytes.
     size: Distribution,
     /// Payload of a full packet in bytes.
@@ -23,9 +23,9 @@ pub struct Transfers {
     largest_sums: Vec<[f64; 2]>,
 }
 
-impl Transfers {
+impl TransferSizes {
     /// Returns transfers of `size`, with `payload_bytes` per packet and this initial window.
-    pub fn new(size: Distribution, payload_bytes: f64, initial_window_pkts: f64) -> Transfers {
+    pub fn new(size: Distribution, payload_bytes: f64, initial_window_pkts: f64) -> TransferSizes {
         let middles = (0..QUANTILES).map(|i| (i as f64 + 0.5) / QUANTILES as f64);
         let sizes_pkts: Vec<f64> = middles
             .map(|u| (size.quantile(u) / payload_bytes).ceil().max(1.0))
@@ -36,7 +36,7 @@ impl Transfers {
             of_larger = [of_larger[0] + pkts, of_larger[1] + pkts * pkts];
             largest_sums.push(of_larger);
         }
-        Transfers {
+        TransferSizes {
             mean_pkts: size.mean_packets(payload_bytes),
             residual_ratio: size.mean_square() / (2.0 * size.mean().powi(2)).max(f64::MIN_POSITIVE),
             size,
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn residual_ratio_matches_closed_forms() {
-        let spread = |size| Transfers::new(size, 1460.0, 10.0).residual_ratio();
+        let spread = |size| TransferSizes::new(size, 1460.0, 10.0).residual_ratio();
         assert!((spread(Distribution::Constant(2e5)) - 0.5).abs() < 1e-9);
         let (mean, most) = (2e5, 1e9);
         assert!((spread(Distribution::Exponential { mean, most }) - 1.0).abs() < 1e-3);
@@ -146,7 +146,7 @@ mod tests {
             more in 0.0..500.0_f64,
         ) {
             let size = Distribution::Exponential { mean, most: 20.0 * mean };
-            let transfers = Transfers::new(size, 1460.0, 10.0);
+            let transfers = TransferSizes::new(size, 1460.0, 10.0);
             let sizes = transfers.sizes_pkts();
             prop_assert!(sizes.is_sorted());
             let mean_of = |of: &dyn Fn(f64) -> f64| sizes.iter().map(|&s| of(s)).sum::<f64>() / sizes.len() as f64;

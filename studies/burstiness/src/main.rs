@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::fs;
 
-use study_burstiness::page::{Judged, page};
+use study_burstiness::page::{CellResult, page};
 use study_burstiness::reference::{Reference, root};
 use study_burstiness::{cells, mean};
 
@@ -15,7 +15,7 @@ const SEEDS: u64 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let reference = Reference::read()?;
-    let mut judged: Vec<Judged> = Vec::new();
+    let mut judged: Vec<CellResult> = Vec::new();
     for cell in cells() {
         let Some(ns) = reference.of(cell) else {
             continue;

@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use crate::reference::Ns;
+use crate::reference::Ns2Outcomes;
 use crate::{Cell, Mean, Outcome};
 
 /// Experiment with the results of netflow and ns-2.
-pub type Judged = (Cell, Mean, Ns);
+pub type CellResult = (Cell, Mean, Ns2Outcomes);
 
 /// Title of a table, and the formatter of a row after protocol, gateway and clients.
-type Table<'a> = (&'a str, &'a dyn Fn(&Judged) -> String);
+type Table<'a> = (&'a str, &'a dyn Fn(&CellResult) -> String);
 
 /// Returns the relative distance of a value from the nearer end of a range; 0 inside.
-pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
+pub fn distance_outside(value: f64, (low, high): (f64, f64)) -> f64 {
     if value < low {
         value / low - 1.0
     } else if value > high {
@@ -24,22 +24,22 @@ pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
 
 /// Returns the fractions of experiments whose c.o.v. is within 10 % and 20 % of the range of ns-2,
 /// and two maximum errors: of delivered packets, and of the loss if either end exceeds 0.1 %.
-pub fn verdict(judged: &[Judged]) -> [f64; 4] {
+pub fn verdict(judged: &[CellResult]) -> [f64; 4] {
     let n = judged.len() as f64;
-    let off = |j: &Judged| outside(j.1.mean.cov, j.2.span(|o| o.cov)).abs();
+    let off = |j: &CellResult| distance_outside(j.1.mean.cov, j.2.span(|o| o.cov)).abs();
     let share = |most: f64| judged.iter().filter(|j| off(j) <= most).count() as f64 / n;
-    let largest = |of: &dyn Fn(&Judged) -> f64| judged.iter().map(of).fold(0.0, f64::max);
+    let largest = |of: &dyn Fn(&CellResult) -> f64| judged.iter().map(of).fold(0.0, f64::max);
     [
         share(0.1),
         share(0.2),
         largest(&|j| {
             let span = j.2.span(|o| o.delivered_pkts);
-            outside(j.1.mean.delivered_pkts, span).abs()
+            distance_outside(j.1.mean.delivered_pkts, span).abs()
         }),
         largest(&|j| {
             let span = j.2.span(|o| o.loss);
             if span.1 > 1e-3 {
-                outside(j.1.mean.loss, span).abs()
+                distance_outside(j.1.mean.loss, span).abs()
             } else {
                 0.0
             }
@@ -47,7 +47,7 @@ pub fn verdict(judged: &[Judged]) -> [f64; 4] {
     ]
 }
 
-pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
+pub fn page(judged: &[CellResult], seeds: u64, head: &str) -> String {
     let [tenth, fifth, delivered, loss] = verdict(judged);
     let mut out = String::from(head);
     let _ = write!(
@@ -72,7 +72,7 @@ pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
                 j.1.mean.cov,
                 j.1.cov_std,
                 both(&j.2, |o| format!("{:.4}", o.cov)),
-                percent(outside(j.1.mean.cov, j.2.span(|o| o.cov)))
+                percent(distance_outside(j.1.mean.cov, j.2.span(|o| o.cov)))
             )
         }),
         ("Packets delivered", &|j| {
@@ -80,7 +80,7 @@ pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
                 "{:.0} | {} | {}",
                 j.1.mean.delivered_pkts,
                 both(&j.2, |o| format!("{:.0}", o.delivered_pkts)),
-                percent(outside(
+                percent(distance_outside(
                     j.1.mean.delivered_pkts,
                     j.2.span(|o| o.delivered_pkts)
                 ))
@@ -93,7 +93,7 @@ pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
                 100.0 * j.1.mean.loss,
                 both(&j.2, |o| format!("{:.3} %", 100.0 * o.loss)),
                 if span.0 > 0.0 {
-                    percent(outside(j.1.mean.loss, span))
+                    percent(distance_outside(j.1.mean.loss, span))
                 } else {
                     String::new()
                 }
@@ -124,7 +124,7 @@ pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
     out
 }
 
-fn both(ns: &Ns, show: impl Fn(&Outcome) -> String) -> String {
+fn both(ns: &Ns2Outcomes, show: impl Fn(&Outcome) -> String) -> String {
     match &ns.jittered {
         Some(jittered) => format!("{} / {}", show(&ns.plain), show(jittered)),
         None => show(&ns.plain),

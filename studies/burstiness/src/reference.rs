@@ -24,7 +24,7 @@ struct Row {
 /// Results of unmodified ns-2, and of ns-2 with a random delay of up to 1 ms before TCP sends,
 /// which prevents phase effects.
 #[derive(Clone, Copy, Debug)]
-pub struct Ns {
+pub struct Ns2Outcomes {
     pub plain: Outcome,
     pub jittered: Option<Outcome>,
 }
@@ -43,19 +43,19 @@ impl Reference {
         })
     }
 
-    pub fn of(&self, cell: Cell) -> Option<Ns> {
+    pub fn of(&self, cell: Cell) -> Option<Ns2Outcomes> {
         let find = |rows: &[(Cell, Outcome)]| {
             let mut rows = rows.iter();
             rows.find(|(c, _)| *c == cell).map(|&(_, outcome)| outcome)
         };
-        Some(Ns {
+        Some(Ns2Outcomes {
             plain: find(&self.plain)?,
             jittered: find(&self.jittered),
         })
     }
 }
 
-impl Ns {
+impl Ns2Outcomes {
     /// Returns the range between both results.
     pub fn span(&self, of: impl Fn(&Outcome) -> f64) -> (f64, f64) {
         let plain = of(&self.plain);

@@ -107,7 +107,7 @@ impl TwoAggregates<'_> {
             return evaluate(&path, &settings);
         }
         for connection in ["f1", "f2"] {
-            settings.push(format!("connection.{connection}.source.window=newreno"));
+            settings.push(format!("connection.{connection}.source.ns2-tcp=newreno"));
             settings.push(format!("connection.{connection}.max-window=64 pkt"));
         }
         let runs: Vec<Result<Vec<Means>, String>> = (1..=SEEDS)

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use crate::reference::{ALLOWED, compare, rows};
+use crate::reference::{MAX_ERRORS, compare, rows};
 use crate::{CONDITIONERS, Means, Sources, TwoAggregates, five_aggregates};
 
 /// Round-trip propagation of F2 in ms.
@@ -33,7 +33,7 @@ How:
   the default transport (`fifo`) they learn it one way back later. Ten of them then swing together
   with the averages of the queue, which real ones, each with losses of its own, do less; so with ten
   micro-flows the tables below take `transport = \"well-mixed\"`, and both stand beside ns-2,
-  as do NewReno's congestion windows (`source = { window = \"newreno\" }`, three seeds), which swing as real ones.
+  as do NewReno's congestion windows (`source = { ns2-tcp = \"newreno\" }`, three seeds), which swing as real ones.
 - The profile was measured from 1 ms on and up to a loss of 0.3: losses above are outside.
 ";
 
@@ -62,7 +62,7 @@ pub fn page() -> Result<String, Box<dyn Error>> {
 }
 
 fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
-    let [throughput, colours, drops] = ALLOWED;
+    let [throughput, colours, drops] = MAX_ERRORS;
     write!(
         page,
         "\n## The standard conditioner against ns-2\n\n\
@@ -83,7 +83,7 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
             let [one, other] = compared.throughput_mbps;
             let cell = |which: usize, scale: f64, digits: usize| {
                 let each = compared.errors.iter().map(|errors| {
-                    let miss = if errors[which].abs() > ALLOWED[which] {
+                    let miss = if errors[which].abs() > MAX_ERRORS[which] {
                         "*"
                     } else {
                         ""
@@ -109,9 +109,9 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
                 cell(0, 100.0, 1),
                 cell(1, 1.0, 3),
                 cell(2, 100.0, 0),
-                compared.met(),
+                compared.criteria_met(),
             )?;
-            met[i] += compared.met();
+            met[i] += compared.criteria_met();
             all += 2; // one third of the six, for each of three
         }
     }
@@ -210,9 +210,9 @@ pub struct Claim {
     /// Results in numbers.
     pub found: String,
     /// True if the results confirm the claim.
-    pub shown: bool,
+    pub holds: bool,
     /// Reason if they do not.
-    pub why_not: &'static str,
+    pub failure_reason: &'static str,
 }
 
 /// Evaluates the claims of \[Cond\] at an RTT of 100 ms.
@@ -248,26 +248,26 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
         Claim {
             claim: "standard: the short RTT gets more of the excess",
             found: format!("n = 10: {}; n = 200: {}", show(few), show(standard)),
-            shown: few[0] > few[1] && standard[0] > standard[1],
-            why_not: "",
+            holds: few[0] > few[1] && standard[0] > standard[1],
+            failure_reason: "",
         },
         Claim {
             claim: "rtt, many micro-flows: the long RTT gets the excess (the paper: 2.3 / 7.52)",
             found: show(rtt),
-            shown: rtt[1] > 2.0 * rtt[0],
-            why_not: "",
+            holds: rtt[1] > 2.0 * rtt[0],
+            failure_reason: "",
         },
         Claim {
             claim: "rtt-sw, many micro-flows: evener than rtt",
             found: format!("{} instead of {}", show(rtt_sw), show(rtt)),
-            shown: gap(rtt_sw) < gap(rtt),
-            why_not: "",
+            holds: gap(rtt_sw) < gap(rtt),
+            failure_reason: "",
         },
         Claim {
             claim: "rtt-rto, many micro-flows: evener than rtt",
             found: format!("{} instead of {}", show(rto), show(rtt)),
-            shown: gap(rto) < 0.9 * gap(rtt),
-            why_not: "F1 has both minima, so q = 1 for it with either; only timeouts that F1 has longer than F2 \
+            holds: gap(rto) < 0.9 * gap(rtt),
+            failure_reason: "F1 has both minima, so q = 1 for it with either; only timeouts that F1 has longer than F2 \
                       could change that, and a fluid has none beyond three RTTs",
         },
         Claim {
@@ -278,27 +278,27 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
                 show(window_sw),
                 show(window_rtt)
             ),
-            shown: gap(window_rto) < 0.9 * gap(window_rtt)
+            holds: gap(window_rto) < 0.9 * gap(window_rtt)
                 && gap(window_sw) < 0.9 * gap(window_rtt),
-            why_not: "",
+            failure_reason: "",
         },
         Claim {
             claim: "rtt with windows, many micro-flows: the long RTT gets the excess (2.3 / 7.52)",
             found: show(window_many),
-            shown: (window_many[0] - 2.3).abs() < 0.5 && (window_many[1] - 7.52).abs() < 0.5,
-            why_not: "",
+            holds: (window_many[0] - 2.3).abs() < 0.5 && (window_many[1] - 7.52).abs() < 0.5,
+            failure_reason: "",
         },
         Claim {
             claim: "small-window protection favours short RTTs (n = 10)",
             found: format!("sw {}, standard {}", show(few_sw), show(few)),
-            shown: few_sw[0] / few_sw[1] > few[0] / few[1],
-            why_not: "",
+            holds: few_sw[0] / few_sw[1] > few[0] / few[1],
+            failure_reason: "",
         },
         Claim {
             claim: "under-provisioned (6 Mbit/s committed each): RTTs do not count",
             found: format!("rtt {}, standard {}", show(under_rtt), show(under)),
-            shown: (under_rtt[0] - under[0]).abs() < 0.1 * under[0],
-            why_not: "",
+            holds: (under_rtt[0] - under[0]).abs() < 0.1 * under[0],
+            failure_reason: "",
         },
     ])
 }
@@ -311,8 +311,8 @@ fn claims(page: &mut String) -> Result<(), Box<dyn Error>> {
     for Claim {
         claim,
         found,
-        shown,
-        why_not,
+        holds: shown,
+        failure_reason: why_not,
     } in all_claims()?
     {
         let shown = match shown {

@@ -30,11 +30,11 @@ impl Row {
 }
 
 /// Tolerances: throughput relative to ns-2, colour fractions absolute, drop ratio relative to ns-2.
-pub const ALLOWED: [f64; 3] = [0.10, 0.05, 0.25];
+pub const MAX_ERRORS: [f64; 3] = [0.10, 0.05, 0.25];
 
 /// Row with netflow's results.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct RowComparison {
     /// `RIO-C` or `WRED`.
     pub dropper: String,
     /// Micro-flows of each aggregate.
@@ -48,11 +48,11 @@ pub struct Compared {
     pub errors: [[f64; 3]; 2],
 }
 
-impl Compared {
+impl RowComparison {
     /// Returns the number of the six errors within tolerance.
-    pub fn met(&self) -> usize {
+    pub fn criteria_met(&self) -> usize {
         let each = |errors: &[f64; 3]| {
-            let within = errors.iter().zip(ALLOWED);
+            let within = errors.iter().zip(MAX_ERRORS);
             within
                 .filter(|(error, allowed)| error.abs() <= *allowed)
                 .count()
@@ -77,7 +77,7 @@ pub fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
 ///
 /// # Errors
 /// If the scenario cannot be read or run.
-pub fn compare(row: &Row, sources: Sources) -> Result<Compared, Box<dyn Error>> {
+pub fn compare(row: &Row, sources: Sources) -> Result<RowComparison, Box<dyn Error>> {
     let network = TwoAggregates {
         discipline: match row.mred.as_str() {
             "WRED" => "wred",
@@ -103,7 +103,7 @@ pub fn compare(row: &Row, sources: Sources) -> Result<Compared, Box<dyn Error>> 
             means.drop_ratio / drop - 1.0,
         ]
     };
-    Ok(Compared {
+    Ok(RowComparison {
         dropper: row.mred.clone(),
         micro_flows: row.n_per_aggr,
         rtt2_ms: row.rtt2_ms,

@@ -7,7 +7,7 @@ use study_conditioners::{CONDITIONERS, Sources};
 /// 200 micro-flows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2. Some
 /// rows have colour errors of up to 0.08.
 #[test]
-fn many_micro_flows_are_as_in_ns2() {
+fn many_micro_flows_match_ns2() {
     let (mut count, mut met) = (0, 0);
     for row in rows().unwrap() {
         let compared = compare(&row, Sources::Fifo).unwrap();
@@ -16,7 +16,7 @@ fn many_micro_flows_are_as_in_ns2() {
                 assert!(throughput.abs() < 0.1, "{compared:?}");
                 assert!(colours < 0.08 && drops.abs() < 0.25, "{compared:?}");
             }
-            met += compared.met();
+            met += compared.criteria_met();
             count += 1;
         }
     }
@@ -27,10 +27,10 @@ fn many_micro_flows_are_as_in_ns2() {
 /// Congestion windows, few or many: throughput within 10 %, colours within 0.05, drops within 25 %
 /// of ns-2.
 #[test]
-fn windows_are_as_in_ns2() {
+fn window_sources_match_ns2() {
     for row in rows().unwrap() {
         let compared = compare(&row, Sources::Windows).unwrap();
-        assert_eq!(compared.met(), 6, "{compared:?}");
+        assert_eq!(compared.criteria_met(), 6, "{compared:?}");
     }
 }
 
@@ -45,7 +45,7 @@ fn few_micro_flows_are_near_ns2() {
                 assert!(throughput.abs() < 0.12, "{compared:?}");
                 assert!(colours < 0.1 && drops.abs() < 0.45, "{compared:?}");
             }
-            met += compared.met();
+            met += compared.criteria_met();
         }
     }
     assert!(met >= 18, "{met} of 36");
@@ -53,16 +53,16 @@ fn few_micro_flows_are_near_ns2() {
 
 /// All claims of the paper except one, which the table lists with a reason.
 #[test]
-fn the_claims_of_the_paper() {
+fn paper_claims_hold() {
     for claim in all_claims().unwrap() {
-        let excused = !claim.why_not.is_empty();
-        assert!(claim.shown || excused, "{claim:?}");
-        assert!(!(claim.shown && excused), "no excuse needed: {claim:?}");
+        let excused = !claim.failure_reason.is_empty();
+        assert!(claim.holds || excused, "{claim:?}");
+        assert!(!(claim.holds && excused), "no excuse needed: {claim:?}");
     }
 }
 
 #[test]
-fn the_page_is_there() {
+fn page_is_up_to_date() {
     let page = include_str!("../README.md");
     for row in rows().unwrap() {
         let begin = row.label();

@@ -1,14 +1,14 @@
 //! Errors of one result relative to another.
 
-use netflow_compare::BUSIEST;
+use netflow_compare::MAX_BUSIEST_LINKS;
 
-use crate::seen::Seen;
+use crate::run_results::RunResults;
 
 /// Minimum number of lost packets of a link for its loss to be compared.
-const FEW_LOST_PKTS: f64 = 20.0;
+const MIN_LOST_PKTS: f64 = 20.0;
 
 /// Minimum number of delivered packets of a connection for it to be compared.
-const FEW_DELIVERED_PKTS: f64 = 20.0;
+const MIN_DELIVERED_PKTS: f64 = 20.0;
 
 /// Errors of one network.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,17 +40,17 @@ pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
 
 impl Errors {
     /// Returns the errors of `is` relative to `truth`.
-    pub fn of(is: &Seen, truth: &Seen) -> Errors {
+    pub fn of(is: &RunResults, truth: &RunResults) -> Errors {
         let mut links: Vec<_> = truth.links.iter().zip(&is.links).collect();
         links.sort_by(|a, b| b.0.queue_pkts.total_cmp(&a.0.queue_pkts));
-        let longest = links.iter().take(BUSIEST);
+        let longest = links.iter().take(MAX_BUSIEST_LINKS);
         let (mut off, mut sum) = (0.0, 0.0);
         for (truth, is) in longest {
             off += (is.queue_pkts - truth.queue_pkts).abs();
             sum += truth.queue_pkts;
         }
         let connections = || truth.connections.iter().zip(&is.connections);
-        let judged = connections().filter(|(truth, _)| truth.delivered_pkts >= FEW_DELIVERED_PKTS);
+        let judged = connections().filter(|(truth, _)| truth.delivered_pkts >= MIN_DELIVERED_PKTS);
         let goodputs: Vec<f64> = judged
             .map(|(truth, is)| (is.delivered_pkts / truth.delivered_pkts - 1.0).abs())
             .collect();
@@ -58,10 +58,10 @@ impl Errors {
         let rtts: Vec<f64> = timed
             .map(|(truth, is)| (is.rtt_s / truth.rtt_s - 1.0).abs())
             .collect();
-        let lost = |seen: &Seen| seen.links.iter().map(|l| l.lost_pkts).sum::<f64>();
+        let lost = |seen: &RunResults| seen.links.iter().map(|l| l.lost_pkts).sum::<f64>();
         let lossy = links
             .iter()
-            .filter(|(truth, _)| truth.lost_pkts >= FEW_LOST_PKTS);
+            .filter(|(truth, _)| truth.lost_pkts >= MIN_LOST_PKTS);
         let factors: Vec<f64> = lossy
             .map(|(truth, is)| (is.lost_pkts.max(0.1) / truth.lost_pkts).ln().abs().exp())
             .collect();
@@ -71,7 +71,7 @@ impl Errors {
             queues: if sum > 0.0 { off / sum } else { 0.0 },
             goodput: quantile(goodputs.clone(), 0.5),
             goodput_p90: quantile(goodputs, 0.9),
-            lost: (lost(truth) >= FEW_LOST_PKTS).then(|| lost(is) / lost(truth)),
+            lost: (lost(truth) >= MIN_LOST_PKTS).then(|| lost(is) / lost(truth)),
             link_loss: (!factors.is_empty()).then(|| quantile(factors, 0.5)),
             rtt: quantile(rtts, 0.5),
             utilization: utilization.fold(0.0, f64::max),
@@ -79,7 +79,7 @@ impl Errors {
     }
 
     /// Returns the errors of each run relative to the mean of all.
-    pub fn spread(runs: &[Seen], mean: &Seen) -> Vec<Errors> {
+    pub fn spread(runs: &[RunResults], mean: &RunResults) -> Vec<Errors> {
         runs.iter().map(|run| Errors::of(run, mean)).collect()
     }
 }

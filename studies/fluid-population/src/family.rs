@@ -115,11 +115,11 @@ pub enum Tcp {
 
 impl Tcp {
     /// Returns the source of a connection as scenario text.
-    fn source(self, side: Side) -> &'static str {
+    fn source(self, side: ModelKind) -> &'static str {
         match (side, self) {
-            (Side::Packets, Tcp::NsReno) => "window = \"reno\"",
-            (Side::Packets, Tcp::LinuxReno) => "stack = \"linux-6\", congestion = \"reno\"",
-            (Side::Packets, Tcp::LinuxCubic) => "stack = \"linux-6\", congestion = \"cubic\"",
+            (ModelKind::Packets, Tcp::NsReno) => "window = \"reno\"",
+            (ModelKind::Packets, Tcp::LinuxReno) => "stack = \"linux-6\", congestion = \"reno\"",
+            (ModelKind::Packets, Tcp::LinuxCubic) => "stack = \"linux-6\", congestion = \"cubic\"",
             (_, Tcp::NsReno) => "profile = \"ns-reno\"",
             (_, Tcp::LinuxReno) => "profile = \"linux-reno\"",
             (_, Tcp::LinuxCubic) => "profile = \"linux-cubic\"",
@@ -129,7 +129,7 @@ impl Tcp {
 
 /// Simulation engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Side {
+pub enum ModelKind {
     /// Fluid model with profiles.
     Fluid,
     /// Fluid model calibrated by packets, measured for the given seconds.
@@ -465,19 +465,19 @@ impl Draw {
     ///
     /// # Panics
     /// If it is invalid, which would be an error of its family.
-    pub fn prepared(&self, side: Side) -> CompiledScenario {
+    pub fn prepared(&self, side: ModelKind) -> CompiledScenario {
         let text = self.text(side);
         netflow_scenario::from_str(&self.name, &text, Path::new(""), &[])
             .unwrap_or_else(|problems| panic!("{}: {problems:?}", self.name))
     }
 
     /// Returns the scenario as a text.
-    pub fn text(&self, side: Side) -> String {
+    pub fn text(&self, side: ModelKind) -> String {
         let mut text = format!(
             "[simulation]\nduration = \"{} s\"\npacket-size = \"{PACKET_BYTES} B\"\n",
             self.duration_s
         );
-        if let Side::Calibrated(watched_s) = side {
+        if let ModelKind::Calibrated(watched_s) = side {
             let _ = writeln!(text, "calibrate = \"{watched_s} s\"");
         }
         let mut line = |it: std::fmt::Arguments<'_>| {

@@ -8,48 +8,48 @@
 
 pub mod errors;
 pub mod family;
-pub mod judge;
+pub mod ns2_comparison;
 pub mod page;
-pub mod seen;
+pub mod run_results;
 
 use errors::Errors;
-use family::{Draw, Family, Set, Side, Tcp};
+use family::{Draw, Family, ModelKind, Set, Tcp};
 use rayon::prelude::*;
-use seen::{Seen, run};
+use run_results::{RunResults, run};
 
 /// Network with its results.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct NetworkErrors {
     pub draw: Draw,
     /// Errors of the fluid model relative to the mean of the packet runs.
-    pub fluid: Told,
+    pub fluid: ModelErrors,
     /// Errors of the calibrated fluid model, for each of [`WATCHED_S`].
-    pub calibrated: [Told; 2],
+    pub calibrated: [ModelErrors; 2],
     /// Errors of each packet run relative to their mean.
     pub spread: Vec<Errors>,
     /// Duration of a packet run in seconds, and the largest queue oscillation in it.
     pub packets_s: f64,
-    pub packets_swing: f64,
+    pub packets_oscillation: f64,
 }
 
 /// Errors and cost of one model.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct ModelErrors {
     pub errors: Errors,
-    pub took_s: f64,
+    pub wall_time_s: f64,
     /// Largest queue oscillation in the last seconds.
-    pub swing: f64,
+    pub oscillation: f64,
 }
 
 /// Seed of the calibration, different from the seeds of the reference.
-const CALIBRATING_SEED: u64 = 1000;
+const CALIBRATION_SEED: u64 = 1000;
 
 /// Measurement times of the calibration in seconds.
-pub const WATCHED_S: [f64; 2] = [10.0, 30.0];
+pub const CALIBRATION_TIMES_S: [f64; 2] = [10.0, 30.0];
 
 /// Evaluates the first networks of every family with this TCP variant, with `seeds` packet runs
 /// each.
-pub fn find(set: Set, tcp: Tcp, networks: u64, seeds: u64) -> Vec<Found> {
+pub fn evaluate_networks(set: Set, tcp: Tcp, networks: u64, seeds: u64) -> Vec<NetworkErrors> {
     let families = Family::ALL.into_iter();
     let draws: Vec<Draw> = families
         .flat_map(|family| {
@@ -57,22 +57,27 @@ pub fn find(set: Set, tcp: Tcp, networks: u64, seeds: u64) -> Vec<Found> {
         })
         .collect();
     let found = |draw: Draw| {
-        let runs: Vec<Seen> = (1..=seeds)
-            .map(|seed| run(&draw, Side::Packets, seed))
+        let runs: Vec<RunResults> = (1..=seeds)
+            .map(|seed| run(&draw, ModelKind::Packets, seed))
             .collect();
-        let truth = Seen::mean(&runs);
-        let told = |seen: Seen| Told {
+        let truth = RunResults::mean(&runs);
+        let told = |seen: RunResults| ModelErrors {
             errors: Errors::of(&seen, &truth),
-            took_s: seen.took_s,
-            swing: seen.swing(),
+            wall_time_s: seen.wall_time_s,
+            oscillation: seen.max_oscillation(),
         };
-        Found {
-            fluid: told(run(&draw, Side::Fluid, 1)),
-            calibrated: WATCHED_S
-                .map(|watched_s| told(run(&draw, Side::Calibrated(watched_s), CALIBRATING_SEED))),
+        NetworkErrors {
+            fluid: told(run(&draw, ModelKind::Fluid, 1)),
+            calibrated: CALIBRATION_TIMES_S.map(|watched_s| {
+                told(run(
+                    &draw,
+                    ModelKind::Calibrated(watched_s),
+                    CALIBRATION_SEED,
+                ))
+            }),
             spread: Errors::spread(&runs, &truth),
-            packets_s: truth.took_s,
-            packets_swing: runs[0].swing(),
+            packets_s: truth.wall_time_s,
+            packets_oscillation: runs[0].max_oscillation(),
             draw,
         }
     };

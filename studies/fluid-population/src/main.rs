@@ -13,8 +13,8 @@ use std::path::Path;
 use clap::Parser;
 use netflow_compare::Ns2;
 use netflow_problems::fill_page;
-use study_fluid_population::family::{Draw, Family, Set, Side, Tcp};
-use study_fluid_population::{find, judge, page};
+use study_fluid_population::family::{Draw, Family, ModelKind, Set, Tcp};
+use study_fluid_population::{evaluate_networks, ns2_comparison, page};
 
 /// Number of networks of each family.
 const NETWORKS: u64 = 60;
@@ -51,19 +51,19 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let draw = Draw::new(family, arguments.set, number).with(arguments.tcp);
                 fs::write(
                     directory.join(format!("{}.toml", draw.name)),
-                    draw.text(Side::Fluid),
+                    draw.text(ModelKind::Fluid),
                 )?;
             }
         }
         return Ok(());
     }
-    let found = find(arguments.set, arguments.tcp, networks, SEEDS);
+    let found = evaluate_networks(arguments.set, arguments.tcp, networks, SEEDS);
     print!(
         "{}\n{}\n{}\n{}\n{}",
         page::table(&found),
         page::spread(&found),
         page::calibrated(&found),
-        page::swings(&found),
+        page::oscillations(&found),
         page::costs(&found)
     );
     if arguments.quick || arguments.set == Set::Development || arguments.tcp != Tcp::NsReno {
@@ -71,8 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     page::check(&found)?;
     let ns = Ns2::find()?;
-    let judged = judge::judge(&ns, arguments.set, networks, SEEDS as u32)?;
-    print!("\n{}", page::judged(&judged));
+    let judged = ns2_comparison::compare_with_ns2(&ns, arguments.set, networks, SEEDS as u32)?;
+    print!("\n{}", page::ns2_table(&judged));
     let text = page::page(
         &found,
         &judged,

@@ -6,8 +6,8 @@ use netflow_results::AccuracyBounds;
 
 use crate::errors::{Errors, quantile};
 use crate::family::Family;
-use crate::judge::{Beside, Judged};
-use crate::{Found, Told};
+use crate::ns2_comparison::{NetworkComparison, Ns2Errors};
+use crate::{ModelErrors, NetworkErrors};
 
 /// Medians over networks.
 #[derive(Clone, Copy, Debug)]
@@ -25,29 +25,30 @@ pub struct Medians {
     /// percentile.
     pub own: [f64; 3],
     /// Run times of the model and of one packet run, summed over all networks, in seconds.
-    pub took_s: f64,
+    pub wall_time_s: f64,
     pub packets_s: f64,
 }
 
 /// Selector of a model's results.
-type Way = fn(&Found) -> Told;
+type ModelSelector = fn(&NetworkErrors) -> ModelErrors;
 
-const FLUID: Way = |it| it.fluid;
-const CALIBRATED: [Way; 2] = [|it| it.calibrated[0], |it| it.calibrated[1]];
+const FLUID: ModelSelector = |it| it.fluid;
+const CALIBRATED: [ModelSelector; 2] = [|it| it.calibrated[0], |it| it.calibrated[1]];
 
 /// Returns the medians of the fluid model, in one family or in all.
-pub fn medians(all: &[Found], family: Option<Family>) -> Medians {
+pub fn medians(all: &[NetworkErrors], family: Option<Family>) -> Medians {
     medians_of(all, family, FLUID)
 }
 
 /// Returns the medians of the calibrated fluid model for the shorter and the longer measurement.
-pub fn medians_calibrated(all: &[Found]) -> [Medians; 2] {
+pub fn medians_calibrated(all: &[NetworkErrors]) -> [Medians; 2] {
     CALIBRATED.map(|way| medians_of(all, None, way))
 }
 
-fn medians_of(all: &[Found], family: Option<Family>, way: Way) -> Medians {
-    let of_family = |found: &&Found| family.is_none_or(|family| found.draw.family == family);
-    let found: Vec<&Found> = all.iter().filter(of_family).collect();
+fn medians_of(all: &[NetworkErrors], family: Option<Family>, way: ModelSelector) -> Medians {
+    let of_family =
+        |found: &&NetworkErrors| family.is_none_or(|family| found.draw.family == family);
+    let found: Vec<&NetworkErrors> = all.iter().filter(of_family).collect();
     let part = |of: &dyn Fn(&Errors) -> Option<f64>, part: f64| {
         quantile(
             found.iter().filter_map(|it| of(&way(it).errors)).collect(),
@@ -72,7 +73,7 @@ fn medians_of(all: &[Found], family: Option<Family>, way: Way) -> Medians {
             own(|e| e.goodput),
             own(|e| e.goodput_p90),
         ],
-        took_s: found.iter().map(|it| way(it).took_s).sum(),
+        wall_time_s: found.iter().map(|it| way(it).wall_time_s).sum(),
         packets_s: found.iter().map(|it| it.packets_s).sum(),
     }
 }
@@ -85,11 +86,11 @@ fn families() -> impl Iterator<Item = (&'static str, Option<Family>)> {
 }
 
 /// Returns the table of families.
-pub fn table(found: &[Found]) -> String {
+pub fn table(found: &[NetworkErrors]) -> String {
     table_of(found, FLUID)
 }
 
-fn table_of(found: &[Found], way: Way) -> String {
+fn table_of(found: &[NetworkErrors], way: ModelSelector) -> String {
     let mut out = String::from(
         "| family | networks | longest queues | goodput: median | goodput: 90th percentile | packets lost: 10, 50, 90 % of networks | loss of a link, factor | round-trip time | utilization, largest error |\n\
          |---|---|---|---|---|---|---|---|---|\n",
@@ -108,11 +109,11 @@ fn table_of(found: &[Found], way: Way) -> String {
 }
 
 /// Returns the distribution of errors over networks.
-pub fn spread(found: &[Found]) -> String {
+pub fn spread(found: &[NetworkErrors]) -> String {
     spread_of(found, FLUID)
 }
 
-fn spread_of(found: &[Found], way: Way) -> String {
+fn spread_of(found: &[NetworkErrors], way: ModelSelector) -> String {
     let mut out = String::from(
         "| of all networks | longest queues | goodput: median | goodput: 90th percentile |\n|---|---|---|---|\n",
     );
@@ -136,7 +137,7 @@ fn spread_of(found: &[Found], way: Way) -> String {
 }
 
 /// Returns the section about calibration.
-pub fn calibrated(found: &[Found]) -> String {
+pub fn calibrated(found: &[NetworkErrors]) -> String {
     let [short, long] = CALIBRATED;
     format!(
         "Packets with another seed than those that are taken for true are followed for 20 s, and watched in the last 10 s:\n\n\
@@ -149,18 +150,18 @@ pub fn calibrated(found: &[Found]) -> String {
 }
 
 /// Returns the section about queue oscillations in networks with constant connections.
-pub fn swings(found: &[Found]) -> String {
-    let resting: Vec<&Found> = found.iter().filter(|it| it.draw.warmup_s > 0.0).collect();
+pub fn oscillations(found: &[NetworkErrors]) -> String {
+    let resting: Vec<&NetworkErrors> = found.iter().filter(|it| it.draw.warmup_s > 0.0).collect();
     let mut out = format!(
         "| of {} networks without churn, the largest swing of a queue is above | 5 % of its room | 10 % | 30 % |\n|---|---|---|---|\n",
         resting.len()
     );
-    type Of = fn(&Found) -> f64;
+    type Of = fn(&NetworkErrors) -> f64;
     let rows: [(&str, Of); 4] = [
-        ("fluid", |it| it.fluid.swing),
-        ("calibrated, 10 s", |it| it.calibrated[0].swing),
-        ("calibrated, 30 s", |it| it.calibrated[1].swing),
-        ("one run of packets", |it| it.packets_swing),
+        ("fluid", |it| it.fluid.oscillation),
+        ("calibrated, 10 s", |it| it.calibrated[0].oscillation),
+        ("calibrated, 30 s", |it| it.calibrated[1].oscillation),
+        ("one run of packets", |it| it.packets_oscillation),
     ];
     for (name, of) in rows {
         let above = |part: f64| resting.iter().filter(|it| of(it) > part).count();
@@ -176,33 +177,35 @@ pub fn swings(found: &[Found]) -> String {
 }
 
 /// Returns the section about CPU time.
-pub fn costs(found: &[Found]) -> String {
+pub fn costs(found: &[NetworkErrors]) -> String {
     let mut out = String::from(
         "| family | fluid, CPU s of all its networks | calibrated, 10 s | calibrated, 30 s | packets, one run | networks on which packets are quicker than the fluid |\n|---|---|---|---|---|---|\n",
     );
     for (name, family) in families() {
         let m = medians(found, family);
         let quicker = found.iter().filter(|it| {
-            family.is_none_or(|family| it.draw.family == family) && it.packets_s < it.fluid.took_s
+            family.is_none_or(|family| it.draw.family == family)
+                && it.packets_s < it.fluid.wall_time_s
         });
         let part = 100.0 * quicker.count() as f64 / m.networks as f64;
-        let [short, long] = CALIBRATED.map(|way| medians_of(found, family, way).took_s);
+        let [short, long] = CALIBRATED.map(|way| medians_of(found, family, way).wall_time_s);
         let _ = writeln!(
             out,
             "| {name} | {:.1} | {short:.1} | {long:.1} | {:.1} | {part:.0} % |",
-            m.took_s, m.packets_s
+            m.wall_time_s, m.packets_s
         );
     }
     out
 }
 
 /// Returns the section about ns-2.
-pub fn judged(judged: &[Judged]) -> String {
-    let median =
-        |of: &dyn Fn(&Judged) -> Option<f64>| quantile(judged.iter().filter_map(of).collect(), 0.5);
+pub fn ns2_table(judged: &[NetworkComparison]) -> String {
+    let median = |of: &dyn Fn(&NetworkComparison) -> Option<f64>| {
+        quantile(judged.iter().filter_map(of).collect(), 0.5)
+    };
     let mut out =
         String::from("| | longest queues | goodput: median | packets lost |\n|---|---|---|---|\n");
-    type Of = fn(&Judged) -> Beside;
+    type Of = fn(&NetworkComparison) -> Ns2Errors;
     let rows: [(&str, Of); 2] = [("fluid", |j| j.fluid), ("packets", |j| j.packets)];
     for (name, of) in rows {
         let _ = writeln!(
@@ -223,7 +226,7 @@ pub fn judged(judged: &[Judged]) -> String {
 }
 
 /// Returns the table of docs/trust.md.
-pub fn summary(found: &[Found]) -> String {
+pub fn summary(found: &[NetworkErrors]) -> String {
     let m = medians(found, None);
     let [queues, goodput, p90] = m.own;
     let [low, median, high] = m.lost;
@@ -251,7 +254,7 @@ pub fn summary(found: &[Found]) -> String {
 ///
 /// # Errors
 /// The reported accuracy and the results.
-pub fn check(found: &[Found]) -> Result<(), String> {
+pub fn check(found: &[NetworkErrors]) -> Result<(), String> {
     let [calibrated, _] = medians_calibrated(found);
     for (is_calibrated, m) in [(false, medians(found, None)), (true, calibrated)] {
         let told = AccuracyBounds::of_fluid_model(is_calibrated);
@@ -272,7 +275,12 @@ pub fn check(found: &[Found]) -> Result<(), String> {
 }
 
 /// Returns the whole page.
-pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> String {
+pub fn page(
+    found: &[NetworkErrors],
+    beside_ns: &[NetworkComparison],
+    head: &str,
+    before: &str,
+) -> String {
     let m = medians(found, None);
     let [short, long] = medians_calibrated(found);
     let mut out = String::from(head);
@@ -308,10 +316,10 @@ pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> 
         table(found),
         spread(found),
         calibrated(found),
-        swings(found),
+        oscillations(found),
         costs(found),
         beside_ns.len(),
-        judged(beside_ns),
+        ns2_table(beside_ns),
     );
     out
 }

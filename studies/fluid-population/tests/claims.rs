@@ -1,13 +1,13 @@
 //! Claims of the study, on a few networks of each family.
 
-use study_fluid_population::family::{Draw, Family, Set, Side, Tcp};
+use study_fluid_population::family::{Draw, Family, ModelKind, Set, Tcp};
 use study_fluid_population::page::{medians, medians_calibrated};
-use study_fluid_population::{find, seen};
+use study_fluid_population::{evaluate_networks, run_results};
 
 /// Regression test: the bounds are slightly above the errors of these twenty networks.
 #[test]
-fn fluids_are_as_near_as_they_were() {
-    let found = find(Set::Test, Tcp::NsReno, 4, 1);
+fn fluid_errors_do_not_increase() {
+    let found = evaluate_networks(Set::Test, Tcp::NsReno, 4, 1);
     let all = medians(&found, None);
     println!("{all:?}");
     assert!(all.queues < 0.25, "{all:?}");
@@ -28,10 +28,14 @@ fn draws_are_networks() {
         for number in 0..25 {
             let texts = [Set::Development, Set::Test].map(|set| {
                 let draw = Draw::new(family, set, number);
-                for side in [Side::Fluid, Side::Calibrated(10.0), Side::Packets] {
+                for side in [
+                    ModelKind::Fluid,
+                    ModelKind::Calibrated(10.0),
+                    ModelKind::Packets,
+                ] {
                     assert!(draw.prepared(side).network.connections().count() > 0);
                 }
-                draw.text(Side::Fluid)
+                draw.text(ModelKind::Fluid)
             });
             assert_ne!(texts[0], texts[1], "{family:?} {number}");
         }
@@ -40,15 +44,17 @@ fn draws_are_networks() {
 
 /// Half the step length gives similar results: oscillations do not depend on the step.
 #[test]
-fn half_the_step_is_the_same() {
-    let sides = [Side::Fluid, Side::Calibrated(10.0)];
+fn half_step_gives_similar_results() {
+    let sides = [ModelKind::Fluid, ModelKind::Calibrated(10.0)];
     for (family, side) in Family::ALL
         .into_iter()
         .flat_map(|family| sides.map(|side| (family, side)))
     {
         let draw = Draw::new(family, Set::Test, 0);
-        let [whole, half] = [12.0, 24.0].map(|steps| seen::run_with_steps(&draw, side, steps));
-        let queues = |seen: &seen::Seen| seen.links.iter().map(|l| l.queue_pkts).sum::<f64>();
+        let [whole, half] =
+            [12.0, 24.0].map(|steps| run_results::run_with_steps(&draw, side, steps));
+        let queues =
+            |seen: &run_results::RunResults| seen.links.iter().map(|l| l.queue_pkts).sum::<f64>();
         let apart = whole.links.iter().zip(&half.links);
         let apart: f64 = apart
             .map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs())
@@ -66,7 +72,7 @@ fn half_the_step_is_the_same() {
 /// is only a regression test. Of the development networks, random-27 and random-48 still oscillate
 /// by a third.
 #[test]
-fn queues_that_swung_rest() {
+fn selected_queues_do_not_oscillate() {
     for (family, number, swung) in [
         (Family::Dumbbell, 34, 0.73),
         (Family::Random, 1, 0.67),
@@ -77,13 +83,13 @@ fn queues_that_swung_rest() {
         (Family::TransitStub, 47, 0.36),
     ] {
         let draw = Draw::new(family, Set::Development, number);
-        let swings = seen::run(&draw, Side::Fluid, 1).swing();
+        let swings = run_results::run(&draw, ModelKind::Fluid, 1).max_oscillation();
         assert!(swings < 0.1, "{family:?} {number}: {swings}, was {swung}");
         // Half the step length, which takes long, for two of them.
         if family != Family::Random {
             continue;
         }
-        let swings = seen::run_with_steps(&draw, Side::Fluid, 24.0).swing();
+        let swings = run_results::run_with_steps(&draw, ModelKind::Fluid, 24.0).max_oscillation();
         assert!(
             swings < 0.1,
             "{family:?} {number} at half the step: {swings}"

@@ -10,7 +10,7 @@ use netflow_units::SplitMix64;
 pub const SECONDS: f64 = 25.0;
 
 /// Start of the measurement in seconds, after slow start.
-pub const FROM_S: f64 = 5.0;
+pub const WARMUP_S: f64 = 5.0;
 
 /// Range of the random start times of transfers in seconds.
 pub const STARTS_S: f64 = 1.0;
@@ -154,7 +154,7 @@ impl Cell {
     }
 
     /// Returns a description.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let ecn = if self.ecn { ", ECN" } else { "" };
         let rtt = if self.farther > 1.0 {
             format!("{} and {} ms", self.rtt_ms, self.farther * self.rtt_ms)
@@ -192,7 +192,7 @@ impl Cell {
     /// Returns the scenario text, with the start time of each transfer in seconds, or 0.
     pub fn text(&self, starts_s: &[f64]) -> String {
         let mut text = format!(
-            "[simulation]\nduration = \"{SECONDS} s\"\npacket-size = \"{PACKET_BYTES} B\"\nmodel = \"packets\"\n"
+            "[simulation]\nduration = \"{SECONDS} s\"\npacket-size = \"{PACKET_BYTES} B\"\nmodel = \"packet\"\n"
         );
         // Writing to a string cannot fail.
         let mut link = |from: &str, to: &str, mbps: f64, ms: f64, more: &str| {
@@ -220,7 +220,7 @@ impl Cell {
             let _ = writeln!(
                 text,
                 "[[connection]]\nname = \"c{i}\"\nfrom = \"S{i}\"\nto = \"B\"\nstart = \"{start_s:.6} s\"\n\
-                 source = {{ stack = \"linux-6\", congestion = \"{}\"{asks} }}",
+                 source = {{ tcp = \"linux-6\", congestion = \"{}\"{asks} }}",
                 self.stack
             );
         }

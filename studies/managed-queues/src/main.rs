@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use study_managed_queues::ablation;
 use study_managed_queues::cell::{Cell, Set, cells};
 use study_managed_queues::page::{both, page, summary, table};
-use study_managed_queues::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, Who};
-use study_managed_queues::run::{SEEDS, netflow, referee, settings};
+use study_managed_queues::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, System};
+use study_managed_queues::run::{SEEDS, netflow, run_reference, settings};
 use study_managed_queues::verdict::Measure;
 
 /// Number of runs of Linux, and of modified ns-3.
@@ -99,13 +99,13 @@ fn with_ns3(
     change: &dyn Fn(String) -> String,
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = row::read(path)?;
-    let missing = missing(cells, seeds, Who::Ns3, &rows)?;
+    let missing = missing(cells, seeds, System::Ns3, &rows)?;
     if !missing.is_empty() {
         let simulator = Ns3::find()?;
         let all: Vec<&CompiledScenario> = missing.iter().map(|(_, scenario)| scenario).collect();
         eprintln!("compiling {} networks", all.len());
         simulator.compile(&all, &settings(), change, &|| false)?;
-        measure(&simulator, Who::Ns3, &missing, seeds, &mut rows, path)?;
+        measure(&simulator, System::Ns3, &missing, seeds, &mut rows, path)?;
     }
     Ok(rows)
 }
@@ -120,16 +120,16 @@ fn with_linux(path: &Path) -> Result<(), Box<dyn Error>> {
     let mut own = cells(Set::Grid);
     own.retain(|cell| known.split_whitespace().any(|name| name == cell.stack));
     let mut rows = row::read(path)?;
-    let missing = missing(&own, FEW, Who::Linux, &rows)?;
+    let missing = missing(&own, FEW, System::Linux, &rows)?;
     let linux = netflow_compare::Linux;
-    measure(&linux, Who::Linux, &missing, FEW, &mut rows, path)
+    measure(&linux, System::Linux, &missing, FEW, &mut rows, path)
 }
 
 /// Returns the experiments with missing runs, and their scenarios.
 fn missing(
     cells: &[Cell],
     seeds: u32,
-    who: Who,
+    who: System,
     rows: &[Row],
 ) -> Result<Vec<(Cell, CompiledScenario)>, String> {
     let is_known = |cell: &Cell, seed| rows.iter().any(|row| row.is(cell, who, seed));
@@ -143,17 +143,17 @@ fn missing(
 /// Runs the missing experiments.
 fn measure(
     runner: &dyn Runner,
-    who: Who,
+    who: System,
     cells: &[(Cell, CompiledScenario)],
     seeds: u32,
     rows: &mut Vec<Row>,
     path: &Path,
 ) -> Result<(), Box<dyn Error>> {
     for (i, (cell, scenario)) in cells.iter().enumerate() {
-        eprintln!("{} of {}: {}", i + 1, cells.len(), cell.told());
+        eprintln!("{} of {}: {}", i + 1, cells.len(), cell.description());
         for seed in 0..seeds {
             if !rows.iter().any(|row| row.is(cell, who, seed)) {
-                let run = referee(runner, who, cell, scenario, seed);
+                let run = run_reference(runner, who, cell, scenario, seed);
                 rows.extend(run.map_err(|error| error as Box<dyn Error>)?);
                 row::write(path, rows)?;
             }

@@ -5,19 +5,19 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::cell::{Cell, Queue, STACKS, Set, cells};
-use crate::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, Who};
-use crate::verdict::{Both, Measure, Pair, Sums};
+use crate::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, System};
+use crate::verdict::{ComparedCell, Measure, Pair, Sums};
 
 const HEAD: &str = include_str!("head.md");
 const REASONS: &str = include_str!("reasons.md");
 
 /// Returns the experiments with results of both netflow and ns-3.
-pub fn both(rows: &[Row], set: Set) -> Vec<Both> {
-    beside_another(rows, set, Who::Ns3)
+pub fn both(rows: &[Row], set: Set) -> Vec<ComparedCell> {
+    compare_with(rows, set, System::Ns3)
 }
 
-fn beside_another(rows: &[Row], set: Set, other: Who) -> Vec<Both> {
-    let known = |cell: &Cell| Both::of(cell, rows, other);
+fn compare_with(rows: &[Row], set: Set, other: System) -> Vec<ComparedCell> {
+    let known = |cell: &Cell| ComparedCell::of(cell, rows, other);
     cells(set).iter().filter_map(known).collect()
 }
 
@@ -41,7 +41,7 @@ pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
             summary(&both(&ns3, set), &Measure::ALL)
         );
     }
-    let by_linux = beside_another(&linux, Set::Grid, Who::Linux);
+    let by_linux = compare_with(&linux, Set::Grid, System::Linux);
     out += REASONS;
     for set in [Set::Grid, Set::Test] {
         let changed = both(&ablations, set);
@@ -56,8 +56,8 @@ pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
     let _ = write!(
         out,
         "\n## Linux: grid\n\n{}\n{}",
-        summary(&by_linux, &Measure::BY_LINUX),
-        table(&by_linux, &Measure::BY_LINUX),
+        summary(&by_linux, &Measure::LINUX_MEASURES),
+        table(&by_linux, &Measure::LINUX_MEASURES),
     );
     for set in Set::ALL {
         let _ = write!(
@@ -79,7 +79,7 @@ fn title(set: Set) -> &'static str {
 }
 
 /// Returns the summary by stack and queue.
-pub fn summary(all: &[Both], measures: &[Measure]) -> String {
+pub fn summary(all: &[ComparedCell], measures: &[Measure]) -> String {
     let mut out = String::from("| stack | queue |");
     for &measure in measures {
         let _ = write!(out, " {} |", measure.name());
@@ -88,7 +88,7 @@ pub fn summary(all: &[Both], measures: &[Measure]) -> String {
     out += &"---|".repeat(measures.len());
     out += "\n";
     let mut row = |stack: Option<&str>, queue: Option<Queue>| {
-        let own = |it: &&Both| {
+        let own = |it: &&ComparedCell| {
             stack.is_none_or(|stack| it.cell.stack == stack)
                 && queue.is_none_or(|queue| it.cell.queue == queue)
         };
@@ -103,7 +103,7 @@ pub fn summary(all: &[Both], measures: &[Measure]) -> String {
         );
         for &measure in measures {
             let sums = Sums::of(all.iter().filter(own), measure);
-            let _ = write!(out, " {} |", told(&sums));
+            let _ = write!(out, " {} |", format_sums(&sums));
         }
         out += "\n";
     };
@@ -123,7 +123,7 @@ pub fn summary(all: &[Both], measures: &[Measure]) -> String {
 }
 
 /// Formats `5 of 8, 3.1 % (1.2 %)`.
-fn told(sums: &Sums) -> String {
+fn format_sums(sums: &Sums) -> String {
     if sums.cells == 0 {
         return String::new();
     }
@@ -135,7 +135,7 @@ fn told(sums: &Sums) -> String {
 }
 
 /// Returns the table of all experiments.
-pub fn table(all: &[Both], measures: &[Measure]) -> String {
+pub fn table(all: &[ComparedCell], measures: &[Measure]) -> String {
     let mut out = String::from("| cell |");
     for &measure in measures {
         let _ = write!(out, " {} |", head(measure));
@@ -144,10 +144,10 @@ pub fn table(all: &[Both], measures: &[Measure]) -> String {
     out += &"---|".repeat(measures.len());
     out += "\n";
     for both in all {
-        let _ = write!(out, "| {} |", both.cell.told());
+        let _ = write!(out, "| {} |", both.cell.description());
         for &measure in measures {
             let text = if measure.applies(&both.cell) {
-                beside(measure, &both.pair(measure))
+                format_pair(measure, &both.pair(measure))
             } else {
                 String::new()
             };
@@ -170,7 +170,7 @@ fn head(measure: Measure) -> &'static str {
 }
 
 /// Formats `12.1 / 12.0 ± 0.3`: netflow's value, and the reference with its spread.
-fn beside(measure: Measure, pair: &Pair) -> String {
+fn format_pair(measure: Measure, pair: &Pair) -> String {
     let (factor, digits) = match measure {
         Measure::Queue | Measure::Delay => (1.0, 1),
         Measure::Utilization => (100.0, 1),
@@ -181,7 +181,7 @@ fn beside(measure: Measure, pair: &Pair) -> String {
     format!(
         "{:.digits$} / {:.digits$} ± {:.digits$}{cross}",
         factor * pair.netflow.mean,
-        factor * pair.other.mean,
-        factor * pair.other.std
+        factor * pair.reference.mean,
+        factor * pair.reference.std
     )
 }

@@ -21,7 +21,7 @@ pub const LINUX: &str = "linux.csv";
 /// System that ran the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Who {
+pub enum System {
     /// netflow's packet model.
     Netflow,
     /// ns-3.
@@ -36,7 +36,7 @@ pub struct Row {
     /// Name of the experiment, for example `test 7`.
     pub cell: String,
     /// System that ran it.
-    pub who: Who,
+    pub who: System,
     /// Random seed.
     pub seed: u32,
     /// Mean queue in packets, including the one in service.
@@ -75,7 +75,7 @@ impl Row {
     }
 
     /// Returns whether this is the given run.
-    pub fn is(&self, cell: &Cell, who: Who, seed: u32) -> bool {
+    pub fn is(&self, cell: &Cell, who: System, seed: u32) -> bool {
         self.who == who && self.seed == seed && self.cell == cell.name()
     }
 }
@@ -124,7 +124,7 @@ mod tests {
 
     /// n equal shares: 1; a single share of n: 1/n.
     #[test]
-    fn the_index_tells_shares_alike_from_one_that_has_all() {
+    fn jain_index_of_equal_and_exclusive_shares() {
         assert_eq!(jain(&[2.0, 2.0, 2.0, 2.0]), 1.0);
         assert_eq!(jain(&[0.0, 3.0, 0.0, 0.0]), 0.25);
     }

@@ -7,15 +7,15 @@ use netflow_compare::{Run, Runner, Settings};
 use netflow_scenario::CompiledScenario;
 use netflow_simulation::{Interval, Options, Recorder, Run as _, Simulation};
 
-use crate::cell::{Cell, FROM_S, STARTS_S};
-use crate::row::{Row, Who, jain};
+use crate::cell::{Cell, STARTS_S, WARMUP_S};
+use crate::row::{Row, System, jain};
 
 /// Number of seeds of each experiment.
 pub const SEEDS: u32 = 5;
 
-struct Nothing;
+struct NullRecorder;
 
-impl Recorder for Nothing {
+impl Recorder for NullRecorder {
     type Error = Infallible;
 
     fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
@@ -38,7 +38,7 @@ pub fn netflow(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Syn
     };
     let mut simulation = Simulation::new(prepared.network, options)?;
     simulation.set_threads(1);
-    simulation.run_until(FROM_S, &mut Nothing, || false)?;
+    simulation.run_until(WARMUP_S, &mut NullRecorder, || false)?;
     simulation.begin_period();
     while !simulation.is_done() {
         simulation.step()?;
@@ -55,7 +55,7 @@ pub fn netflow(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Syn
     let p95_s: Vec<f64> = delays.map(|it| it.p95_s).collect();
     let row = Row {
         cell: cell.name(),
-        who: Who::Netflow,
+        who: System::Netflow,
         seed,
         queue_pkts: totals.mean_queue_pkts,
         utilization: totals.utilization,
@@ -73,8 +73,8 @@ pub fn settings() -> Settings {
         seeds: SEEDS,
         jobs: 1,
         start_jitter_s: STARTS_S,
-        every_s: FROM_S,
-        delays_from_s: FROM_S,
+        every_s: WARMUP_S,
+        delays_from_s: WARMUP_S,
         ..Settings::default()
     }
 }
@@ -83,9 +83,9 @@ pub fn settings() -> Settings {
 ///
 /// # Errors
 /// If the run fails, or has no results for the link.
-pub fn referee(
+pub fn run_reference(
     runner: &dyn Runner,
-    who: Who,
+    who: System,
     cell: &Cell,
     scenario: &CompiledScenario,
     seed: u32,
@@ -101,7 +101,7 @@ pub fn referee(
 }
 
 /// Returns the results without the first interval, which is the warm-up.
-fn row_of(cell: &Cell, who: Who, seed: u32, run: &Run) -> Result<Row, &'static str> {
+fn row_of(cell: &Cell, who: System, seed: u32, run: &Run) -> Result<Row, &'static str> {
     let links = run.links.iter().find(|(name, _)| name == LINK);
     let (_, all) = links.ok_or("there is no such link")?;
     let intervals = all.get(1..).unwrap_or_default();

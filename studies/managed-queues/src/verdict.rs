@@ -1,7 +1,7 @@
 //! Errors of netflow relative to a reference, compared with the spread of the reference's own runs.
 
 use crate::cell::Cell;
-use crate::row::{Row, Who};
+use crate::row::{Row, System};
 
 /// Compared quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ pub enum Measure {
 
 impl Measure {
     /// Quantities that Linux reports from [`FROM_S`](crate::cell::FROM_S) on.
-    pub const BY_LINUX: [Measure; 5] = [
+    pub const LINUX_MEASURES: [Measure; 5] = [
         Measure::Queue,
         Measure::Utilization,
         Measure::Loss,
@@ -65,7 +65,7 @@ impl Measure {
     }
 
     /// Returns the difference that counts as zero, whatever the spread.
-    pub fn least(self) -> f64 {
+    pub fn negligible_error(self) -> f64 {
         match self {
             Measure::Queue => 0.25,
             Measure::Utilization | Measure::Jain => 0.005,
@@ -86,19 +86,19 @@ impl Measure {
 }
 
 /// Spread in standard deviations of the runs.
-pub const SPREAD: f64 = 2.0;
+pub const SPREAD_STDS: f64 = 2.0;
 
 /// Mean and standard deviation of a system's runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Side {
+pub struct MeanAndStd {
     /// Mean.
     pub mean: f64,
     /// Standard deviation; 0 for one run.
     pub std: f64,
 }
 
-impl Side {
-    fn of(values: &[f64]) -> Side {
+impl MeanAndStd {
+    fn of(values: &[f64]) -> MeanAndStd {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
@@ -106,7 +106,7 @@ impl Side {
             0 | 1 => 0.0,
             _ => (squares / (n - 1.0)).sqrt(),
         };
-        Side { mean, std }
+        MeanAndStd { mean, std }
     }
 }
 
@@ -114,43 +114,43 @@ impl Side {
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// netflow.
-    pub netflow: Side,
+    pub netflow: MeanAndStd,
     /// Reference.
-    pub other: Side,
-    least: f64,
+    pub reference: MeanAndStd,
+    negligible: f64,
 }
 
 impl Pair {
     /// Returns netflow's mean minus the reference's mean.
     pub fn error(&self) -> f64 {
-        self.netflow.mean - self.other.mean
+        self.netflow.mean - self.reference.mean
     }
 
     /// Returns whether the error is within the spread of the reference, or negligible.
     pub fn is_within(&self) -> bool {
-        self.error().abs() <= (SPREAD * self.other.std).max(self.least)
+        self.error().abs() <= (SPREAD_STDS * self.reference.std).max(self.negligible)
     }
 }
 
 /// Experiment with results of netflow and a reference.
-pub struct Both {
+pub struct ComparedCell {
     /// Experiment.
     pub cell: Cell,
     netflow: Vec<Row>,
     other: Vec<Row>,
 }
 
-impl Both {
+impl ComparedCell {
     /// Collects the results of an experiment; `None` if a system has none.
-    pub fn of(cell: &Cell, rows: &[Row], other: Who) -> Option<Both> {
+    pub fn of(cell: &Cell, rows: &[Row], other: System) -> Option<ComparedCell> {
         let name = cell.name();
-        let pick = |who: Who| -> Vec<Row> {
+        let pick = |who: System| -> Vec<Row> {
             let own = rows.iter().filter(|row| row.who == who && row.cell == name);
             own.cloned().collect()
         };
-        let (netflow, other) = (pick(Who::Netflow), pick(other));
+        let (netflow, other) = (pick(System::Netflow), pick(other));
         let known = !netflow.is_empty() && !other.is_empty();
-        known.then(|| Both {
+        known.then(|| ComparedCell {
             cell: cell.clone(),
             netflow,
             other,
@@ -161,9 +161,9 @@ impl Both {
     pub fn pair(&self, measure: Measure) -> Pair {
         let each = |rows: &[Row]| -> Vec<f64> { rows.iter().map(|it| measure.of(it)).collect() };
         Pair {
-            netflow: Side::of(&each(&self.netflow)),
-            other: Side::of(&each(&self.other)),
-            least: measure.least(),
+            netflow: MeanAndStd::of(&each(&self.netflow)),
+            reference: MeanAndStd::of(&each(&self.other)),
+            negligible: measure.negligible_error(),
         }
     }
 }
@@ -178,33 +178,33 @@ pub struct Sums {
     /// Sum of |error|.
     pub errors: f64,
     /// Sum of the reference's means.
-    pub of: f64,
+    pub reference_means: f64,
     /// Sum of the reference's standard deviations.
     pub stds: f64,
 }
 
 impl Sums {
     /// Computes the sums of these experiments.
-    pub fn of<'a>(cells: impl Iterator<Item = &'a Both>, measure: Measure) -> Sums {
+    pub fn of<'a>(cells: impl Iterator<Item = &'a ComparedCell>, measure: Measure) -> Sums {
         let mut sums = Sums::default();
         for both in cells.filter(|it| measure.applies(&it.cell)) {
             let pair = both.pair(measure);
             sums.cells += 1;
             sums.within += usize::from(pair.is_within());
             sums.errors += pair.error().abs();
-            sums.of += pair.other.mean;
-            sums.stds += pair.other.std;
+            sums.reference_means += pair.reference.mean;
+            sums.stds += pair.reference.std;
         }
         sums
     }
 
     /// Returns Σ|error| / Σ; `None` if the sum is 0.
     pub fn error(&self) -> Option<f64> {
-        (self.of > 0.0).then(|| self.errors / self.of)
+        (self.reference_means > 0.0).then(|| self.errors / self.reference_means)
     }
 
     /// Returns Σ of standard deviations / Σ.
     pub fn spread(&self) -> Option<f64> {
-        (self.of > 0.0).then(|| self.stds / self.of)
+        (self.reference_means > 0.0).then(|| self.stds / self.reference_means)
     }
 }

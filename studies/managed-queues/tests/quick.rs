@@ -9,9 +9,9 @@ use netflow_scenario::CompiledScenario;
 use study_managed_queues::ablation;
 use study_managed_queues::cell::{Cell, Queue, Set, cells};
 use study_managed_queues::page::{both, page};
-use study_managed_queues::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, Who};
-use study_managed_queues::run::{SEEDS, netflow, referee, settings};
-use study_managed_queues::verdict::{Both, Measure, Sums};
+use study_managed_queues::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, System};
+use study_managed_queues::run::{SEEDS, netflow, run_reference, settings};
+use study_managed_queues::verdict::{ComparedCell, Measure, Sums};
 
 fn directory() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -22,7 +22,7 @@ fn rows(name: &str) -> Vec<Row> {
 }
 
 #[test]
-fn the_page_is_what_was_run() {
+fn page_matches_recorded_runs() {
     let written = std::fs::read_to_string(directory().join("README.md")).unwrap();
     let again = page(directory()).unwrap();
     assert_eq!(written, again, "the study's command writes it again");
@@ -36,7 +36,7 @@ fn no_run_is_missing() {
             let known = |rows: &[Row], who| rows.iter().any(|row| row.is(&cell, who, seed));
             let name = cell.name();
             assert!(
-                known(&own, Who::Netflow) && known(&other, Who::Ns3),
+                known(&own, System::Netflow) && known(&other, System::Ns3),
                 "{name}"
             );
         }
@@ -45,11 +45,11 @@ fn no_run_is_missing() {
 
 /// Repeats some experiments in netflow.
 #[test]
-fn netflow_says_what_it_said() {
+fn netflow_results_are_reproduced() {
     let before = rows(NETFLOW);
     for cell in Set::ALL.into_iter().flat_map(cells).step_by(11) {
         let again = netflow(&cell, 1).unwrap();
-        let before = before.iter().find(|row| row.is(&cell, Who::Netflow, 1));
+        let before = before.iter().find(|row| row.is(&cell, System::Netflow, 1));
         let why = "the study's command runs all cells again";
         assert_eq!(Some(&again), before, "{}: {why}", cell.name());
     }
@@ -57,7 +57,7 @@ fn netflow_says_what_it_said() {
 
 /// Compares with ns-3 with modified senders, and with Linux, for equivalent senders.
 #[test]
-fn what_held_holds() {
+fn accuracy_criteria_still_hold() {
     let with = |name: &str| [rows(name), rows(NETFLOW)].concat();
     let ablations = with(ABLATIONS);
     for set in [Set::Grid, Set::Test] {
@@ -76,8 +76,8 @@ fn what_held_holds() {
         }
     }
     let linux = with(LINUX);
-    let known = |cell: &Cell| Both::of(cell, &linux, Who::Linux);
-    let all: Vec<Both> = cells(Set::Grid).iter().filter_map(known).collect();
+    let known = |cell: &Cell| ComparedCell::of(cell, &linux, System::Linux);
+    let all: Vec<ComparedCell> = cells(Set::Grid).iter().filter_map(known).collect();
     for (measure, most) in [
         (Measure::Queue, 0.08),
         (Measure::Utilization, 0.02),
@@ -92,7 +92,7 @@ fn what_held_holds() {
 
 /// Repeats Reno's experiments of the grid with ECN in ns-3, with one seed.
 #[test]
-fn a_few_cells_by_ns3() {
+fn ns3_results_are_reproduced() {
     let simulator = match Ns3::find() {
         Ok(simulator) => simulator,
         Err(error) => return skip(Need::Ns3, &error.to_string()),
@@ -109,9 +109,9 @@ fn a_few_cells_by_ns3() {
         .compile(&all, &settings(), &ablation::change, &|| false)
         .unwrap();
     for (cell, scenario) in few.iter().zip(&scenarios) {
-        let run = referee(&simulator, Who::Ns3, cell, scenario, 0).unwrap();
+        let run = run_reference(&simulator, System::Ns3, cell, scenario, 0).unwrap();
         let rows = [run.unwrap(), netflow(cell, 0).unwrap()];
-        let both = Both::of(cell, &rows, Who::Ns3).unwrap();
+        let both = ComparedCell::of(cell, &rows, System::Ns3).unwrap();
         for (measure, most) in [
             (Measure::Queue, 0.15),
             (Measure::Utilization, 0.03),
@@ -120,8 +120,8 @@ fn a_few_cells_by_ns3() {
             (Measure::Delay, 0.15),
         ] {
             let pair = both.pair(measure);
-            let off = pair.error().abs() / pair.other.mean;
-            let what = format!("{}, {}", cell.told(), measure.name());
+            let off = pair.error().abs() / pair.reference.mean;
+            let what = format!("{}, {}", cell.description(), measure.name());
             println!("{what}: {off}");
             assert!(off < most, "{what}: {pair:?}");
         }

@@ -49,7 +49,7 @@ const NETWORKS: [Network; 4] = [
 const OVERHEAD_S: f64 = 1e-3;
 
 /// Results of one network.
-pub struct Found {
+pub struct NetworkComparison {
     name: &'static str,
     path: &'static str,
     plain: Comparison,
@@ -100,7 +100,7 @@ fn study() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<Found, Box<dyn Error>> {
+fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<NetworkComparison, Box<dyn Error>> {
     let scenario = netflow::scenario::load(&root().join(network.path), &[])?;
     let plain = Settings {
         seeds: if quick { 2 } else { network.seeds },
@@ -125,7 +125,7 @@ fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<Found, Box<dyn Er
         .time_with_trace(&scenario, &plain, &|| false)?
         .unwrap_or(f64::NAN);
     let with_jitter = ns.run_seeds(&scenario, &jittered, &told, &|| false)?;
-    Ok(Found {
+    Ok(NetworkComparison {
         name: network.name,
         path: network.path,
         plain: Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs)),

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 use std::fs;
 
-use netflow::compare::{BUSIEST, ComparedValue, Comparison, LinkComparison};
+use netflow::compare::{ComparedValue, Comparison, LinkComparison, MAX_BUSIEST_LINKS};
 
-use crate::Found;
+use crate::NetworkComparison;
 
 /// Number of worst results that are named.
 const WORST: usize = 5;
 
-pub fn page(found: &[Found]) -> String {
+pub fn page(found: &[NetworkComparison]) -> String {
     let mut out = String::from(INTRODUCTION);
     let _ = write!(
         out,
@@ -38,7 +38,7 @@ pub fn page(found: &[Found]) -> String {
 }
 
 /// Returns the table of docs/trust.md.
-pub fn summary(found: &[Found]) -> String {
+pub fn summary(found: &[NetworkComparison]) -> String {
     let mut out = String::from(
         "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | CPU time of ns-2 / time of netflow: plain, with a trace |\n|---|---|---|---|---|---|---|\n",
     );
@@ -78,7 +78,7 @@ fn queues(comparison: &Comparison) -> String {
     let mut out = String::from(
         "| link | queue: ns-2 | netflow | error over time | in standard deviations | utilization: ns-2 | netflow | lost: ns-2 | netflow |\n|---|---|---|---|---|---|---|---|---|\n",
     );
-    for link in comparison.busiest(BUSIEST) {
+    for link in comparison.busiest(MAX_BUSIEST_LINKS) {
         if link.queue_pkts.referee.mean < 0.005 {
             continue;
         }
@@ -108,7 +108,7 @@ fn goodputs(comparison: &Comparison) -> String {
             .total_cmp(&a.goodput_pps.referee.mean)
     });
     let mut out = String::from("| connection | ns-2 | netflow | error |\n|---|---|---|---|\n");
-    for connection in order.iter().take(BUSIEST) {
+    for connection in order.iter().take(MAX_BUSIEST_LINKS) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
@@ -122,7 +122,7 @@ fn goodputs(comparison: &Comparison) -> String {
 }
 
 /// Returns the links and connections with the largest errors.
-fn losers(network: &Found) -> String {
+fn losers(network: &NetworkComparison) -> String {
     let mut links: Vec<&LinkComparison> = network.plain.links.iter().collect();
     links.sort_by(|a, b| {
         b.queue_pkts

@@ -32,7 +32,7 @@ fn the_study_runs() {
 
 /// The committed page contains all four networks, and docs/trust.md contains its table.
 #[test]
-fn the_page_is_there() {
+fn page_contains_all_networks() {
     let page = include_str!("../README.md");
     let readme = include_str!("../../../docs/trust.md");
     for name in [

@@ -1,11 +1,11 @@
 //! Errors of some runs of a network relative to others.
 
-use netflow_compare::{BUSIEST, LinkInterval, Run};
+use netflow_compare::{LinkInterval, MAX_BUSIEST_LINKS, Run};
 use netflow_units::quantile;
 
 /// Means over runs of a network.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct MeanResults {
     /// By link: mean queue in packets, lost packets, arrived packets.
     links: Vec<(f64, f64, f64)>,
     /// By connection: delivered packets, and the 95th percentile of their delay, if known.
@@ -14,11 +14,11 @@ pub struct Said {
     pub cost_s: f64,
 }
 
-impl Said {
+impl MeanResults {
     /// Computes the means of these runs.
-    pub fn of(runs: &[Run]) -> Said {
+    pub fn of(runs: &[Run]) -> MeanResults {
         let Some(first) = runs.first() else {
-            return Said::default();
+            return MeanResults::default();
         };
         let n = runs.len() as f64;
         let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / n;
@@ -38,7 +38,7 @@ impl Said {
             let found = run.delays.iter().find(|(connection, _)| connection == name);
             found.map(|(_, delay)| delay.p95_s)
         };
-        Said {
+        MeanResults {
             links: (0..first.links.len())
                 .map(|link| {
                     (
@@ -83,10 +83,10 @@ pub struct Errors {
 
 impl Errors {
     /// Computes the errors of `said` relative to the reference.
-    pub fn of(said: &Said, truth: &Said) -> Errors {
+    pub fn of(said: &MeanResults, truth: &MeanResults) -> Errors {
         let mut longest: Vec<usize> = (0..truth.links.len()).collect();
         longest.sort_by(|&a, &b| truth.links[b].0.total_cmp(&truth.links[a].0));
-        longest.truncate(BUSIEST);
+        longest.truncate(MAX_BUSIEST_LINKS);
         let (mut off, mut sum) = (0.0, 0.0);
         for link in longest {
             off += (said.links[link].0 - truth.links[link].0).abs();
@@ -95,7 +95,7 @@ impl Errors {
         let both = || said.connections.iter().zip(&truth.connections);
         let goodput = both().map(|(said, truth)| (said.0 / truth.0 - 1.0).abs());
         let delay = both().filter_map(|(said, truth)| Some((said.1? / truth.1? - 1.0).abs()));
-        let lost = |said: &Said| said.links.iter().map(|link| link.1).sum::<f64>();
+        let lost = |said: &MeanResults| said.links.iter().map(|link| link.1).sum::<f64>();
         Errors {
             queues: off / sum,
             goodput: median(goodput.collect()).unwrap_or(f64::NAN),
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn errors_are_relative_to_the_mean_of_the_truth() {
-        let truth = Said::of(&[run(8.0, 90.0, 0.1), run(12.0, 110.0, 0.3)]);
-        let errors = Errors::of(&Said::of(&[run(11.0, 95.0, 0.25)]), &truth);
+        let truth = MeanResults::of(&[run(8.0, 90.0, 0.1), run(12.0, 110.0, 0.3)]);
+        let errors = Errors::of(&MeanResults::of(&[run(11.0, 95.0, 0.25)]), &truth);
         assert!((errors.queues - 0.1).abs() < 1e-12);
         assert!((errors.goodput - 0.05).abs() < 1e-12);
         assert_eq!(errors.lost, Some(1.0));

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use errors::{Errors, Said};
+use errors::{Errors, MeanResults};
 use netflow_compare::{Delay, Linux, NetflowRun, Ns2, Ns3, Run, Runner, Settings};
 use netflow_problems::fill_page;
 use netflow_scenario::export::Ns2Tcp;
@@ -67,7 +67,7 @@ const NETWORKS: [Network; 6] = [
 ];
 
 /// Compared systems, in the order of the page.
-const SAYERS: [&str; 4] = ["fluid", "packets", "ns-2", "ns-3"];
+const SYSTEMS: [&str; 4] = ["fluid", "packets", "ns-2", "ns-3"];
 
 #[derive(Parser)]
 struct Arguments {
@@ -80,16 +80,16 @@ struct Arguments {
 }
 
 /// Results of a network.
-struct Found {
+struct NetworkResults {
     name: &'static str,
     congestion: &'static str,
     /// Errors of one Linux run relative to the mean of all; its duration; reasons why runs do not
     /// count.
-    own: Errors,
+    linux_spread: Errors,
     linux_s: f64,
-    doubts: Vec<String>,
-    /// By [`SAYERS`]: errors and cost in seconds, or the reason why there are none.
-    said: Vec<Result<(Errors, f64), String>>,
+    unreliable_reasons: Vec<String>,
+    /// By [`SYSTEMS`]: errors and cost in seconds, or the reason why there are none.
+    system_errors: Vec<Result<(Errors, f64), String>>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -107,7 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut found = Vec::new();
     for network in networks {
         eprintln!("{}", network.name);
-        match one(network, seeds, arguments.quick) {
+        match evaluate_network(network, seeds, arguments.quick) {
             Ok(it) => found.push(it),
             Err(error) if error.to_string().contains("not available here") => {
                 println!("SKIPPED: {error}");
@@ -126,7 +126,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Error>> {
+fn evaluate_network(
+    network: &Network,
+    seeds: u32,
+    quick: bool,
+) -> Result<NetworkResults, Box<dyn Error>> {
     let fluid = scenario(network, "fluid", quick)?;
     let packets = scenario(network, "packets", quick)?;
     let settings = Settings {
@@ -142,13 +146,13 @@ fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Erro
         ..settings.clone()
     };
     let runs = Linux.run_seeds(&packets, &one_at_a_time, &|_| {}, &|| false)?;
-    let truth = Said::of(&runs);
+    let truth = MeanResults::of(&runs);
     let each: Vec<Errors> = runs
         .iter()
-        .map(|run| Errors::of(&Said::of(std::slice::from_ref(run)), &truth))
+        .map(|run| Errors::of(&MeanResults::of(std::slice::from_ref(run)), &truth))
         .collect();
     let beside = |said: Result<Vec<Run>, netflow_compare::Error>| {
-        let said = Said::of(&said.map_err(|error| error.to_string())?);
+        let said = MeanResults::of(&said.map_err(|error| error.to_string())?);
         Ok((Errors::of(&said, &truth), said.cost_s))
     };
     let run = |runner: Result<&dyn Runner, netflow_compare::Error>, scenario: &CompiledScenario| {
@@ -156,15 +160,15 @@ fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Erro
     };
     let ns2 = Ns2::find();
     let ns3 = Ns3::find();
-    Ok(Found {
+    Ok(NetworkResults {
         name: network.name,
         congestion: network.congestion,
-        own: worst(&each),
+        linux_spread: worst(&each),
         linux_s: truth.cost_s,
-        doubts: runs.iter().filter_map(|run| run.doubt.clone()).collect(),
-        said: vec![
-            beside(ours(&fluid, &settings)),
-            beside(ours(&packets, &settings)),
+        unreliable_reasons: runs.iter().filter_map(|run| run.doubt.clone()).collect(),
+        system_errors: vec![
+            beside(run_netflow(&fluid, &settings)),
+            beside(run_netflow(&packets, &settings)),
             beside(match ns2 {
                 Ok(ns2) => run(Ok(&ns2), &fluid),
                 Err(error) => Err(error),
@@ -214,7 +218,7 @@ fn scenario(
     Ok(load(&path, &settings).map_err(|problems| problems.to_string())?)
 }
 
-fn ours(
+fn run_netflow(
     scenario: &CompiledScenario,
     settings: &Settings,
 ) -> Result<Vec<Run>, netflow_compare::Error> {
@@ -241,7 +245,7 @@ fn worst(all: &[Errors]) -> Errors {
     }
 }
 
-fn page(found: &[Found]) -> String {
+fn page(found: &[NetworkResults]) -> String {
     let mut text =
         "| network | TCP | beside Linux | queues | goodput | lost | delay p95 | a run takes |\n\
                     |---|---|---|---|---|---|---|---|\n"
@@ -253,7 +257,7 @@ fn page(found: &[Found]) -> String {
         value => format!("{value:.1} s"),
     };
     for it in found {
-        for (sayer, said) in SAYERS.iter().zip(&it.said) {
+        for (sayer, said) in SYSTEMS.iter().zip(&it.system_errors) {
             // Writing to a string cannot fail.
             let _ = match said {
                 Ok((errors, cost_s)) => writeln!(
@@ -281,15 +285,15 @@ fn page(found: &[Found]) -> String {
             "| {} | {} | one run of Linux, at most | {} | {} | {} | {} | {} |",
             it.name,
             it.congestion,
-            percent(it.own.queues),
-            percent(it.own.goodput),
-            it.own
+            percent(it.linux_spread.queues),
+            percent(it.linux_spread.goodput),
+            it.linux_spread
                 .lost
                 .map_or("–".to_owned(), |lost| format!("1 ± {:.2}", lost - 1.0)),
-            known(it.own.delay),
+            known(it.linux_spread.delay),
             seconds(it.linux_s)
         );
-        for doubt in &it.doubts {
+        for doubt in &it.unreliable_reasons {
             let _ = writeln!(
                 text,
                 "| {} | {} | inconclusive: {doubt} | | | | | |",

@@ -11,7 +11,7 @@ pub const PACKET_BITS: f64 = 12_000.0;
 /// Payload of a full packet in bytes.
 const PAYLOAD_BYTES: f64 = 1460.0;
 /// Bandwidth of the access link relative to the shared link.
-const ACCESS: f64 = 10.0;
+const ACCESS_SPEEDUP: f64 = 10.0;
 
 /// Distribution of transfer sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +53,7 @@ impl Sizes {
             ),
             Sizes::Constant => format!("{{ constant = \"{mean_bytes} B\" }}"),
             Sizes::Pareto => format!(
-                "{{ pareto = {{ shape = 1.5, least = \"{} B\", most = \"{most_bytes} B\" }} }}",
+                "{{ pareto = {{ shape = 1.5, min = \"{} B\", most = \"{most_bytes} B\" }} }}",
                 mean_bytes / 3.0
             ),
             Sizes::LogNormal => format!(
@@ -68,7 +68,7 @@ impl Sizes {
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// Bandwidth-delay product in packets.
-    pub way_pkts: f64,
+    pub bdp_pkts: f64,
     /// Round-trip time without queueing, in seconds.
     pub rtt_s: f64,
     /// Mean size of a transfer in packets.
@@ -76,14 +76,14 @@ pub struct Link {
     /// Distribution of sizes.
     pub sizes: Sizes,
     /// Buffer size in packets.
-    pub room_pkts: f64,
+    pub buffer_pkts: f64,
     /// Offered load as a fraction of the bandwidth.
     pub load: f64,
 }
 
 impl Link {
     pub fn bandwidth_bps(&self) -> f64 {
-        self.way_pkts * PACKET_BITS / self.rtt_s
+        self.bdp_pkts * PACKET_BITS / self.rtt_s
     }
 
     fn text(&self, transfers: f64, seed: u64) -> String {
@@ -100,10 +100,10 @@ impl Link {
              [[demand]]\nfrom = \"A\"\nto = \"C\"\nrate = \"{rate_bps} bit/s\"\n\
              size = {}\n",
             0.1 * duration_s,
-            ACCESS * bandwidth_bps,
+            ACCESS_SPEEDUP * bandwidth_bps,
             0.01 * delay_s,
             0.99 * delay_s,
-            self.room_pkts.round().max(2.0),
+            self.buffer_pkts.round().max(2.0),
             self.sizes.text(PAYLOAD_BYTES * self.size_pkts),
         )
     }
@@ -120,7 +120,7 @@ impl Link {
     }
 
     /// Returns the mean time of `transfers` transfers in the packet model, in seconds.
-    pub fn by_packets_s(&self, transfers: f64, seed: u64) -> Result<f64, Box<dyn Error>> {
+    pub fn packet_model_time_s(&self, transfers: f64, seed: u64) -> Result<f64, Box<dyn Error>> {
         let prepared = self.prepared(transfers, seed, "packets")?;
         let evaluation = evaluate(&prepared, &Settings::default())?;
         let waits = evaluation.summary.workloads.iter().flat_map(|it| &it.waits);
@@ -129,7 +129,7 @@ impl Link {
     }
 
     /// Returns the transfer times of the steady state.
-    pub fn at_rest(&self) -> Result<TransferTimes, Box<dyn Error>> {
+    pub fn steady_state_times(&self) -> Result<TransferTimes, Box<dyn Error>> {
         let prepared = self.prepared(1.0, 1, "fluid")?;
         let mut solver = Solver::new(&prepared.network, f64::INFINITY)?;
         let steady = solver.solve(&SteadyOptions::default())?;

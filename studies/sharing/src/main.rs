@@ -15,7 +15,7 @@ use std::path::Path;
 use clap::Parser;
 use link::{Link, Sizes};
 use netflow::units::quantile;
-use netflow_problems::{fill_page, population};
+use netflow_problems::{fill_page, population_seed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -23,27 +23,27 @@ use rayon::prelude::*;
 /// Round-trip times without queueing, in ms.
 const RTTS_MS: [f64; 3] = [1.0, 6.0, 40.0];
 /// Bandwidth-delay products in packets.
-const WAYS_PKTS: [f64; 6] = [1.5, 6.0, 25.0, 100.0, 500.0, 2500.0];
+const BDPS_PKTS: [f64; 6] = [1.5, 6.0, 25.0, 100.0, 500.0, 2500.0];
 /// Mean transfer sizes in bandwidth-delay products.
-const SIZES: [f64; 8] = [0.05, 0.3, 0.75, 1.5, 3.0, 8.0, 30.0, 200.0];
+const SIZES_BDP: [f64; 8] = [0.05, 0.3, 0.75, 1.5, 3.0, 8.0, 30.0, 200.0];
 /// Buffer sizes in bandwidth-delay products.
-const ROOMS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, 20.0];
+const BUFFERS_BDP: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, 20.0];
 const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 /// Load at which transfers rarely overlap.
-const ALONE: f64 = 0.01;
+const UNSHARED_LOAD: f64 = 0.01;
 /// Relative error below which the model's time of unshared transfers counts as exact, unless they
 /// cause losses themselves.
-const RIGHT: f64 = 0.03;
+const EXACT_TOLERANCE: f64 = 0.03;
 /// Range of the mean transfer size that is measured, in packets; others use the nearest one.
 const SIZES_PKTS: [f64; 2] = [3.0, 16_000.0];
 /// Minimum buffer size in packets.
-const LEAST_ROOM_PKTS: f64 = 4.0;
+const MIN_BUFFER_PKTS: f64 = 4.0;
 /// Packets of all transfers of a table entry.
-const CELL_PKTS: f64 = 1.5e6;
+const ENTRY_PKTS: f64 = 1.5e6;
 /// Packets of all transfers of a random link.
 const LINK_PKTS: f64 = 4e6;
 /// Maximum duration of a run in seconds.
-const LONGEST_S: f64 = 1e6;
+const MAX_DURATION_S: f64 = 1e6;
 
 #[derive(Parser)]
 struct Arguments {
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let place = directory.join("../../crates/steady/data/sharing.csv");
         return Ok(fs::write(place, table()?)?);
     }
-    let told = beside_packets(arguments.links)?;
+    let told = compare_with_packets(arguments.links)?;
     print!("{told}");
     let page = directory.join("README.md");
     let filled = fill_page(&fs::read_to_string(&page)?, "sharing", &told)?;
@@ -71,42 +71,42 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Returns the slowdown relative to its dependence on the load: proportional to the load if it is
 /// low, and to 1/(1 - load) if it is high.
-fn per_load(slowed: f64, load: f64) -> f64 {
+fn normalized_slowdown(slowed: f64, load: f64) -> f64 {
     (slowed - 1.0) * (1.0 - load) / load
 }
 
 /// Factor of the number of transfers at each load. High loads need more, because the number of
 /// active transfers fluctuates more slowly.
-const TIMES: [f64; 5] = [1.0, 1.0, 1.0, 1.0, 2.0];
+const TRANSFER_FACTORS: [f64; 5] = [1.0, 1.0, 1.0, 1.0, 2.0];
 
 /// Measures one row of the table: the slowdown of unshared transfers relative to the model, and
 /// [`per_load`] at each load.
 fn row([rtt_ms, way_pkts, size_pkts, room_pkts]: [f64; 4]) -> Result<Vec<f64>, Box<dyn Error>> {
     let link = Link {
-        way_pkts,
+        bdp_pkts: way_pkts,
         rtt_s: 1e-3 * rtt_ms,
         size_pkts,
         sizes: Sizes::Exponential,
-        room_pkts,
-        load: ALONE,
+        buffer_pkts: room_pkts,
+        load: UNSHARED_LOAD,
     };
-    let per_s = ALONE * link.bandwidth_bps() / (size_pkts * link::PACKET_BITS);
-    let transfers = (CELL_PKTS / size_pkts)
+    let per_s = UNSHARED_LOAD * link.bandwidth_bps() / (size_pkts * link::PACKET_BITS);
+    let transfers = (ENTRY_PKTS / size_pkts)
         .clamp(500.0, 20_000.0)
-        .min(LONGEST_S * per_s);
+        .min(MAX_DURATION_S * per_s);
     // The same seed gives the same transfers at each load. With more transfers each row has
     // different ones, so that errors of neighbouring rows are independent.
-    let alone_s = link.by_packets_s(transfers, 1)?;
-    let alone = alone_s / link.at_rest()?.lossless_s;
+    let alone_s = link.packet_model_time_s(transfers, 1)?;
+    let alone = alone_s / link.steady_state_times()?.lossless_s;
     let mut row = vec![alone];
-    if (alone - 1.0).abs() < RIGHT {
+    if (alone - 1.0).abs() < EXACT_TOLERANCE {
         row[0] = 1.0;
     }
     let other = (rtt_ms * 1e9 + way_pkts * 1e6 + size_pkts * 1e3 + room_pkts) as u64;
-    for (load, times) in LOADS.into_iter().zip(TIMES) {
+    for (load, times) in LOADS.into_iter().zip(TRANSFER_FACTORS) {
         let seed = if times > 1.0 { other } else { 1 };
-        let mean_s = Link { load, ..link }.by_packets_s(times * transfers, seed)?;
-        row.push(per_load(mean_s / alone_s, load).max(0.0));
+        let mean_s = Link { load, ..link }.packet_model_time_s(times * transfers, seed)?;
+        row.push(normalized_slowdown(mean_s / alone_s, load).max(0.0));
     }
     Ok(row)
 }
@@ -114,15 +114,15 @@ fn row([rtt_ms, way_pkts, size_pkts, room_pkts]: [f64; 4]) -> Result<Vec<f64>, B
 fn table() -> Result<String, Box<dyn Error>> {
     let mut cells = Vec::new();
     for rtt_ms in RTTS_MS {
-        for way_pkts in WAYS_PKTS {
-            for size in SIZES {
-                cells.extend(ROOMS.map(|room| [rtt_ms, way_pkts, size, room]));
+        for way_pkts in BDPS_PKTS {
+            for size in SIZES_BDP {
+                cells.extend(BUFFERS_BDP.map(|room| [rtt_ms, way_pkts, size, room]));
             }
         }
     }
     // The minimum buffer size makes several entries equal.
     let measured = |&[rtt_ms, way_pkts, size, room]: &[f64; 4]| {
-        let room_pkts = (room * way_pkts).max(LEAST_ROOM_PKTS);
+        let room_pkts = (room * way_pkts).max(MIN_BUFFER_PKTS);
         [rtt_ms, way_pkts, size * way_pkts, room_pkts]
     };
     let mut all: Vec<[f64; 4]> = cells.iter().map(measured).collect();
@@ -168,18 +168,18 @@ fn table() -> Result<String, Box<dyn Error>> {
 
 /// Returns a random link, independent of the table.
 fn random_link(seed: u64, sizes: Sizes) -> Link {
-    let mut random = ChaCha8Rng::seed_from_u64(population(seed));
+    let mut random = ChaCha8Rng::seed_from_u64(population_seed(seed));
     let mut log = |least: f64, most: f64| random.random_range(least.ln()..most.ln()).exp();
     loop {
         let (way_pkts, rtt_s) = (log(2.0, 4000.0), log(0.0005, 0.25));
         let (size, room) = (log(0.05, 20.0), log(0.3, 20.0));
         let load = 0.1 + 0.8 * (log(1.0, std::f64::consts::E)).ln();
         let link = Link {
-            way_pkts,
+            bdp_pkts: way_pkts,
             rtt_s,
             size_pkts: size * way_pkts,
             sizes,
-            room_pkts: (room * way_pkts).max(10.0),
+            buffer_pkts: (room * way_pkts).max(10.0),
             load,
         };
         let is_usual = (2e6..4e9).contains(&link.bandwidth_bps());
@@ -193,11 +193,11 @@ fn random_link(seed: u64, sizes: Sizes) -> Link {
 type Kind = (&'static str, fn(&Link) -> bool);
 
 /// Returns the mean transfer size in bandwidth-delay products.
-fn of_way(link: &Link) -> f64 {
-    link.size_pkts / link.way_pkts
+fn size_in_bdps(link: &Link) -> f64 {
+    link.size_pkts / link.bdp_pkts
 }
 
-fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
+fn compare_with_packets(links: u64) -> Result<String, Box<dyn Error>> {
     // A third as many with each of the other sizes.
     let drawn = Sizes::ALL.into_par_iter().flat_map(|sizes| {
         let count = match sizes {
@@ -210,9 +210,11 @@ fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
     let all: Vec<(Link, f64)> = drawn
         .map(|link| -> Result<_, String> {
             let transfers = (LINK_PKTS / link.size_pkts).clamp(1500.0, 20_000.0);
-            let by_packets = link.by_packets_s(transfers, 1);
+            let by_packets = link.packet_model_time_s(transfers, 1);
             let by_packets_s = by_packets.map_err(|error| format!("{link:?}: {error}"))?;
-            let at_rest = link.at_rest().map_err(|error| error.to_string())?;
+            let at_rest = link
+                .steady_state_times()
+                .map_err(|error| error.to_string())?;
             Ok((link, at_rest.mean_s / by_packets_s))
         })
         .collect::<Result<_, _>>()?;
@@ -238,15 +240,17 @@ fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
     };
     let kinds: [Kind; 10] = [
         ("all", |_| true),
-        ("below half of what the way holds", |it| of_way(it) < 0.5),
+        ("below half of what the way holds", |it| {
+            size_in_bdps(it) < 0.5
+        }),
         ("from half to four times that", |it| {
-            (0.5..4.0).contains(&of_way(it))
+            (0.5..4.0).contains(&size_in_bdps(it))
         }),
-        ("larger", |it| of_way(it) >= 4.0),
+        ("larger", |it| size_in_bdps(it) >= 4.0),
         ("room for less than the way holds", |it| {
-            it.room_pkts < it.way_pkts
+            it.buffer_pkts < it.bdp_pkts
         }),
-        ("room for more", |it| it.room_pkts >= it.way_pkts),
+        ("room for more", |it| it.buffer_pkts >= it.bdp_pkts),
         ("loads up to a half", |it| it.load <= 0.5),
         ("larger loads", |it| it.load > 0.5),
         ("round trips below 6 ms", |it| it.rtt_s < 0.006),

@@ -10,14 +10,14 @@ mod text;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use models::Judged;
+use models::EvaluatedRow;
 
 /// Evaluates every row of both references, with `trials` simulated transfers for each.
-pub fn judge_all(trials: u64) -> Result<Vec<Judged>, Box<dyn Error>> {
+pub fn evaluate_all(trials: u64) -> Result<Vec<EvaluatedRow>, Box<dyn Error>> {
     let mut rows = reference::ns2(&root())?;
     rows.extend(reference::linux(&root())?);
     rows.into_iter()
-        .map(|row| Ok(models::judge(row, trials)?))
+        .map(|row| Ok(models::evaluate_row(row, trials)?))
         .collect()
 }
 

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::process::ExitCode;
 
-use study_short_transfers::{judge_all, models::TRIALS, page, root};
+use study_short_transfers::{evaluate_all, models::TRIALS, page, root};
 
 fn main() -> ExitCode {
     match study() {
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 fn study() -> Result<(), Box<dyn Error>> {
-    let page = page::page(&judge_all(TRIALS)?);
+    let page = page::page(&evaluate_all(TRIALS)?);
     fs::write(root().join("studies/short-transfers/README.md"), page)?;
     Ok(())
 }

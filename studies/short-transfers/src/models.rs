@@ -13,16 +13,16 @@ use crate::reference::Row;
 pub const TRIALS: u64 = 100_000;
 
 /// Row with the results of every model.
-pub struct Judged {
+pub struct EvaluatedRow {
     pub row: Row,
-    pub delivered: Played,
-    pub acknowledged: Option<Played>,
+    pub delivered: SimulatedTimes,
+    pub acknowledged: Option<SimulatedTimes>,
     pub formulas: Formulas,
 }
 
 /// Results of the packet-by-packet simulation, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Played {
+pub struct SimulatedTimes {
     pub mean_s: f64,
     pub std_s: f64,
     pub median_s: f64,
@@ -37,13 +37,13 @@ pub struct Formulas {
     pub csa_s: Option<f64>,
 }
 
-pub fn judge(row: Row, trials: u64) -> Result<Judged, Error> {
-    let delivered = play(&row, row.transfer.clone(), trials)?;
+pub fn evaluate_row(row: Row, trials: u64) -> Result<EvaluatedRow, Error> {
+    let delivered = simulate(&row, row.transfer.clone(), trials)?;
     let acknowledged = match row.acknowledged {
-        Some(_) => Some(play(&row, row.until_acknowledged(), trials)?),
+        Some(_) => Some(simulate(&row, row.until_acknowledged(), trials)?),
         None => None,
     };
-    Ok(Judged {
+    Ok(EvaluatedRow {
         formulas: formulas(&row)?,
         delivered,
         acknowledged,
@@ -51,7 +51,7 @@ pub fn judge(row: Row, trials: u64) -> Result<Judged, Error> {
     })
 }
 
-fn play(row: &Row, transfer: rounds::Transfer, trials: u64) -> Result<Played, Error> {
+fn simulate(row: &Row, transfer: rounds::Transfer, trials: u64) -> Result<SimulatedTimes, Error> {
     let rounds = Rounds {
         stack: row.stack.clone(),
         transfer,
@@ -61,7 +61,7 @@ fn play(row: &Row, transfer: rounds::Transfer, trials: u64) -> Result<Played, Er
         ..Options::default()
     };
     let played: Distribution = rounds.solve(&options)?;
-    Ok(Played {
+    Ok(SimulatedTimes {
         mean_s: played.mean_s(),
         std_s: played.std_s(),
         median_s: played.quantile(0.5),

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::models::{Formulas, Judged, Played};
+use crate::models::{EvaluatedRow, Formulas, SimulatedTimes};
 use crate::reference::{Measured, Row, Source};
 use crate::text::{INTRODUCTION, MODELS, READING, ROWS};
 
 /// Mean of |x| for a standard normal x.
 const MEAN_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
 
-pub fn page(judged: &[Judged]) -> String {
+pub fn page(judged: &[EvaluatedRow]) -> String {
     let mut out = String::from(INTRODUCTION);
     out += "\n## In short\n\n";
     out += &targets(judged);
@@ -43,7 +43,7 @@ fn name(source: Source) -> &'static str {
     }
 }
 
-fn groups(judged: &[Judged], source: Source) -> Vec<String> {
+fn groups(judged: &[EvaluatedRow], source: Source) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     for row in judged.iter().map(|j| &j.row).filter(|r| r.source == source) {
         if !groups.contains(&row.group) {
@@ -61,21 +61,21 @@ fn in_group(row: &Row, source: Source, group: &str) -> bool {
 struct Pair<'a> {
     row: &'a Row,
     measured: Measured,
-    played: Played,
+    simulated: SimulatedTimes,
 }
 
 impl Pair<'_> {
     fn mean_error(&self) -> f64 {
-        self.played.mean_s / self.measured.mean_s - 1.0
+        self.simulated.mean_s / self.measured.mean_s - 1.0
     }
 
     fn median_error(&self) -> f64 {
-        self.played.median_s / self.measured.median_s - 1.0
+        self.simulated.median_s / self.measured.median_s - 1.0
     }
 
     /// Returns the standard error of the measured mean, from the simulated standard deviation.
     fn standard_error_s(&self) -> f64 {
-        self.played.std_s / f64::from(self.row.repetitions).sqrt()
+        self.simulated.std_s / f64::from(self.row.repetitions).sqrt()
     }
 
     /// Returns the expected error of the mean of a perfect model.
@@ -85,7 +85,7 @@ impl Pair<'_> {
 
     /// Returns the squared error in standard errors; 1 on average for a perfect model.
     fn chi_squared(&self) -> f64 {
-        let error_s = self.played.mean_s - self.measured.mean_s;
+        let error_s = self.simulated.mean_s - self.measured.mean_s;
         (error_s / self.standard_error_s()).powi(2)
     }
 }
@@ -97,7 +97,7 @@ enum Clock {
     Sender,
 }
 
-fn pairs(judged: &[Judged], source: Source, clock: Clock) -> Vec<Pair<'_>> {
+fn pairs(judged: &[EvaluatedRow], source: Source, clock: Clock) -> Vec<Pair<'_>> {
     judged
         .iter()
         .filter(|judged| judged.row.source == source)
@@ -114,7 +114,7 @@ fn average(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Returns the targets of the simulation and its results.
-fn targets(judged: &[Judged]) -> String {
+fn targets(judged: &[EvaluatedRow]) -> String {
     let mut out = String::from(
         "| what was measured | rows | loss | error of the mean | asked | luck alone | χ² a row | error of the median (loss up to 2 %) | asked |\n|---|---|---|---|---|---|---|---|---|\n",
     );
@@ -161,13 +161,13 @@ fn targets(judged: &[Judged]) -> String {
 }
 
 /// Returns the errors of all models at each loss.
-fn by_loss(judged: &[Judged], source: Source) -> String {
+fn by_loss(judged: &[EvaluatedRow], source: Source) -> String {
     let mut out = String::from(
         "| loss | rows | luck alone | played: delivered | acknowledged | [Short] | Model C low | Model C high | [CSA] | medians, played: delivered |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    let rows: Vec<&Judged> = judged.iter().filter(|j| j.row.source == source).collect();
+    let rows: Vec<&EvaluatedRow> = judged.iter().filter(|j| j.row.source == source).collect();
     for loss in losses(&rows) {
-        let at: Vec<&Judged> = rows
+        let at: Vec<&EvaluatedRow> = rows
             .iter()
             .copied()
             .filter(|j| j.row.loss == loss)
@@ -203,33 +203,33 @@ fn by_loss(judged: &[Judged], source: Source) -> String {
     out
 }
 
-fn delivered(judged: &Judged) -> Pair<'_> {
+fn delivered(judged: &EvaluatedRow) -> Pair<'_> {
     Pair {
         row: &judged.row,
         measured: judged.row.delivered,
-        played: judged.delivered,
+        simulated: judged.delivered,
     }
 }
 
-fn acknowledged(judged: &Judged) -> Option<Pair<'_>> {
+fn acknowledged(judged: &EvaluatedRow) -> Option<Pair<'_>> {
     let (measured, played) = judged.row.acknowledged.zip(judged.acknowledged)?;
     Some(Pair {
         row: &judged.row,
         measured,
-        played,
+        simulated: played,
     })
 }
 
-fn losses(rows: &[&Judged]) -> Vec<f64> {
+fn losses(rows: &[&EvaluatedRow]) -> Vec<f64> {
     let mut losses: Vec<f64> = rows.iter().map(|judged| judged.row.loss).collect();
     losses.sort_by(f64::total_cmp);
     losses.dedup();
     losses
 }
 
-fn by_delay(judged: &[Judged]) -> String {
+fn by_delay(judged: &[EvaluatedRow]) -> String {
     let mut out = String::from("| | one-way delay |");
-    let all: Vec<&Judged> = judged.iter().collect();
+    let all: Vec<&EvaluatedRow> = judged.iter().collect();
     let losses = losses(&all);
     for loss in &losses {
         let _ = write!(out, " {} |", percent(*loss));
@@ -269,11 +269,11 @@ fn by_delay(judged: &[Judged]) -> String {
 }
 
 /// Returns a line of the tables with all rows.
-pub fn line(judged: &Judged) -> String {
+pub fn line(judged: &EvaluatedRow) -> String {
     format!(
         "| {} | {} | {} |",
         question_cells(&judged.row),
-        played_cells(judged),
+        simulated_cells(judged),
         formula_cells(&judged.row, &judged.formulas)
     )
 }
@@ -290,9 +290,9 @@ pub fn question_cells(row: &Row) -> String {
     )
 }
 
-fn played_cells(judged: &Judged) -> String {
+fn simulated_cells(judged: &EvaluatedRow) -> String {
     let row = &judged.row;
-    let cells = |measured: Measured, played: Played| {
+    let cells = |measured: Measured, played: SimulatedTimes| {
         format!(
             "{} ± {} | {} | {} | {}",
             seconds(measured.mean_s),

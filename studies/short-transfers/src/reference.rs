@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use netflow_tcpmodel::Stack;
-use netflow_tcpmodel::rounds::{self, Until};
+use netflow_tcpmodel::rounds::{self, CompletionCriterion};
 use serde::Deserialize;
 
 /// Measured implementation.
@@ -50,7 +50,7 @@ impl Row {
     /// Returns the transfer up to its last acknowledgement.
     pub fn until_acknowledged(&self) -> rounds::Transfer {
         rounds::Transfer {
-            until: Until::Acknowledged,
+            until: CompletionCriterion::Acknowledged,
             ..self.transfer.clone()
         }
     }

@@ -1,6 +1,6 @@
 //! Simulated transfers match measured ones, and the page matches the models.
 
-use study_short_transfers::models::{self, Judged, TRIALS};
+use study_short_transfers::models::{self, EvaluatedRow, TRIALS};
 use study_short_transfers::page::{formula_cells, line, question_cells};
 use study_short_transfers::reference::{self, Row};
 use study_short_transfers::root;
@@ -29,7 +29,7 @@ fn errors(rows: Vec<Row>) -> [f64; 3] {
         sums[i].1 += 1;
     };
     for row in rows {
-        let Judged { row, delivered, .. } = models::judge(row, 4000).unwrap();
+        let EvaluatedRow { row, delivered, .. } = models::evaluate_row(row, 4000).unwrap();
         let many = usize::from(row.loss > 0.05);
         add(many, delivered.mean_s, row.delivered.mean_s);
         if row.loss <= 0.02 {
@@ -40,7 +40,7 @@ fn errors(rows: Vec<Row>) -> [f64; 3] {
 }
 
 #[test]
-fn played_transfers_take_as_long_as_those_of_ns_2() {
+fn simulated_transfer_times_match_ns2() {
     let [few, many, median] = errors(ns2());
     assert!(few <= 0.05, "{few}");
     assert!(many <= 0.12, "{many}");
@@ -48,7 +48,7 @@ fn played_transfers_take_as_long_as_those_of_ns_2() {
 }
 
 #[test]
-fn played_transfers_take_as_long_as_those_of_linux() {
+fn simulated_transfer_times_match_linux() {
     let [few, many, median] = errors(linux());
     assert!(few <= 0.05, "{few}");
     assert!(many <= 0.12, "{many}");
@@ -73,13 +73,13 @@ fn the_page_has_every_row() {
 
 /// The simulated results on the page are reproduced, where that is fast.
 #[test]
-fn the_page_has_what_is_played() {
+fn simulated_results_of_page_are_reproduced() {
     let mut lines = 0;
     for row in ns2().into_iter().chain(linux()) {
         if row.loss != 0.02 || row.packets > 6 || row.delay_s < 0.05 {
             continue;
         }
-        let line = line(&models::judge(row, TRIALS).unwrap());
+        let line = line(&models::evaluate_row(row, TRIALS).unwrap());
         assert!(PAGE.contains(&format!("\n{line}\n")), "{line}");
         lines += 1;
     }

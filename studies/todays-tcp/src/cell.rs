@@ -35,7 +35,7 @@ pub struct Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Senders of one kind.
-    Alike,
+    Identical,
     /// Two kinds, or one kind at two distances.
     Mixed,
     /// Two senders over four bandwidth-delay products, as in the comparison of real services by
@@ -82,7 +82,7 @@ impl Cell {
         } else if self.detour_ms > 0 || names.any(|it| Some(it) != first) {
             Group::Mixed
         } else {
-            Group::Alike
+            Group::Identical
         }
     }
 
@@ -96,13 +96,13 @@ impl Cell {
     pub fn name(&self) -> String {
         let names: Vec<&str> = self.congestion.split('+').collect();
         match self.group() {
-            Group::Alike => format!("{} {}", names.len(), names[0]),
+            Group::Identical => format!("{} {}", names.len(), names[0]),
             _ => names.join(" + "),
         }
     }
 
     /// Returns the maximum packets per second of the link, including acknowledgements.
-    pub fn most_pps(&self) -> f64 {
+    pub fn max_pps(&self) -> f64 {
         const WITH_ACKS: f64 = 1.5;
         WITH_ACKS * 1e6 * f64::from(self.link_mbps) / (8.0 * PACKET_BYTES)
     }

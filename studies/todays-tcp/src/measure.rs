@@ -14,7 +14,7 @@ use crate::row::{self, Row};
 pub const BUDGET_PPS: f64 = 26_000.0;
 
 /// Maximum number of attempts of an inconclusive run.
-const TRIES: u32 = 3;
+const MAX_TRIES: u32 = 3;
 
 /// Number of runs of each experiment.
 pub const REPETITIONS: u32 = 3;
@@ -39,17 +39,17 @@ pub fn measure(
     let runs: Vec<(&Cell, u32)> = runs
         .filter(|(cell, repetition)| !is_known(cell, *repetition))
         .collect();
-    let (room, file) = (Room::new(budget_pps), Mutex::new(()));
+    let (room, file) = (CapacityLimiter::new(budget_pps), Mutex::new(()));
     let worst = thread::scope(|scope| {
         let running: Vec<_> = runs
             .iter()
             .map(|&(cell, repetition)| {
                 let (room, file) = (&room, &file);
-                let pass = room.enter(cell.most_pps());
+                let pass = room.acquire(cell.max_pps());
                 scope.spawn(move || {
-                    let row = until_conclusive(cell, repetition);
+                    let row = measure_until_conclusive(cell, repetition);
                     drop(pass);
-                    keep(cell, repetition, row, path, file)
+                    record_result(cell, repetition, row, path, file)
                 })
             })
             .collect();
@@ -78,7 +78,7 @@ fn worse(one: Outcome, other: Outcome) -> Outcome {
     }
 }
 
-fn keep(
+fn record_result(
     cell: &Cell,
     repetition: u32,
     row: Result<Row, Outcome>,
@@ -106,11 +106,11 @@ fn keep(
     outcome
 }
 
-fn until_conclusive(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
+fn measure_until_conclusive(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
     let mut tries = 1;
     loop {
         match measure_once(cell, repetition) {
-            Err(Outcome::Inconclusive(_)) if tries < TRIES => tries += 1,
+            Err(Outcome::Inconclusive(_)) if tries < MAX_TRIES => tries += 1,
             other => return other,
         }
     }
@@ -129,45 +129,48 @@ fn measure_once(_: &Cell, _: u32) -> Result<Row, Outcome> {
 }
 
 /// Capacity of the machine in packets per second of all links (a weighted semaphore).
-struct Room {
+struct CapacityLimiter {
     budget_pps: f64,
-    left_pps: Mutex<f64>,
+    available_pps: Mutex<f64>,
     changed: Condvar,
 }
 
 /// Reserved part of the capacity.
-struct Pass<'a> {
-    room: &'a Room,
+struct Reservation<'a> {
+    limiter: &'a CapacityLimiter,
     pps: f64,
 }
 
-impl Room {
-    fn new(budget_pps: f64) -> Room {
-        Room {
+impl CapacityLimiter {
+    fn new(budget_pps: f64) -> CapacityLimiter {
+        CapacityLimiter {
             budget_pps,
-            left_pps: Mutex::new(budget_pps),
+            available_pps: Mutex::new(budget_pps),
             changed: Condvar::new(),
         }
     }
 
     /// Blocks until the capacity is available.
-    fn enter(&self, pps: f64) -> Pass<'_> {
+    fn acquire(&self, pps: f64) -> Reservation<'_> {
         let pps = pps.min(self.budget_pps);
         // No code panics while it holds the lock.
-        let mut left_pps = self.left_pps.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left_pps = self
+            .available_pps
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         while *left_pps < pps {
             let woken = self.changed.wait(left_pps);
             left_pps = woken.unwrap_or_else(PoisonError::into_inner);
         }
         *left_pps -= pps;
-        Pass { room: self, pps }
+        Reservation { limiter: self, pps }
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let left_pps = self.room.left_pps.lock();
+        let left_pps = self.limiter.available_pps.lock();
         *left_pps.unwrap_or_else(PoisonError::into_inner) += self.pps;
-        self.room.changed.notify_all();
+        self.limiter.changed.notify_all();
     }
 }

@@ -12,7 +12,7 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 use rayon::prelude::*;
 
 use crate::cell::{Cell, OVERSHOOT_S, PAYLOAD_BYTES};
-use crate::row::{Found, Row};
+use crate::row::{Measurement, Row};
 
 /// Number of seeds of each experiment.
 pub const SEEDS: u32 = 5;
@@ -62,7 +62,7 @@ pub fn run(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> 
         .map(|id| simulation.connection_totals(id))
         .collect();
     let timeouts: f64 = totals.iter().filter_map(|it| it.timeouts).sum();
-    let found = Found {
+    let found = Measurement {
         repetition: seed,
         utilization: link.utilization,
         queue_pkts: link.mean_queue_pkts,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::cell::{CONGESTION, Cell, Group, cells};
 use crate::row::{self, Row};
-use crate::verdict::{Both, Pair, Rule, Verdict};
+use crate::verdict::{ComparedCell, Pair, Rule, Verdict};
 
 /// All results.
 pub struct Study {
@@ -30,8 +30,8 @@ impl Study {
     }
 
     /// Returns the experiments with results of both.
-    pub fn cells(&self) -> Vec<Both<'_>> {
-        let both = |cell| Both::of(cell, &self.measured, &self.modelled);
+    pub fn cells(&self) -> Vec<ComparedCell<'_>> {
+        let both = |cell| ComparedCell::of(cell, &self.measured, &self.modelled);
         self.cells.iter().filter_map(both).collect()
     }
 
@@ -39,8 +39,8 @@ impl Study {
     /// others.
     pub fn queue_error(&self, congestion: &str, long: bool) -> f64 {
         let all = self.cells();
-        let cells = alike(&all, congestion).filter(|both| both.cell.is_long() == long);
-        let queues: Vec<Pair> = cells.map(Both::queue).collect();
+        let cells = identical_senders(&all, congestion).filter(|both| both.cell.is_long() == long);
+        let queues: Vec<Pair> = cells.map(ComparedCell::queue).collect();
         let errors: f64 = queues.iter().map(|queue| queue.error().abs()).sum();
         errors / queues.iter().map(|queue| queue.measured).sum::<f64>()
     }
@@ -48,7 +48,7 @@ impl Study {
     /// Counts the experiments of one congestion control in which a rule holds.
     pub fn holds(&self, congestion: &str, rule: Rule) -> Count {
         let all = self.cells();
-        count(alike(&all, congestion), rule)
+        count(identical_senders(&all, congestion), rule)
     }
 
     /// Counts the experiments in which the rule of shares holds: two kinds, two path lengths, or
@@ -58,10 +58,13 @@ impl Study {
     }
 }
 
-fn alike<'a>(all: &'a [Both<'a>], congestion: &str) -> impl Iterator<Item = &'a Both<'a>> {
+fn identical_senders<'a>(
+    all: &'a [ComparedCell<'a>],
+    congestion: &str,
+) -> impl Iterator<Item = &'a ComparedCell<'a>> {
     let begins = congestion.to_owned();
     all.iter().filter(move |both| {
-        both.cell.group() == Group::Alike && both.cell.congestion.starts_with(&begins)
+        both.cell.group() == Group::Identical && both.cell.congestion.starts_with(&begins)
     })
 }
 
@@ -87,10 +90,12 @@ impl fmt::Display for Count {
     }
 }
 
-fn count<'a>(all: impl Iterator<Item = &'a Both<'a>>, rule: Rule) -> Count {
-    let verdicts = all.flat_map(Both::verdicts).filter(|(of, _)| *of == rule);
+fn count<'a>(all: impl Iterator<Item = &'a ComparedCell<'a>>, rule: Rule) -> Count {
+    let verdicts = all
+        .flat_map(ComparedCell::verdicts)
+        .filter(|(of, _)| *of == rule);
     verdicts.fold(Count::default(), |count, (_, verdict)| Count {
-        by_limit: count.by_limit + usize::from(verdict == Verdict::Limit),
+        by_limit: count.by_limit + usize::from(verdict == Verdict::WithinLimit),
         held: count.held + usize::from(verdict.holds()),
         all: count.all + 1,
     })
@@ -111,7 +116,7 @@ pub fn page(study: &Study) -> String {
 }
 
 fn summary(study: &Study, out: &mut String) -> fmt::Result {
-    let runs: usize = study.cells().iter().map(Both::runs).sum();
+    let runs: usize = study.cells().iter().map(ComparedCell::runs).sum();
     writeln!(
         out,
         "\n## In short\n\n{} cells, {runs} runs of Linux, {} of netflow. Cells within the limits, or within Linux's own interval (in brackets: within\nthe limits alone):\n",
@@ -151,7 +156,7 @@ fn mixed(study: &Study, out: &mut String) -> fmt::Result {
          |---|---|---|---|---|---|---|---|"
     )?;
     let all = study.cells();
-    for both in all.iter().filter(|it| it.cell.group() != Group::Alike) {
+    for both in all.iter().filter(|it| it.cell.group() != Group::Identical) {
         let cell = both.cell;
         let far = match cell.detour_ms {
             0 => String::new(),
@@ -166,10 +171,10 @@ fn mixed(study: &Study, out: &mut String) -> fmt::Result {
             cell.link_mbps,
             cell.rtt_ms,
             cell.buffer_pkts,
-            with_half(share, 2),
+            format_with_interval(share, 2),
             decimals(share.modelled, 2),
             mark(holds),
-            with_half(queue, 1),
+            format_with_interval(queue, 1),
             queue.modelled
         )?;
     }
@@ -184,7 +189,7 @@ fn table(study: &Study, congestion: &str, out: &mut String) -> fmt::Result {
          |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )?;
     let all = study.cells();
-    for both in alike(&all, congestion) {
+    for both in identical_senders(&all, congestion) {
         let cell = both.cell;
         let verdicts = both.verdicts();
         let missed = |rule: Rule| {
@@ -208,18 +213,18 @@ fn table(study: &Study, congestion: &str, out: &mut String) -> fmt::Result {
             cell.link_mbps,
             cell.rtt_ms,
             cell.buffer_pkts,
-            with_half(queue, 1),
+            format_with_interval(queue, 1),
             queue.modelled,
-            with_half(utilization, 1),
+            format_with_interval(utilization, 1),
             utilization.modelled,
             missed(Rule::Utilization),
-            with_half(loss, 3),
+            format_with_interval(loss, 3),
             decimals(loss.modelled, 3),
             missed(Rule::Loss),
-            with_half(jain, 3),
+            format_with_interval(jain, 3),
             jain.modelled,
             missed(Rule::Jain),
-            with_half(early, 0),
+            format_with_interval(early, 0),
             early.modelled,
             missed(Rule::Overshoot),
             again.measured,
@@ -239,9 +244,9 @@ fn decimals(value: f64, digits: usize) -> String {
     format!("{value:.digits$}")
 }
 
-fn with_half(pair: Pair, digits: usize) -> String {
+fn format_with_interval(pair: Pair, digits: usize) -> String {
     let measured = decimals(pair.measured, digits);
-    match pair.half {
+    match pair.confidence_half_width {
         Some(half) => format!("{measured} ± {}", decimals(half, digits)),
         None => measured,
     }

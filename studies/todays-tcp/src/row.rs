@@ -14,12 +14,12 @@ pub struct Row {
     /// Experiment.
     pub cell: Cell,
     /// Results.
-    pub found: Found,
+    pub found: Measurement,
 }
 
 /// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct Measurement {
     /// Number of the repetition, or seed.
     pub repetition: u32,
     /// Throughput as a fraction of the link's bandwidth.
@@ -47,12 +47,12 @@ fn rounded(value: f64, scale: f64) -> f64 {
 
 impl Row {
     /// Creates the line of a run from the bytes that each receiver has received.
-    pub fn of(cell: &Cell, found: Found, received_bytes: &[f64]) -> Row {
+    pub fn of(cell: &Cell, found: Measurement, received_bytes: &[f64]) -> Row {
         let mbps = |bytes: &f64| format!("{:.4}", 8e-6 * bytes / f64::from(cell.seconds));
         let goodput: Vec<String> = received_bytes.iter().map(mbps).collect();
         Row {
             cell: cell.clone(),
-            found: Found {
+            found: Measurement {
                 utilization: rounded(found.utilization, 1e5),
                 queue_pkts: rounded(found.queue_pkts, 1e3),
                 goodput_mbps: goodput.join("+"),

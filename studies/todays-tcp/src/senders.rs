@@ -16,16 +16,16 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion};
 
 use crate::cell::{Cell, OVERSHOOT_S};
-use crate::row::{Found, Row};
+use crate::row::{Measurement, Row};
 
 /// Port of the first sender; the others use the following ones.
 const PORT: u16 = 9000;
 
 /// Bytes per read and write.
-const PIECE_BYTES: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Timeout of socket operations, after which the end of the run is checked.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_TIMEOUT: Duration = Duration::from_millis(100);
 
 fn link(cell: &Cell) -> LinkOptions {
     let delay = Seconds(0.5e-3 * f64::from(cell.rtt_ms));
@@ -43,7 +43,7 @@ fn link(cell: &Cell) -> LinkOptions {
             delay,
             ..DirectionOptions::default()
         },
-        detour: (cell.detour_ms > 0).then_some(ExtraPathDelay {
+        extra_path_delay: (cell.detour_ms > 0).then_some(ExtraPathDelay {
             port: last,
             delay: Seconds(1e-3 * f64::from(cell.detour_ms)),
         }),
@@ -93,11 +93,11 @@ pub(crate) fn run(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
     })?;
     let (retransmitted_pkts, timeouts) = counters.map_err(of_error)?.map_err(system)?;
     let report = testbed.stop().map_err(of_error)?;
-    if let Some(doubt) = report.doubt() {
+    if let Some(doubt) = report.unreliable_reason() {
         return Err(Outcome::Inconclusive(doubt));
     }
     let rate_bps = 1e6 * f64::from(cell.link_mbps);
-    let found = Found {
+    let found = Measurement {
         repetition,
         utilization: 8.0 * report.out.delivered.bytes as f64 / report.seconds / rate_bps,
         queue_pkts: report.out.mean_queue_pkts,
@@ -148,20 +148,20 @@ impl Transfer {
         set_socket_linger(&sender, Some(Duration::ZERO))?;
         sender.set_nonblocking(true)?;
         let (mut receiver, _) = self.listener.accept()?;
-        receiver.set_read_timeout(Some(PATIENCE))?;
+        receiver.set_read_timeout(Some(POLL_TIMEOUT))?;
         thread::scope(|scope| {
             let sending = scope.spawn(|| {
-                let piece = vec![0; PIECE_BYTES];
+                let piece = vec![0; CHUNK_BYTES];
                 while !over.load(Ordering::Relaxed) {
-                    if unless_it_waits(sender.write(&piece))? == 0 {
+                    if ignore_would_block(sender.write(&piece))? == 0 {
                         wait_until_writable(&sender)?;
                     }
                 }
                 Ok(())
             });
-            let mut piece = vec![0; PIECE_BYTES];
+            let mut piece = vec![0; CHUNK_BYTES];
             while !over.load(Ordering::Relaxed) {
-                let bytes = unless_it_waits(receiver.read(&mut piece))?;
+                let bytes = ignore_would_block(receiver.read(&mut piece))?;
                 self.received_bytes
                     .fetch_add(bytes as u64, Ordering::Relaxed);
             }
@@ -174,7 +174,7 @@ impl Transfer {
 /// Waits as servers with many connections do: the kernel reports a socket as writable when a third
 /// of its send buffer is free.
 fn wait_until_writable(sender: &TcpStream) -> io::Result<()> {
-    let patience = Timespec::try_from(PATIENCE).map_err(io::Error::other)?;
+    let patience = Timespec::try_from(POLL_TIMEOUT).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(sender, PollFlags::OUT)], Some(&patience)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
@@ -182,7 +182,7 @@ fn wait_until_writable(sender: &TcpStream) -> io::Result<()> {
 }
 
 /// Returns 0 bytes if the operation timed out, would block or was interrupted.
-fn unless_it_waits(done: io::Result<usize>) -> io::Result<usize> {
+fn ignore_would_block(done: io::Result<usize>) -> io::Result<usize> {
     match done {
         Err(error)
             if matches!(

@@ -21,7 +21,7 @@ pub const SHARE_ERROR: f64 = 0.1;
 
 /// The 97.5 % quantiles of Student's t distribution with two or more degrees of freedom. With two
 /// runs the interval would be too wide.
-const STUDENT: [f64; 3] = [4.303, 3.182, 2.776];
+const STUDENT_T_975: [f64; 3] = [4.303, 3.182, 2.776];
 
 /// One quantity of an experiment: the means of Linux and netflow.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct Pair {
     /// Linux.
     pub measured: f64,
     /// Half of the 95 % confidence interval of that mean; `None` for fewer than three runs.
-    pub half: Option<f64>,
+    pub confidence_half_width: Option<f64>,
     /// netflow.
     pub modelled: f64,
 }
@@ -47,9 +47,9 @@ impl Pair {
 
     /// Returns the verdict: by the limit, or else by Linux's confidence interval.
     fn verdict(&self, by_limit: bool) -> Verdict {
-        match self.half {
-            _ if by_limit => Verdict::Limit,
-            Some(half) if self.error().abs() <= half => Verdict::Interval,
+        match self.confidence_half_width {
+            _ if by_limit => Verdict::WithinLimit,
+            Some(half) if self.error().abs() <= half => Verdict::WithinConfidence,
             _ => Verdict::Outside,
         }
     }
@@ -59,9 +59,9 @@ impl Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Within the limit.
-    Limit,
+    WithinLimit,
     /// Outside the limit, but within Linux's 95 % confidence interval.
-    Interval,
+    WithinConfidence,
     /// Outside both.
     Outside,
 }
@@ -74,22 +74,26 @@ impl Verdict {
 }
 
 /// Experiment with the results of both.
-pub struct Both<'a> {
+pub struct ComparedCell<'a> {
     /// Experiment.
     pub cell: &'a Cell,
     measured: Vec<&'a Row>,
     modelled: Vec<&'a Row>,
 }
 
-impl<'a> Both<'a> {
+impl<'a> ComparedCell<'a> {
     /// Collects the results of an experiment; `None` if either is missing.
-    pub fn of(cell: &'a Cell, measured: &'a [Row], modelled: &'a [Row]) -> Option<Both<'a>> {
+    pub fn of(
+        cell: &'a Cell,
+        measured: &'a [Row],
+        modelled: &'a [Row],
+    ) -> Option<ComparedCell<'a>> {
         let pick = |rows: &'a [Row]| -> Vec<&'a Row> {
             rows.iter().filter(|row| row.cell == *cell).collect()
         };
         let (measured, modelled) = (pick(measured), pick(modelled));
         let known = !measured.is_empty() && !modelled.is_empty();
-        known.then_some(Both {
+        known.then_some(ComparedCell {
             cell,
             measured,
             modelled,
@@ -107,13 +111,13 @@ impl<'a> Both<'a> {
         let measured = mean(&self.measured);
         let runs = self.measured.len();
         let squares = self.measured.iter().map(|row| (of(row) - measured).powi(2));
-        let half = STUDENT.get(runs.wrapping_sub(3)).map(|student| {
+        let half = STUDENT_T_975.get(runs.wrapping_sub(3)).map(|student| {
             let variance = squares.sum::<f64>() / (runs - 1) as f64;
             student * (variance / runs as f64).sqrt()
         });
         Pair {
             measured,
-            half,
+            confidence_half_width: half,
             modelled: mean(&self.modelled),
         }
     }
@@ -125,7 +129,7 @@ impl<'a> Both<'a> {
 
     /// Returns the rules that apply to this experiment, with their verdicts.
     pub fn verdicts(&self) -> Vec<(Rule, Verdict)> {
-        if self.cell.group() != Group::Alike {
+        if self.cell.group() != Group::Identical {
             return vec![(Rule::Share, self.pair(Row::share).within(SHARE_ERROR))];
         }
         let utilization = self.pair(|row| row.found.utilization);

@@ -19,7 +19,7 @@ fn study() -> Study {
 }
 
 #[test]
-fn the_page_is_what_was_measured_and_modelled() {
+fn page_matches_recorded_results() {
     let written = std::fs::read_to_string(directory().join("README.md")).unwrap();
     assert_eq!(
         written,
@@ -36,7 +36,7 @@ fn no_cell_is_missing() {
 
 /// Evaluates some experiments again.
 #[test]
-fn the_model_is_what_it_was() {
+fn model_results_are_reproduced() {
     let modelled = row::read(&directory().join("modelled.csv")).unwrap();
     for cell in cells().iter().step_by(23) {
         let again = model::run(cell, 1).unwrap();
@@ -53,7 +53,7 @@ fn the_model_is_what_it_was() {
 
 /// Number of experiments in which each rule holds; it must not decrease.
 #[test]
-fn what_held_holds() {
+fn accuracy_criteria_still_hold() {
     let study = study();
     for congestion in CONGESTION {
         let queue = study.queue_error(congestion, false);

@@ -20,7 +20,7 @@ pub const BIT_ERROR_RATE: f64 = 1.0 / (1 << 20) as f64;
 
 /// Random loss of the link in each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Harm {
+pub enum Impairment {
     /// Nothing.
     None,
     /// Loss probability of each packet.
@@ -29,7 +29,7 @@ pub enum Harm {
     BitErrors(f64),
 }
 
-impl Harm {
+impl Impairment {
     /// Returns the name in words.
     pub fn name(self) -> String {
         match self {
@@ -59,7 +59,7 @@ pub struct Cell {
     /// One-way delay in milliseconds.
     pub oneway_ms: u32,
     /// Random loss.
-    pub harm: Harm,
+    pub impairment: Impairment,
     /// Number of users for each seed.
     pub users: u64,
     /// Number of seeds (1, 2, …); each has its own link and users.
@@ -71,21 +71,26 @@ pub const ONEWAY_MS: [u32; 4] = [1, 10, 100, 200];
 
 /// Returns \[IPB\]'s users with current TCP, loss-free and at a loss of 1 % in each direction.
 pub fn web(users: u64, seeds: u64) -> Vec<Cell> {
-    cells("linux-6", [Harm::None, Harm::Loss(0.01)], users, seeds)
+    cells(
+        "linux-6",
+        [Impairment::None, Impairment::Loss(0.01)],
+        users,
+        seeds,
+    )
 }
 
 /// Returns \[IPB\]'s users with the TCP of its time, loss-free and with its bit errors.
 pub fn legacy(users: u64, seeds: u64) -> Vec<Cell> {
-    let harms = [Harm::None, Harm::BitErrors(BIT_ERROR_RATE)];
+    let harms = [Impairment::None, Impairment::BitErrors(BIT_ERROR_RATE)];
     cells("legacy", harms, users, seeds)
 }
 
-fn cells(stack: &'static str, harms: [Harm; 2], users: u64, seeds: u64) -> Vec<Cell> {
+fn cells(stack: &'static str, harms: [Impairment; 2], users: u64, seeds: u64) -> Vec<Cell> {
     let cell = |(harm, oneway_ms)| Cell {
         stack,
         what: Users::Web,
         oneway_ms,
-        harm,
+        impairment: harm,
         users,
         seeds,
     };
@@ -105,10 +110,10 @@ pub fn short(users: u64) -> Vec<Cell> {
         stack: "legacy",
         what: Users::Fetch(bytes),
         oneway_ms,
-        harm: if loss > 0.0 {
-            Harm::Loss(loss)
+        impairment: if loss > 0.0 {
+            Impairment::Loss(loss)
         } else {
-            Harm::None
+            Impairment::None
         },
         users,
         seeds: 1,
@@ -192,10 +197,10 @@ impl Cell {
             buffer: Size::Packets(Packets(10_000.0)),
             ..DirectionOptions::default()
         };
-        match self.harm {
-            Harm::None => {}
-            Harm::Loss(loss) => direction.loss.random = loss,
-            Harm::BitErrors(rate) => {
+        match self.impairment {
+            Impairment::None => {}
+            Impairment::Loss(loss) => direction.loss.random = loss,
+            Impairment::BitErrors(rate) => {
                 direction.loss.bit_errors = Some(BitErrors::independent(rate)?)
             }
         }

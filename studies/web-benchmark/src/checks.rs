@@ -2,7 +2,7 @@
 
 use netflow_testbed::Outcome;
 
-use crate::cell::{Cell, Harm};
+use crate::cell::{Cell, Impairment};
 use crate::row::{LATE_S, Row, Rows};
 
 /// Criterion with its result.
@@ -17,7 +17,7 @@ pub struct Check {
 }
 
 /// Tolerance of loss-free medians, which are multiples of the round-trip time, in seconds.
-const WHOLE_S: f64 = 2e-3;
+const RTT_TOLERANCE_S: f64 = 2e-3;
 /// Tolerances of predictions, by statistic.
 pub const LIMITS: [(&str, f64); 3] = [("median", 0.05), ("mean", 0.15), ("p95", 0.25)];
 
@@ -36,7 +36,7 @@ fn check(what: String, holds: bool, detail: String) -> Check {
 
 /// Returns a description of an experiment.
 pub fn name(cell: &Cell, wait: &str) -> String {
-    format!("{} ms, {}: {wait}", cell.oneway_ms, cell.harm.name())
+    format!("{} ms, {}: {wait}", cell.oneway_ms, cell.impairment.name())
 }
 
 /// Checks measurements: response times without loss are multiples of the round-trip time; loss
@@ -46,17 +46,17 @@ pub fn measured(cells: &[Cell], rows: &Rows, luck: f64) -> Vec<Check> {
     let mut checks = Vec::new();
     for cell in cells {
         for wait in ["file", "page"] {
-            let (Some(row), Some(free)) = (rows.of(cell, wait), rows.unharmed(cell, wait)) else {
+            let (Some(row), Some(free)) = (rows.of(cell, wait), rows.unimpaired(cell, wait)) else {
                 continue;
             };
             let rtt_s = 2.0 * cell.oneway_s();
             let trips = (row.median_s / rtt_s).round().max(1.0);
             let off_s = row.median_s - trips * rtt_s;
             let name = name(cell, wait);
-            if cell.harm == Harm::None {
+            if cell.impairment == Impairment::None {
                 checks.push(check(
                     format!("{name}: the median is whole round trips"),
-                    off_s.abs() <= WHOLE_S,
+                    off_s.abs() <= RTT_TOLERANCE_S,
                     format!("{trips} and {:.2} ms", 1e3 * off_s),
                 ));
                 let shares = [row.by_1_rtt, row.by_2_rtt, row.by_3_rtt];
@@ -76,7 +76,7 @@ pub fn measured(cells: &[Cell], rows: &Rows, luck: f64) -> Vec<Check> {
             let moved_s = row.median_s - free.median_s;
             checks.push(check(
                 format!("{name}: loss leaves the median"),
-                moved_s.abs() <= WHOLE_S,
+                moved_s.abs() <= RTT_TOLERANCE_S,
                 format!("moved by {:.2} ms", 1e3 * moved_s),
             ));
             checks.push(check(
@@ -119,9 +119,9 @@ fn has_steps(row: &Row, rtt_s: f64) -> bool {
 fn shortest_suffers_most(cells: &[Cell], rows: &Rows, wait: &str, luck: f64) -> Check {
     let mut ratios: Vec<(u32, f64, f64)> = cells
         .iter()
-        .filter(|cell| cell.harm != Harm::None)
+        .filter(|cell| cell.impairment != Impairment::None)
         .filter_map(|cell| {
-            let (row, free) = (rows.of(cell, wait)?, rows.unharmed(cell, wait)?);
+            let (row, free) = (rows.of(cell, wait)?, rows.unimpaired(cell, wait)?);
             Some((
                 cell.oneway_ms,
                 row.mean_s / free.mean_s,
@@ -155,7 +155,7 @@ pub fn predicted(cells: &[Cell], rows: &Rows, predictions: &Rows, luck: f64) -> 
             let (Some(row), Some(model)) = (rows.of(cell, wait), predictions.of(cell, wait)) else {
                 continue;
             };
-            let lucky = luck > 0.0 && cell.harm != Harm::None;
+            let lucky = luck > 0.0 && cell.impairment != Impairment::None;
             let error_s = luck * row.error_s;
             let (p90_s, p99_s) = if lucky {
                 (row.p90_s, row.p99_s)

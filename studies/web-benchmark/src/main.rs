@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use netflow_testbed::Outcome;
-use netflow_workload::Waits;
+use netflow_workload::ResponseTimes;
 use study_web_benchmark::cell::{Cell, legacy, short, web};
 use study_web_benchmark::checks::{self, Check};
-use study_web_benchmark::measure::{Unmeasured, measure, service_s};
+use study_web_benchmark::measure::{MeasureError, measure, service_s};
 use study_web_benchmark::page::{self, Study};
 use study_web_benchmark::row::{Row, Rows};
 
@@ -72,27 +72,32 @@ fn directory() -> PathBuf {
 /// Number of users of a quick run.
 const QUICK_USERS: u64 = 100;
 /// Tolerance in standard errors of their means.
-const LUCK: f64 = 3.0;
+const MAX_STANDARD_ERRORS: f64 = 3.0;
 
 fn quick() -> Outcome {
     let cells = web(QUICK_USERS, 1);
     let measured = service_s().and_then(|service_s| Ok((service_s, measure_cells(&cells)?.rows)));
     let (service_s, rows) = match measured {
         Ok(measured) => measured,
-        Err(Unmeasured::Unavailable(why)) => return Outcome::Skipped(why),
-        Err(Unmeasured::Inconclusive(why)) => return Outcome::Inconclusive(why),
-        Err(Unmeasured::Failed(why)) => return Outcome::Failed(why),
+        Err(MeasureError::Unavailable(why)) => return Outcome::Skipped(why),
+        Err(MeasureError::Inconclusive(why)) => return Outcome::Inconclusive(why),
+        Err(MeasureError::Failed(why)) => return Outcome::Failed(why),
     };
     let predictions = match page::predict_rows(&cells, &rows, service_s) {
         Ok(predictions) => predictions,
         Err(error) => return Outcome::Failed(error.to_string()),
     };
-    let mut checks = checks::measured(&cells, &rows, LUCK);
-    checks.extend(checks::predicted(&cells, &rows, &predictions, LUCK));
-    tell(&checks)
+    let mut checks = checks::measured(&cells, &rows, MAX_STANDARD_ERRORS);
+    checks.extend(checks::predicted(
+        &cells,
+        &rows,
+        &predictions,
+        MAX_STANDARD_ERRORS,
+    ));
+    print_checks(&checks)
 }
 
-fn tell(checks: &[Check]) -> Outcome {
+fn print_checks(checks: &[Check]) -> Outcome {
     let mut failed = 0;
     for check in checks {
         match &check.outcome {
@@ -112,12 +117,15 @@ fn tell(checks: &[Check]) -> Outcome {
 /// Results of experiments.
 struct Measurement {
     rows: Rows,
-    waits: Vec<(Cell, Waits)>,
+    waits: Vec<(Cell, ResponseTimes)>,
 }
 
 /// Measures experiments, seed by seed.
-fn measure_cells(cells: &[Cell]) -> Result<Measurement, Unmeasured> {
-    let mut all: Vec<(Cell, Waits)> = cells.iter().map(|cell| (*cell, Waits::default())).collect();
+fn measure_cells(cells: &[Cell]) -> Result<Measurement, MeasureError> {
+    let mut all: Vec<(Cell, ResponseTimes)> = cells
+        .iter()
+        .map(|cell| (*cell, ResponseTimes::default()))
+        .collect();
     let seeds = cells.iter().map(|cell| cell.seeds).max().unwrap_or(0);
     for seed in 1..=seeds {
         eprintln!("seed {seed} of {seeds}");
@@ -133,8 +141,8 @@ fn measure_cells(cells: &[Cell]) -> Result<Measurement, Unmeasured> {
 }
 
 /// Measures everything, and writes it next to the page.
-fn measure_all() -> Result<(), Unmeasured> {
-    let failed = |error: Box<dyn Error>| Unmeasured::Failed(error.to_string());
+fn measure_all() -> Result<(), MeasureError> {
+    let failed = |error: Box<dyn Error>| MeasureError::Failed(error.to_string());
     let service_s = service_s()?;
     let service = format!("service_s\n{service_s:.6}\n");
     fs::write(directory().join("service.csv"), service).map_err(|error| failed(error.into()))?;

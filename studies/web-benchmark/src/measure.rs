@@ -1,12 +1,12 @@
 //! Measurement of experiments, where the system supports it.
 
-use netflow_workload::Waits;
+use netflow_workload::ResponseTimes;
 
 use crate::cell::Cell;
 
 /// Reason why there is no measurement.
 #[derive(Debug)]
-pub enum Unmeasured {
+pub enum MeasureError {
     /// The machine lacks a requirement.
     Unavailable(String),
     /// The machine was too busy for the measurement to count.
@@ -15,13 +15,13 @@ pub enum Unmeasured {
     Failed(String),
 }
 
-impl Unmeasured {
+impl MeasureError {
     pub(crate) fn failed(error: impl ToString) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-impl From<netflow_testbed::Error> for Unmeasured {
+impl From<netflow_testbed::Error> for MeasureError {
     fn from(error: netflow_testbed::Error) -> Self {
         match error {
             netflow_testbed::Error::Unavailable { .. } => Self::Unavailable(error.to_string()),
@@ -31,7 +31,7 @@ impl From<netflow_testbed::Error> for Unmeasured {
 }
 
 /// Measures experiments in parallel for one seed.
-pub fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured>> {
+pub fn measure(cells: &[Cell], seed: u64) -> Vec<Result<ResponseTimes, MeasureError>> {
     #[cfg(target_os = "linux")]
     return crate::namespaces::measure(cells, seed);
     #[cfg(not(target_os = "linux"))]
@@ -42,7 +42,7 @@ pub fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured>> {
 ///
 /// # Errors
 /// If the server cannot listen, or the machine is too busy.
-pub fn service_s() -> Result<f64, Unmeasured> {
+pub fn service_s() -> Result<f64, MeasureError> {
     #[cfg(target_os = "linux")]
     return crate::namespaces::service_s();
     #[cfg(not(target_os = "linux"))]
@@ -50,6 +50,6 @@ pub fn service_s() -> Result<f64, Unmeasured> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn elsewhere(_seed: u64) -> Unmeasured {
-    Unmeasured::Unavailable("network namespaces are Linux's".to_owned())
+fn elsewhere(_seed: u64) -> MeasureError {
+    MeasureError::Unavailable("network namespaces are Linux's".to_owned())
 }

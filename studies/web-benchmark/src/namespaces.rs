@@ -6,25 +6,25 @@ use std::thread;
 
 use netflow_ipb::{Measured, RunOptions, Server, ServerOptions, StopCondition};
 use netflow_testbed::{End, Testbed, ThreadRole, set_realtime_priority};
-use netflow_workload::{Times, Waits};
+use netflow_workload::{ResponseTimes, TimeSample};
 
 use crate::cell::{Cell, Users, web};
-use crate::measure::Unmeasured;
+use crate::measure::MeasureError;
 
 /// Number of concurrent connections. Many more would wait for the machine instead of the link.
 const CONNECTIONS: usize = 20;
 /// Maximum number of attempts of an inconclusive run.
-const TRIES: u32 = 3;
+const MAX_TRIES: u32 = 3;
 
 /// Measures experiments in parallel for one seed.
-pub(crate) fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured>> {
+pub(crate) fn measure(cells: &[Cell], seed: u64) -> Vec<Result<ResponseTimes, MeasureError>> {
     thread::scope(|scope| {
         let running: Vec<_> = cells
             .iter()
             .map(|cell| scope.spawn(move || measure_until_conclusive(cell, seed)))
             .collect();
         let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join();
-        let died = |_| Err(Unmeasured::Failed("the measurement died".to_owned()));
+        let died = |_| Err(MeasureError::Failed("the measurement died".to_owned()));
         running
             .into_iter()
             .map(|thread| join(thread).unwrap_or_else(died))
@@ -32,35 +32,35 @@ pub(crate) fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured
     })
 }
 
-fn measure_until_conclusive(cell: &Cell, seed: u64) -> Result<Waits, Unmeasured> {
+fn measure_until_conclusive(cell: &Cell, seed: u64) -> Result<ResponseTimes, MeasureError> {
     let mut tries = 1;
     loop {
         match measure_once(cell, seed) {
-            Err(Unmeasured::Inconclusive(_)) if tries < TRIES => tries += 1,
+            Err(MeasureError::Inconclusive(_)) if tries < MAX_TRIES => tries += 1,
             other => return other,
         }
     }
 }
 
-fn measure_once(cell: &Cell, seed: u64) -> Result<Waits, Unmeasured> {
-    let link = cell.link(seed).map_err(Unmeasured::failed)?;
+fn measure_once(cell: &Cell, seed: u64) -> Result<ResponseTimes, MeasureError> {
+    let link = cell.link(seed).map_err(MeasureError::failed)?;
     let testbed = Testbed::new(&link, &cell.settings())?;
     let server = ServerOptions {
         address: IpAddr::V4(testbed.address(End::B)),
         ..ServerOptions::default()
     };
     let server = testbed.run_in(End::B, || Server::bind(server))?;
-    let server = server.map_err(Unmeasured::failed)?;
-    let measured = testbed.run_in(End::A, || play(cell, seed, server))??;
+    let server = server.map_err(MeasureError::failed)?;
+    let measured = testbed.run_in(End::A, || run_users(cell, seed, server))??;
     let report = testbed.stop()?;
-    match report.doubt().or_else(|| uneven(&measured)) {
-        Some(doubt) => Err(Unmeasured::Inconclusive(doubt)),
+    match report.unreliable_reason().or_else(|| uneven(&measured)) {
+        Some(doubt) => Err(MeasureError::Inconclusive(doubt)),
         None => Ok(measured.waits()),
     }
 }
 
 /// Runs an experiment's users against a server, from this thread's namespace.
-fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> {
+fn run_users(cell: &Cell, seed: u64, server: Server) -> Result<Measured, MeasureError> {
     let address = server.address();
     let over = AtomicBool::new(false);
     // Other load on the machine must not be measured; if priorities are not permitted, the lateness
@@ -85,7 +85,7 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
         let _ = serving.join();
         measured
     });
-    let measured = measured.map_err(Unmeasured::failed)?;
+    let measured = measured.map_err(MeasureError::failed)?;
     if let Some((failure, users)) = measured
         .users
         .iter()
@@ -93,13 +93,13 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
         .next()
     {
         let failure = format!("{users} users failed: {}", failure.name());
-        return Err(Unmeasured::Failed(failure));
+        return Err(MeasureError::Failed(failure));
     }
     if !measured.is_conclusive() {
-        let late = Times::new(measured.late_s.clone());
+        let late = TimeSample::new(measured.late_s.clone());
         let late_ms = 1e3 * late.quantile(0.99);
         let doubt = format!("users were {late_ms:.1} ms late at p99");
-        return Err(Unmeasured::Inconclusive(doubt));
+        return Err(MeasureError::Inconclusive(doubt));
     }
     Ok(measured)
 }
@@ -107,17 +107,17 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
 /// Returns a message if the machine was busy with something else. Loss-free handshakes take one
 /// round trip, and most are loss-free. Then the third quartile must be close to the median.
 fn uneven(measured: &Measured) -> Option<String> {
-    const MOST: f64 = 0.05;
-    let connects = Times::new(measured.waits().connect_s);
+    const MAX_SHARE: f64 = 0.05;
+    let connects = TimeSample::new(measured.waits().connect_s);
     let over = connects.quantile(0.75) / connects.quantile(0.5) - 1.0;
-    (over > MOST).then(|| {
+    (over > MAX_SHARE).then(|| {
         let percent = 100.0 * over;
         format!("a quarter of the connections took {percent:.0} % longer to open than half of them")
     })
 }
 
 /// Returns the median response time of a file over loopback, in seconds.
-pub(crate) fn service_s() -> Result<f64, Unmeasured> {
+pub(crate) fn service_s() -> Result<f64, MeasureError> {
     let cell = Cell {
         what: Users::Fetch(1000),
         ..web(200, 1)[0]
@@ -126,10 +126,10 @@ pub(crate) fn service_s() -> Result<f64, Unmeasured> {
         port: 0,
         ..ServerOptions::default()
     };
-    let server = Server::bind(options).map_err(Unmeasured::failed)?;
+    let server = Server::bind(options).map_err(MeasureError::failed)?;
     // A separate thread, because its priority is raised.
-    let played = thread::scope(|scope| scope.spawn(|| play(&cell, 1, server)).join());
-    let died = |_| Unmeasured::Failed("the measurement died".to_owned());
+    let played = thread::scope(|scope| scope.spawn(|| run_users(&cell, 1, server)).join());
+    let died = |_| MeasureError::Failed("the measurement died".to_owned());
     let waits = played.map_err(died)??.waits();
-    Ok(Times::new(waits.file_s).quantile(0.5))
+    Ok(TimeSample::new(waits.file_s).quantile(0.5))
 }

@@ -10,9 +10,9 @@ use netflow_tcpmodel::rto::ExactMoments;
 use netflow_tcpmodel::short::{Exponent, Short};
 use netflow_tcpmodel::{Stack, Transfer};
 use netflow_testbed::Outcome;
-use netflow_workload::{Times, Waits};
+use netflow_workload::{ResponseTimes, TimeSample};
 
-use crate::cell::{BIT_ERROR_RATE, Cell, Harm, ONEWAY_MS, Users, legacy, short, web};
+use crate::cell::{BIT_ERROR_RATE, Cell, Impairment, ONEWAY_MS, Users, legacy, short, web};
 use crate::checks::{self, Check};
 use crate::predict::predict;
 use crate::row::{Row, Rows};
@@ -88,8 +88,8 @@ pub fn predict_rows(cells: &[Cell], rows: &Rows, service_s: f64) -> Result<Rows,
 }
 
 fn times(cell: &Cell) -> u64 {
-    match (cell.harm, cell.what) {
-        (Harm::None, _) => 1,
+    match (cell.impairment, cell.what) {
+        (Impairment::None, _) => 1,
         (_, Users::Web) => TIMES,
         (_, Users::Fetch(_)) => FETCH_TIMES,
     }
@@ -101,19 +101,19 @@ fn times(cell: &Cell) -> u64 {
 /// If a file cannot be written.
 pub fn draw(
     directory: &Path,
-    measured: &[(Cell, Waits)],
+    measured: &[(Cell, ResponseTimes)],
     service_s: f64,
 ) -> Result<(), Box<dyn Error>> {
     for (file, harmed) in [("loss-free.svg", false), ("lossy.svg", true)] {
         let mut curves = Vec::new();
         for (cell, waits) in measured {
-            if (cell.harm != Harm::None) != harmed {
+            if (cell.impairment != Impairment::None) != harmed {
                 continue;
             }
-            let connect_s = Times::new(waits.connect_s.clone()).quantile(0.5);
+            let connect_s = TimeSample::new(waits.connect_s.clone()).quantile(0.5);
             let predicted = predict(cell, connect_s, service_s, times(cell))?;
             for (who, waits) in [("measured", waits), ("predicted", &predicted)] {
-                let times = Times::new(waits.page_s.clone());
+                let times = TimeSample::new(waits.page_s.clone());
                 curves.push((format!("{} ms, {who}", cell.oneway_ms), times.cdf(POINTS)));
             }
         }
@@ -140,7 +140,7 @@ pub fn page(study: &Study) -> String {
     let mut text = include_str!("head.md").to_owned();
     text.push_str("\n## Today's TCP\n\n");
     text.push_str(include_str!("today.md"));
-    for harm in [Harm::None, Harm::Loss(0.01)] {
+    for harm in [Impairment::None, Impairment::Loss(0.01)] {
         text.push_str(&web_table(study, "linux-6", harm));
     }
     text.push_str("\n### What has to hold\n\n");
@@ -148,7 +148,7 @@ pub fn page(study: &Study) -> String {
     text.push_str("\n## The TCP of the paper's time\n\n");
     text.push_str(include_str!("legacy.md"));
     text.push_str(&paper_table(study));
-    for harm in [Harm::None, Harm::BitErrors(BIT_ERROR_RATE)] {
+    for harm in [Impairment::None, Impairment::BitErrors(BIT_ERROR_RATE)] {
         text.push_str(&web_table(study, "legacy", harm));
     }
     text.push_str("\n## Short transfers\n\n");
@@ -164,21 +164,21 @@ pub fn page(study: &Study) -> String {
 }
 
 /// Returns the table of files and pages of a stack: measured, predicted and error.
-fn web_table(study: &Study, stack: &str, harm: Harm) -> String {
+fn web_table(study: &Study, stack: &str, harm: Impairment) -> String {
     let mut text = format!(
         "\n{}, {}; times in ms:\n\n\
          | one way | | waits | mean | predicted | | median | predicted | | 95 % within | predicted | | \
          99 % within | predicted | |\n|---|---|---|{}\n",
         stack,
         match harm {
-            Harm::None => "loss-free".to_owned(),
+            Impairment::None => "loss-free".to_owned(),
             harm => format!("{} each way", harm.name()),
         },
         "---|".repeat(12)
     );
     let cells = study.cells.iter();
     let cells = cells.filter(|cell| cell.stack == stack && cell.what == Users::Web);
-    for cell in cells.filter(|cell| cell.harm == harm) {
+    for cell in cells.filter(|cell| cell.impairment == harm) {
         for wait in ["file", "page"] {
             let (row, model) = (study.rows.of(cell, wait), study.predictions.of(cell, wait));
             let (Some(row), Some(model)) = (row, model) else {
@@ -225,7 +225,7 @@ fn paper_table(study: &Study) -> String {
             cell.stack == stack
                 && cell.what == Users::Web
                 && cell.oneway_ms == oneway_ms
-                && cell.harm == harm
+                && cell.impairment == harm
         })
     };
     let file = |rows: &Rows, stack, oneway_ms, harm| {
@@ -233,9 +233,9 @@ fn paper_table(study: &Study) -> String {
     };
     for (oneway_ms, paper_ms) in ONEWAY_MS.into_iter().zip(PAPER_MEAN_MS) {
         let (Some(old), Some(model), Some(new)) = (
-            file(&study.rows, "legacy", oneway_ms, Harm::None),
-            file(&study.predictions, "legacy", oneway_ms, Harm::None),
-            file(&study.rows, "linux-6", oneway_ms, Harm::None),
+            file(&study.rows, "legacy", oneway_ms, Impairment::None),
+            file(&study.predictions, "legacy", oneway_ms, Impairment::None),
+            file(&study.rows, "linux-6", oneway_ms, Impairment::None),
         ) else {
             continue;
         };
@@ -250,8 +250,13 @@ fn paper_table(study: &Study) -> String {
         );
     }
     let ratio = |rows: &Rows, oneway_ms| {
-        let errors = file(rows, "legacy", oneway_ms, Harm::BitErrors(BIT_ERROR_RATE))?;
-        Some(errors.mean_s / file(rows, "legacy", oneway_ms, Harm::None)?.mean_s)
+        let errors = file(
+            rows,
+            "legacy",
+            oneway_ms,
+            Impairment::BitErrors(BIT_ERROR_RATE),
+        )?;
+        Some(errors.mean_s / file(rows, "legacy", oneway_ms, Impairment::None)?.mean_s)
     };
     text.push_str("\n| one way | mean with bit errors over mean without: \\[IPB\\] | legacy, measured | predicted |\n|---|---|---|---|\n");
     for oneway_ms in ONEWAY_MS {
@@ -296,8 +301,8 @@ fn short_table(study: &Study) -> String {
         let mean_s = connect.mean_s + file.mean_s;
         let model_s = model_connect.mean_s + model_file.mean_s;
         let short_s = short_model_s(cell, bytes).unwrap_or(f64::NAN);
-        let loss = match cell.harm {
-            Harm::Loss(loss) => loss,
+        let loss = match cell.impairment {
+            Impairment::Loss(loss) => loss,
             _ => 0.0,
         };
         let _ = writeln!(
@@ -325,8 +330,8 @@ fn short_model_s(cell: &Cell, bytes: u32) -> Option<f64> {
     let stack = Stack::builtin("linux-2.0.34")?;
     let transfer = Transfer {
         packets: u64::from(bytes / 512),
-        loss: match cell.harm {
-            Harm::Loss(loss) => loss,
+        loss: match cell.impairment {
+            Impairment::Loss(loss) => loss,
             _ => 0.0,
         },
         delay_s: cell.oneway_s(),

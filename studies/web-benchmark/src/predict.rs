@@ -1,9 +1,9 @@
 //! Prediction of experiments: the same users, each over a simulated connection.
 
 use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
-use netflow_workload::Waits;
+use netflow_workload::ResponseTimes;
 
-use crate::cell::{Cell, Harm};
+use crate::cell::{Cell, Impairment};
 
 /// Header size of a packet without options, and of a SYN packet, in bytes.
 const HEADER_BYTES: u32 = 40;
@@ -22,9 +22,9 @@ pub fn predict(
     connect_s: f64,
     service_s: f64,
     times: u64,
-) -> Result<Waits, netflow_tcpmodel::Error> {
+) -> Result<ResponseTimes, netflow_tcpmodel::Error> {
     let Some(stack) = cell.stack() else {
-        return Ok(Waits::default());
+        return Ok(ResponseTimes::default());
     };
     let options_bytes = if stack.timestamps {
         TIMESTAMPS_BYTES
@@ -40,12 +40,12 @@ pub fn predict(
     let seconds_per_byte = 8.0 / cell.bandwidth_bps();
     let direction = Direction {
         delay_s: (0.5 * connect_s - SYN_BYTES * seconds_per_byte).max(0.0),
-        loss: match cell.harm {
-            Harm::Loss(loss) => loss,
+        loss: match cell.impairment {
+            Impairment::Loss(loss) => loss,
             _ => 0.0,
         },
-        bit_error_rate: match cell.harm {
-            Harm::BitErrors(rate) => rate,
+        bit_error_rate: match cell.impairment {
+            Impairment::BitErrors(rate) => rate,
             _ => 0.0,
         },
         bandwidth_bps: Some(cell.bandwidth_bps()),
@@ -56,12 +56,16 @@ pub fn predict(
         to_server: direction,
         to_client: direction,
     };
-    let mut waits = Waits::default();
+    let mut waits = ResponseTimes::default();
     for seed in 1..=cell.seeds {
         let sessions = cell.sessions(seed).unwrap_or_default();
         for time in 0..times {
             let losses = seed << 32 | time;
-            waits.extend(conversations.play(&sessions, losses, |_| path)?.waits);
+            waits.extend(
+                conversations
+                    .simulate(&sessions, losses, |_| path)?
+                    .response_times,
+            );
         }
     }
     Ok(waits)

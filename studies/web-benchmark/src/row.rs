@@ -4,10 +4,10 @@
 use std::error::Error;
 use std::path::Path;
 
-use netflow_workload::{Times, Waits};
+use netflow_workload::{ResponseTimes, TimeSample};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, Harm, Users};
+use crate::cell::{Cell, Impairment, Users};
 
 /// One kind of response time of one experiment. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,12 +53,12 @@ pub(crate) const LATE_S: f64 = 5e-3;
 
 impl Row {
     /// Returns the rows of an experiment.
-    pub fn of(cell: &Cell, waits: &Waits) -> Vec<Row> {
-        let row = |(wait, times): (&str, Times)| Row::new(cell, wait, &times);
-        waits.times().into_iter().map(row).collect()
+    pub fn of(cell: &Cell, waits: &ResponseTimes) -> Vec<Row> {
+        let row = |(wait, times): (&str, TimeSample)| Row::new(cell, wait, &times);
+        waits.samples().into_iter().map(row).collect()
     }
 
-    fn new(cell: &Cell, wait: &str, times: &Times) -> Row {
+    fn new(cell: &Cell, wait: &str, times: &TimeSample) -> Row {
         let rtt_s = 2.0 * cell.oneway_s();
         let by = |trips: f64| {
             let until_s = trips * rtt_s + LATE_S.min(rtt_s / 2.0);
@@ -71,7 +71,7 @@ impl Row {
             stack: cell.stack.to_owned(),
             what: what(cell),
             oneway_ms: cell.oneway_ms,
-            harm: cell.harm.name(),
+            harm: cell.impairment.name(),
             wait: wait.to_owned(),
             count: times.count() as u64,
             mean_s: times.mean_s(),
@@ -102,7 +102,7 @@ pub struct Rows(pub Vec<Row>);
 impl Rows {
     /// Returns a measurement of an experiment.
     pub fn of(&self, cell: &Cell, wait: &str) -> Option<&Row> {
-        let harm = cell.harm.name();
+        let harm = cell.impairment.name();
         let what = what(cell);
         self.0.iter().find(|row| {
             row.stack == cell.stack
@@ -114,9 +114,15 @@ impl Rows {
     }
 
     /// Returns the measurement of the same experiment without random loss.
-    pub fn unharmed(&self, cell: &Cell, wait: &str) -> Option<&Row> {
-        let harm = Harm::None;
-        self.of(&Cell { harm, ..*cell }, wait)
+    pub fn unimpaired(&self, cell: &Cell, wait: &str) -> Option<&Row> {
+        let harm = Impairment::None;
+        self.of(
+            &Cell {
+                impairment: harm,
+                ..*cell
+            },
+            wait,
+        )
     }
 
     /// Reads the rows.

@@ -12,7 +12,7 @@ fn study() -> Study {
 /// Repeats the predictions of recorded measurements: medians within 5 %, means within 15 %, 95th
 /// percentiles within 25 %, and all other criteria of the page.
 #[test]
-fn what_has_to_hold_does() {
+fn criteria_hold() {
     let study = study();
     let checks = study.checks();
     assert_eq!(checks.len(), 82);
@@ -22,7 +22,7 @@ fn what_has_to_hold_does() {
 }
 
 #[test]
-fn the_page_is_what_was_measured() {
+fn page_matches_measurements() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let written = std::fs::read_to_string(path).unwrap();
     assert_eq!(written, page(&study()), "`-- --page` writes it again");

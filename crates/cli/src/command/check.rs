@@ -9,26 +9,31 @@ use netflow::network::{Buffer, LinkId, Network};
 use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
 use netflow::results::rounded_time;
-use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Severity};
+use netflow::scenario::{CompiledScenario, FORMER_NAMES, Problem, ProblemKind, Severity};
 use netflow::simulation::uncalibrated;
+use netflow_files::{FileKind, STANDARD_INPUT};
 use serde::Serialize;
 
-use super::run::tables::{no_route, range};
+use super::run::tables::{format_outage, format_range_ms};
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
-use crate::output::csv;
+use crate::input::{ModelledScenario, read};
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
+use crate::output::{csv, file};
 use crate::problems;
 
 /// Maximum number of connections for the overload check, which takes too long for more.
 const MAX_CHECKED_CONNECTIONS: usize = 100_000;
 
-/// Say everything that is wrong or suspicious about a scenario, at once
+/// Check a scenario and report all errors and warnings
 #[derive(Args)]
 pub struct CheckArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
+
+    /// Rewrite former names of keys in the scenario file
+    #[arg(long)]
+    fix: bool,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
@@ -36,16 +41,23 @@ pub struct CheckArguments {
 
 pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.format;
-    let answer = |size: Option<Size>, problems: &[Problem], out: &mut dyn Write| {
+    if arguments.fix {
+        fix(&arguments.scenario.scenario.path)?;
+    }
+    let answer = |size: Option<ScenarioSize>, problems: &[Problem], out: &mut dyn Write| {
         let answer = object! { ok: size.is_some(), size: size, problems: problems };
-        format.answer(out, &answer, |out| csv(problems, out), |_| Ok(()))
+        format.print(out, &answer, |out| csv(problems, out), |_| Ok(()))
     };
     match arguments.scenario.load() {
         Ok(mut scenario) => {
             scenario.warnings.extend(overloaded(&scenario));
             match format {
                 Format::Text => Ok(print_text(&scenario, out)?),
-                _ => Ok(answer(Some(Size::of(&scenario)), &scenario.warnings, out)?),
+                _ => Ok(answer(
+                    Some(ScenarioSize::of(&scenario)),
+                    &scenario.warnings,
+                    out,
+                )?),
             }
         }
         Err(failure) => {
@@ -57,13 +69,32 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
+/// Rewrites former names in a scenario file.
+fn fix(path: &Path) -> Result<(), Failure> {
+    if path == Path::new(STANDARD_INPUT) {
+        return Err(Failure::usage("`--fix` cannot rewrite the standard input"));
+    }
+    let bytes = read(path, FileKind::Scenario)?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Ok(()); // reported when it is loaded
+    };
+    let (renewed, names) = FORMER_NAMES.renew(&text);
+    if names > 0 {
+        file::replace(path, renewed)?;
+        let renewed = count(names, "former name");
+        // An error of the standard error cannot be reported anywhere.
+        let _ = writeln!(io::stderr(), "{}: rewrote {renewed}", path.display());
+    }
+    Ok(())
+}
+
 /// Returns a warning about demands that no routing can carry. It has no source location.
 fn overloaded(scenario: &CompiledScenario) -> Option<Problem> {
     if scenario.network.connection_count() > MAX_CHECKED_CONNECTIONS {
         return None;
     }
-    let help = "the rest is lost or waits without end: where these are demands, `netflow solve --headroom` tells what \
-                fits, and `--set simulation.demand-scale=0.5` halves them";
+    let help = "excess traffic is lost or queues without bound; for demands, find the largest feasible factor with \
+                `netflow solve --headroom`, or halve them with `--set simulation.demand-scale=0.5`";
     Some(Problem {
         severity: Severity::Warning,
         kind: ProblemKind::Suspicious,
@@ -97,19 +128,19 @@ fn csv(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
         help: it.help.as_deref(),
     });
     let rows: Vec<Row<'_>> = rows.collect();
-    csv::write_any(&rows, out)
+    csv::write_with_header(&rows, out)
 }
 
 fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()> {
     problems::warn(scenario);
-    let size = Size::of(scenario);
+    let size = ScenarioSize::of(scenario);
     write!(
         out,
         "ok: {}, {}, {}, {}",
         count(size.nodes, "node"),
         count(size.links, "link"),
         count(size.connections, "connection"),
-        count(size.classes, "class"),
+        count(size.classes, "connection group"),
     )?;
     if size.workloads > 0 {
         write!(out, ", {}", count(size.workloads, "workload"))?;
@@ -124,19 +155,19 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
             uncalibrated(network).and_then(|network| Simulation::new(network, scenario.options))
         && let Some(steps_s) = simulation.step_range_s()
     {
-        writeln!(out, " steps of {}", range(steps_s))?;
+        writeln!(out, " time steps of {}", format_range_ms(steps_s))?;
     }
     if let Some(at_most_s) = max_packet_model_s(scenario)
         && at_most_s < RECOMMENDED_RUNTIME_S
     {
         writeln!(
             out,
-            " packets take about {} at most, and are nearer to real queues: write `model = \"packets\"`, and a `stack` where TCP has a `profile`",
-            rounded_time(at_most_s.max(LEAST_S))
+            " tip: the packet model needs about {} at most and predicts queues more accurately; write `model = \"packet\"`, and `source = {{ tcp = \"linux-6\" }}` instead of `profile`",
+            rounded_time(at_most_s.max(MIN_SHOWN_RUNTIME_S))
         )?;
     }
     let chosen = (scenario.packet_model_reason.as_ref()).map(|setting| {
-        format!("packet model, because of {setting}; `model = \"fluid\"` is possible")
+        format!("packet model, because of {setting}; the fluid model is also possible: `model = \"fluid\"`")
     });
     let notes = [
         chosen,
@@ -152,40 +183,40 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
         writeln!(out, " {text}")?;
     }
     for id in network.connections() {
-        for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
+        for outage in network.unrouted_intervals(id, 0.0, scenario.options.duration_s) {
             let name = network.connection_name(id);
-            writeln!(out, " {name} has {}", no_route(&outage))?;
+            writeln!(out, " {name} has {}", format_outage(&outage))?;
         }
     }
     Ok(())
 }
 
-/// Runtimes in seconds. The packet model is recommended up to `RECOMMENDED_RUNTIME_S`; shorter estimates than `LEAST_S`
-/// are shown as `LEAST_S`.
+/// Runtimes in seconds. The packet model is recommended up to `RECOMMENDED_RUNTIME_S`; shorter estimates than `MIN_SHOWN_RUNTIME_S`
+/// are shown as `MIN_SHOWN_RUNTIME_S`.
 const RECOMMENDED_RUNTIME_S: f64 = 2.0;
-const LEAST_S: f64 = 0.1;
+const MIN_SHOWN_RUNTIME_S: f64 = 0.1;
 
 /// Maximum number of links whose buffers are listed one by one.
 const MAX_LISTED_LINKS: usize = 6;
 
 /// Describes the buffers of links without a stated size; `None` if all links state it.
 fn default_buffers(network: &Network) -> Option<String> {
-    let list = buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
-    Some(format!("buffers by default: {list}"))
+    let list = list_buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
+    Some(format!("default buffers: {list}"))
 }
 
 /// Describes, in packets, the buffers that are stated in bytes or as a time; `None` without such buffers.
 fn converted_buffers(network: &Network) -> Option<String> {
-    let list = buffers(network, |buffer| {
+    let list = list_buffers(network, |buffer| {
         matches!(buffer, Buffer::Bytes(_) | Buffer::Time(_))
     })?;
     Some(format!(
-        "buffers said in bytes or as a time, in packets of the size of TCP's data, or of what else crosses them: {list}"
+        "byte- and time-limited buffers, in full-size packets: {list}"
     ))
 }
 
 /// Lists the buffers of links that satisfy a condition, in packets.
-fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
+fn list_buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
     let such = |id: &LinkId| are(network.link_spec(*id).buffer);
     let ids: Vec<LinkId> = network.links().filter(such).collect();
     let pkts = |id: &LinkId| network.buffer_pkts(*id);
@@ -200,7 +231,7 @@ fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct Size {
+struct ScenarioSize {
     nodes: usize,
     links: usize,
     /// Number of connections. A demand divided into several parts counts once.
@@ -211,10 +242,10 @@ struct Size {
     workloads: usize,
 }
 
-impl Size {
-    fn of(scenario: &CompiledScenario) -> Size {
+impl ScenarioSize {
+    fn of(scenario: &CompiledScenario) -> ScenarioSize {
         let network = &scenario.network;
-        Size {
+        ScenarioSize {
             nodes: network.node_count(),
             links: network.link_count(),
             connections: scenario.unsplit_count(),

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 #[cfg(target_os = "linux")]
 use netflow::compare::Linux;
 use netflow::compare::{
-    BUSIEST, ComparedValue, Comparison, Costs, Ensemble, Error, NetflowRun, Ns2, Ns3,
+    ComparedValue, Comparison, Costs, Ensemble, Error, MAX_BUSIEST_LINKS, NetflowRun, Ns2, Ns3,
     ReferenceSystem, Runner, Settings, from_traces, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
@@ -18,6 +18,7 @@ use netflow::scenario::export::Ns2Tcp;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::input::ModelArgument;
 use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::output::table::{Table, format_or};
@@ -25,52 +26,55 @@ use crate::output::{csv, file};
 use crate::parse::{directory, from_1, positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
-/// Put a scenario beside a real ns-2, ns-3 or Linux, or results beside packet traces
+/// Compare a scenario with ns-2, ns-3 or Linux, or results with packet traces
 ///
-/// `netflow compare scenario.toml` runs ns-2 once per seed on the scenario as `netflow export`
-/// writes it, and netflow once; with `--with ns3`, ns-3. With `--with linux` its connections are sockets of this machine's kernel,
-/// between network namespaces, over links that are emulated; that takes as long as the scenario, once per seed.
-/// `netflow compare RESULTS TRACE…` takes a results directory and
-/// ns-2 traces of the same network, and compares what these tell of. A queue counts the packet in service, on both sides.
+/// `netflow compare scenario.toml` runs ns-2 once per seed, with the scenario as written by
+/// `netflow export`, and netflow once. With `--with ns3`, it runs ns-3. With `--with linux`,
+/// connections are sockets of this machine's kernel, between network namespaces and over emulated
+/// links; each seed takes as long as the scenario.
+///
+/// `netflow compare RESULTS TRACE…` compares a results directory with ns-2 traces of the same
+/// network. A queue includes the packet in service on both sides.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// A scenario's file, or a results directory
+    /// Scenario file or results directory
     #[arg(value_name = "SCENARIO|RESULTS", value_hint = ValueHint::AnyPath)]
     what: PathBuf,
 
-    /// ns-2 traces, one per seed, to compare results with
+    /// ns-2 traces, one per seed, for a comparison with results
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     traces: Vec<PathBuf>,
 
-    /// What to run the scenario with
+    /// Reference that runs the scenario
     #[arg(long, value_enum, default_value_t)]
-    with: With,
+    with: ReferenceArgument,
 
-    /// Its runs, with as many seeds (default: 10, of Linux 3)
+    /// Number of runs of the reference, each with another seed (default: 10; Linux: 3)
     #[arg(long, value_name = "N", value_parser = from_1::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
 
-    /// Runs at a time (default: one for every core; of Linux one, since others would make it late)
+    /// Number of parallel runs (default: one per core; Linux: one, because parallel runs delay each
+    /// other)
     #[arg(long, value_name = "N", value_parser = from_1::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
 
-    /// There, connections start up to this much later, at random; in netflow, half of it
+    /// Maximum random delay of connection starts in the reference; netflow uses half of it
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = time_from_zero)]
     start_jitter: f64,
 
-    /// In ns-2, TCP waits up to this before it sends a packet, at random
+    /// Maximum random time that TCP in ns-2 waits before it sends a packet
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     overhead: Option<f64>,
 
-    /// The TCP of all connections in ns-2, instead of that of their profiles
+    /// TCP variant of all connections in ns-2, instead of the variants of their profiles
     #[arg(long, value_name = "VARIANT", value_parser = tcp())]
     tcp: Option<Ns2Tcp>,
 
-    /// Length of the intervals
-    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
-    every: f64,
+    /// Length of a recording interval
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    interval: f64,
 
-    /// Do not time a run of ns-2 that traces every packet, which can take ten times as long
+    /// Skip the timed run of ns-2 that traces every packet, which can take ten times as long
     #[arg(long)]
     no_trace_run: bool,
 
@@ -78,15 +82,19 @@ pub struct CompareArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 
-    /// Write comparison.json, and what the other side says over time, into this directory
+    /// Model of netflow's side, instead of the scenario's
+    #[arg(long, value_enum, value_name = "MODEL")]
+    model: Option<ModelArgument>,
+
+    /// Write comparison.json and the series of the reference to this directory
     #[arg(short, long, value_name = "DIR", value_parser = directory, value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
-    /// How many links and connections to show
-    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = BUSIEST)]
+    /// Maximum number of printed links and connections
+    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = MAX_BUSIEST_LINKS)]
     top: usize,
 
-    /// Say nothing but the answer
+    /// Print only results and errors
     #[arg(short, long)]
     quiet: bool,
 
@@ -95,24 +103,24 @@ pub struct CompareArguments {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum With {
-    /// A real ns-2.
+enum ReferenceArgument {
+    /// ns-2
     #[default]
     Ns2,
-    /// A real ns-3.
+    /// ns-3
     Ns3,
-    /// TCP of this machine's kernel, over an emulated network.
+    /// TCP of the kernel of this machine, over an emulated network
     #[cfg(target_os = "linux")]
     Linux,
 }
 
-impl With {
+impl ReferenceArgument {
     fn runner(self) -> Result<Box<dyn Runner>, Error> {
         Ok(match self {
-            With::Ns2 => Box::new(Ns2::find()?),
-            With::Ns3 => Box::new(Ns3::find()?),
+            ReferenceArgument::Ns2 => Box::new(Ns2::find()?),
+            ReferenceArgument::Ns3 => Box::new(Ns3::find()?),
             #[cfg(target_os = "linux")]
-            With::Linux => Box::new(Linux),
+            ReferenceArgument::Linux => Box::new(Linux),
         })
     }
 
@@ -120,16 +128,16 @@ impl With {
     fn runs(self) -> (u32, usize) {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self {
-            With::Ns2 | With::Ns3 => (10, cores()),
+            ReferenceArgument::Ns2 | ReferenceArgument::Ns3 => (10, cores()),
             #[cfg(target_os = "linux")]
-            With::Linux => (3, 1),
+            ReferenceArgument::Linux => (3, 1),
         }
     }
 }
 
 /// Durations of the runs.
 #[derive(Serialize)]
-struct Times {
+struct RunTimes {
     /// Evaluation by netflow, in seconds of wall-clock time.
     netflow_s: f64,
     /// CPU seconds of ns-2, or wall-clock seconds of Linux.
@@ -140,20 +148,20 @@ struct Times {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct JsonComparison<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
-    times: Option<&'a Times>,
+    times: Option<&'a RunTimes>,
 }
 
 impl CompareArguments {
     /// Returns whether the command creates namespaces.
     pub fn makes_namespaces(&self) -> bool {
-        !matches!(self.with, With::Ns2 | With::Ns3)
+        !matches!(self.with, ReferenceArgument::Ns2 | ReferenceArgument::Ns3)
     }
 
     /// Returns an option that was given and only applies to ns-2.
-    fn for_ns2(&self) -> Option<&'static str> {
+    fn ns2_only_option(&self) -> Option<&'static str> {
         let overhead = self.overhead.map(|_| "--overhead");
         let tcp = self.tcp.map(|_| "--tcp");
         overhead
@@ -180,9 +188,9 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         comparison
             .untold
             .iter()
-            .for_each(|it| problems::warn_of(it));
+            .for_each(|it| problems::warn_message(it));
     }
-    let answer = Answer {
+    let answer = JsonComparison {
         comparison: &comparison,
         times: times.as_ref(),
     };
@@ -190,7 +198,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         write_ensemble(&ensemble, directory)?;
         file::json(&directory.join(COMPARISON), &answer, MARK)?;
     }
-    Ok(arguments.format.answer(
+    Ok(arguments.format.print(
         out,
         &answer,
         |out| {
@@ -204,34 +212,32 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
 
 fn run_both(
     arguments: &CompareArguments,
-) -> Result<(NetflowRun, Ensemble, Option<Times>), Failure> {
+) -> Result<(NetflowRun, Ensemble, Option<RunTimes>), Failure> {
     if arguments.what.is_dir() {
         return Err(Failure::Usage {
             message: format!("{} is a results directory", arguments.what.display()),
-            help: Some("give the traces to compare it with, or a scenario's file".to_owned()),
+            help: Some("add traces for the comparison, or give a scenario file".to_owned()),
         });
     }
-    let scenario = evaluate::load(
-        &arguments.what,
-        &arguments.overrides,
-        FileAccess::BelowDirectory,
-    )
-    .map_err(|problems| Failure::Input(problems.into()))?;
+    let mut overrides = arguments.overrides.clone();
+    overrides.extend(arguments.model.map(|it| it.as_override().to_owned()));
+    let scenario = evaluate::load(&arguments.what, &overrides, FileAccess::BelowDirectory)
+        .map_err(|problems| Failure::Input(problems.into()))?;
     if !arguments.quiet {
         for warning in warning_texts(&scenario) {
-            problems::warn_of(&warning);
+            problems::warn_message(&warning);
         }
         if scenario.warmup_s > 0.0 {
-            problems::warn_of(
-                "`warmup` is not left out: both sides are compared over the whole run",
+            problems::warn_message(
+                "`warmup` is ignored: both sides are compared over the whole run",
             );
         }
     }
-    if arguments.with != With::Ns2
-        && let Some(option) = arguments.for_ns2()
+    if arguments.with != ReferenceArgument::Ns2
+        && let Some(option) = arguments.ns2_only_option()
     {
         return Err(Failure::Usage {
-            message: format!("{option} is for ns-2"),
+            message: format!("{option} applies to ns-2 only"),
             help: Some("leave it out".to_owned()),
         });
     }
@@ -242,21 +248,21 @@ fn run_both(
         start_jitter_s: arguments.start_jitter,
         overhead_s: arguments.overhead.unwrap_or(0.0),
         tcp: arguments.tcp,
-        every_s: arguments.every,
+        every_s: arguments.interval,
         ..Settings::default()
     };
     let runner = match arguments.with {
         // Export errors are reported even if ns-2 is not installed.
-        With::Ns2 => {
+        ReferenceArgument::Ns2 => {
             Ns2::check_export(&scenario, &settings)?;
             arguments.with.runner()?
         }
-        With::Ns3 => {
+        ReferenceArgument::Ns3 => {
             Ns3::check_export(&scenario, &settings)?;
             arguments.with.runner()?
         }
         #[cfg(target_os = "linux")]
-        With::Linux => {
+        ReferenceArgument::Linux => {
             let runner = arguments.with.runner()?;
             runner.check(&scenario, &settings)?;
             // This must happen before a second thread starts.
@@ -269,11 +275,11 @@ fn run_both(
     let traced = !arguments.no_trace_run && runner.has_traces();
     // A traced run takes about as long as six others.
     let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
-    let progress = Progress::of("the network time", !arguments.quiet);
+    let progress = Progress::new("the runs", !arguments.quiet);
     let progress = std::sync::Mutex::new(progress);
     let at = |done: f64| {
         if let Ok(mut progress) = progress.lock() {
-            progress.at(done / work);
+            progress.set(done / work);
         }
     };
     at(0.0);
@@ -294,7 +300,7 @@ fn run_both(
     let plain: Vec<f64> = runs.iter().filter_map(|run| run.cost_s).collect();
     let plain_s = plain.iter().sum::<f64>() / plain.len().max(1) as f64;
     let netflow_s = side.took_s.unwrap_or(f64::NAN);
-    let times = Times {
+    let times = RunTimes {
         netflow_s,
         referee: Costs {
             plain_s,
@@ -303,40 +309,48 @@ fn run_both(
         ratio: plain_s / netflow_s,
         ratio_with_trace: with_trace_s.map(|traced_s| traced_s / netflow_s),
     };
-    Ok((side, Ensemble::of(runner.referee(), &runs), Some(times)))
+    Ok((
+        side,
+        Ensemble::of(runner.reference_system(), &runs),
+        Some(times),
+    ))
 }
 
 fn read_both(
     results: &Path,
     traces: &[PathBuf],
-) -> Result<(NetflowRun, Ensemble, Option<Times>), Failure> {
+) -> Result<(NetflowRun, Ensemble, Option<RunTimes>), Failure> {
     if results.is_file() {
         return Err(Failure::Usage {
-            message: format!("{} is no results directory", results.display()),
-            help: Some("traces are compared with what `netflow run -o DIR` wrote".to_owned()),
+            message: format!("{} is not a results directory", results.display()),
+            help: Some("write results with `netflow run SCENARIO -o DIR`".to_owned()),
         });
     }
-    let (side, runs) = from_traces(traces, NetflowRun::of_results(results)?)?;
+    let (side, runs) = from_traces(traces, NetflowRun::from_results(results)?)?;
     Ok((side, Ensemble::of(ReferenceSystem::Ns2, &runs), None))
 }
 
 fn print(
     top: usize,
     comparison: &Comparison,
-    times: Option<&Times>,
+    times: Option<&RunTimes>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let name = comparison.referee.name();
     Table::of(comparison.busiest(comparison.links.len()))
         .text("link", |it| it.link.clone())
-        .number(format!("queue: {name} pkt"), |it| spread(&it.queue_pkts))
+        .number(format!("queue: {name} pkt"), |it| {
+            format_with_std(&it.queue_pkts)
+        })
         .number("netflow", |it| short(it.queue_pkts.netflow))
-        .number("error", |it| relative(&it.queue_pkts))
-        .number("over time", |it| {
+        .number("error", |it| format_relative_error(&it.queue_pkts))
+        .number("error over time", |it| {
             format_or(it.trajectory_error, percent, "")
         })
-        .number("in std", |it| format_or(it.trajectory_sigmas, short, ""))
-        .number(format!("lost: {name} pkt"), |it| spread(&it.lost_pkts))
+        .number("in σ", |it| format_or(it.trajectory_sigmas, short, ""))
+        .number(format!("lost: {name} pkt"), |it| {
+            format_with_std(&it.lost_pkts)
+        })
         .number("netflow", |it| short(it.lost_pkts.netflow))
         .number(format!("utilization: {name}"), |it| {
             format_or(finite(it.utilization.referee.mean), percent, "?")
@@ -354,23 +368,23 @@ fn print(
     let table = Table::of(order)
         .text("connection", |it| it.connection.clone())
         .number(format!("goodput: {name} pkt/s"), |it| {
-            spread(&it.goodput_pps)
+            format_with_std(&it.goodput_pps)
         })
         .number("netflow", |it| short(it.goodput_pps.netflow))
-        .number("error", |it| relative(&it.goodput_pps));
+        .number("error", |it| format_relative_error(&it.goodput_pps));
     let table = match comparison.totals.median_delay_p95_error {
         None => table,
         Some(_) => {
             const MS: f64 = 1e3;
             table
                 .number(format!("delay p95: {name} ms"), |it| {
-                    format_or(it.delay_p95_s, |it| spread(&it.times(MS)), "")
+                    format_or(it.delay_p95_s, |it| format_with_std(&it.scaled(MS)), "")
                 })
                 .number("netflow", |it| {
-                    format_or(it.delay_p95_s, |it| short(it.times(MS).netflow), "")
+                    format_or(it.delay_p95_s, |it| short(it.scaled(MS).netflow), "")
                 })
                 .number("error", |it| {
-                    format_or(it.delay_p95_s, |it| relative(&it), "")
+                    format_or(it.delay_p95_s, |it| format_relative_error(&it), "")
                 })
         }
     };
@@ -389,7 +403,7 @@ fn print(
     let error = |error| format_or(finite(error), percent, "?");
     writeln!(
         out,
-        "queues, Σ|error|/Σ: {} of the {BUSIEST} longest{}, {} of all",
+        "queues, Σ|error|/Σ: {} of the {MAX_BUSIEST_LINKS} longest{}, {} of all",
         error(totals.busiest_queue_error),
         own(totals.referee_busiest_queue_error),
         error(totals.queue_error),
@@ -397,7 +411,7 @@ fn print(
     if !comparison.connections.is_empty() {
         writeln!(
             out,
-            "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of {name}'s",
+            "goodput per connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; total {} of {name}",
             error(totals.median_goodput_error),
             own(totals.referee_median_goodput_error),
             error(totals.p90_goodput_error),
@@ -406,13 +420,13 @@ fn print(
         )?;
     }
     if let Some(ratio) = totals.lost_ratio {
-        writeln!(out, "packets lost: {} of {name}'s", percent(ratio))?;
+        writeln!(out, "packets lost: {} of {name}", percent(ratio))?;
     }
     if let Some(error) = totals.median_delay_p95_error {
         let error = percent(error);
         writeln!(
             out,
-            "95th percentile of the delay of a connection: median error {error}"
+            "95th percentile of delay per connection: median error {error}"
         )?;
     }
     writeln!(
@@ -425,7 +439,7 @@ fn print(
         let traced = match (times.referee.with_trace_s, times.ratio_with_trace) {
             (Some(time_s), Some(ratio)) => {
                 format!(
-                    "; {} with a trace, {} times",
+                    "; with a trace {} (factor {})",
                     duration(time_s),
                     short(ratio)
                 )
@@ -434,7 +448,7 @@ fn print(
         };
         writeln!(
             out,
-            "netflow took {}, a run of {name} {}, {} times as long{traced}",
+            "run time: netflow {}, one run of {name} {} (factor {}){traced}",
             duration(times.netflow_s),
             duration(times.referee.plain_s),
             short(times.ratio),
@@ -446,7 +460,7 @@ fn print(
     Ok(())
 }
 
-fn spread(estimate: &ComparedValue) -> String {
+fn format_with_std(estimate: &ComparedValue) -> String {
     match (finite(estimate.referee.mean), estimate.referee.std) {
         (None, _) => "?".to_owned(),
         (Some(mean), Some(std)) => format!("{} ± {}", short(mean), short(std)),
@@ -459,7 +473,7 @@ fn finite(number: f64) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-fn relative(estimate: &ComparedValue) -> String {
+fn format_relative_error(estimate: &ComparedValue) -> String {
     let text = |error| format!("{:+.1} %", 100.0 * error);
     format_or(estimate.relative_error(), text, "")
 }

@@ -7,12 +7,12 @@ use clap_complete::Shell;
 
 use crate::failure::Failure;
 
-/// Print a shell's completions
+/// Print shell completions
 ///
 /// For bash: `netflow completions bash > ~/.local/share/bash-completion/completions/netflow`.
 #[derive(Args)]
 pub struct CompletionsArguments {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

@@ -10,13 +10,13 @@ use crate::args::{Arguments, Command};
 use crate::failure::Failure;
 use crate::output::file;
 
-/// Write a first scenario, a home gateway, and evaluate it
+/// Write an example scenario, a home gateway, and evaluate it
 ///
-/// A call and a download beside an upload that fills the queue of a home's access. What to try then is said at
-/// the end.
+/// A call and a download share the access link of a home with an upload that fills its queue. The
+/// output ends with commands to try next.
 #[derive(Args)]
 pub struct DemoArguments {
-    /// Write the scenario to this file, which must not be there yet with something else
+    /// Output file; an existing file with other contents is not replaced
     #[arg(short, long, value_name = "FILE", default_value = "home-gateway.toml", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 }
@@ -29,22 +29,22 @@ pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failur
     let name = path.display();
     writeln!(
         out,
-        "{name}: a home with 20 Mbit/s down and 2 Mbit/s up; a call and a download, and from 20 s on an upload.\n"
+        "{name}: a home with 20 Mbit/s downstream and 2 Mbit/s upstream; a call and a download, and an upload from 20 s on.\n"
     )?;
     let line = ["netflow".into(), "run".into(), path.into()];
     // The line is valid: it is the command that a user would type.
-    let run = Arguments::of(line).map_err(|said| Failure::usage(said.to_string()))?;
+    let run = Arguments::parse_line(line).map_err(|said| Failure::usage(said.to_string()))?;
     if let Command::Run(arguments) = &run.command {
         run::run(arguments, out)?;
     }
     writeln!(
         out,
         "
-The upload keeps some hundred packets waiting at gateway->ISP, and the call waits behind them (delay ms). To try next:
-  a managed queue there     netflow run {name} --set \"link.gateway->ISP.queue=fq-codel\"
-  why a connection is so    netflow explain {name} upload
-  queues over time          netflow run {name} -o results; netflow report results
-  after changes             netflow check {name}"
+The upload keeps several hundred packets in the queue of gateway->ISP, and the call waits behind them (delay ms). Try next:
+  active queue management   netflow run {name} --set \"link.gateway->ISP.queue=fq-codel\"
+  explain a connection      netflow explain {name} upload
+  plot queues over time     netflow run {name} -o results; netflow report results
+  check after changes       netflow check {name}"
     )?;
     Ok(())
 }

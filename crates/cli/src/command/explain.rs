@@ -14,28 +14,28 @@ use netflow::tcpmodel::tcp::TcpState;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::{ScenarioArguments, unknown};
+use crate::input::{ModelledScenario, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
 use crate::output::table::Table;
 use crate::parse::time_from_zero;
 
-/// Explain a connection's rate: loss, round-trip time, profile, rate
+/// Explain the rate of a connection: loss, round-trip time, profile
 ///
-/// Evaluates the scenario up to a time and shows how the connection's rate comes about there:
-/// every hop's queue, loss and delay, and every factor with its unit. Utilizations, and the losses
-/// of packets, are those of the half second that ends there.
+/// Evaluates the scenario up to a time and prints the components of the connection's rate: queue,
+/// loss and delay of every hop, and every factor with its unit. Utilization and packet loss are
+/// means over the half second before this time.
 #[derive(Args)]
 pub struct ExplainArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
-    /// The connection's name
+    /// Name of the connection
     #[arg(value_name = "CONNECTION")]
     connection: String,
 
-    /// When [default: at the end of the run]
+    /// Time of the explanation [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     at: Option<f64>,
 
@@ -50,7 +50,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         let name = &arguments.connection;
         let message = format!("the scenario has no connection `{name}`");
         let known = network.connections().map(|id| network.connection_name(id));
-        return Err(unknown(message, name, known, None));
+        return Err(unknown_name(message, name, known, None));
     };
     let duration_s = scenario.options.duration_s;
     let at_s = arguments.at.unwrap_or(duration_s);
@@ -85,10 +85,10 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         limit: it.limit,
         rate_pps: it.rate_pps,
     };
-    Ok(arguments.format.answer(
+    Ok(arguments.format.print(
         out,
         &answer,
-        |out| csv::write_any(&hops, out),
+        |out| csv::write_with_header(&hops, out),
         |out| print_text(&scenario, id, it, &hops, out),
     )?)
 }
@@ -120,7 +120,7 @@ fn print_text(
     if !hops.is_empty() {
         print_hops(hops, out)?;
         if let Model::Packets(_) = scenario.options.model {
-            print_waits(network, it, out)?;
+            print_delays(network, it, out)?;
         }
         writeln!(out)?;
         print_loss(it, out)?;
@@ -201,7 +201,7 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Explains `waiting` in the packet model, if it is not only the queue in front of a packet.
-fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
     if any(&|link| network.is_class_queue(link) || network.queues_of(link).len() > 1) {
         let what = "waiting at links with classes is by what is there: what comes to the other queues meanwhile adds to it";

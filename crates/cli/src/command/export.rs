@@ -9,51 +9,51 @@ use netflow::scenario::CompiledScenario;
 use netflow::scenario::export::{self, Ns2Options, Ns2Tcp, Ns2Trace, Ns3Options};
 
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
+use crate::input::ModelledScenario;
 use crate::output::file;
 use crate::parse::{positive_time, tcp, time_from_zero};
 
-/// Write the scenario as a script of ns-2 or a program of ns-3, or its network as GraphML
+/// Export a scenario to ns-2 or ns-3, or its network to GraphML
 ///
-/// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs the script; ns-links.csv and ns-connections.csv are then
-/// in the directory. Exactly the scenario's links, paths, sources and times; every profile becomes
-/// the TCP that it was measured from.
+/// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs the ns-2 script, which writes ns-links.csv and
+/// ns-connections.csv to the directory. Links, paths, sources and times are exactly those of the
+/// scenario; every profile becomes the TCP from which it was measured.
 ///
-/// For ns-3 it is one file of C++, whose head says how to compile it. Its TCP is that of today: CUBIC, BBR, DCTCP or
-/// Reno with SACK.
+/// The ns-3 program is one C++ file with build instructions at its top. Its TCP is current: CUBIC,
+/// BBR, DCTCP, or Reno with SACK.
 ///
-/// GraphML has the nodes and the links with bandwidth, delay and buffer; `netflow import` reads them
-/// as they are. Queue disciplines, losses, connections and events have no place in it.
+/// GraphML contains the nodes, and the links with bandwidth, delay and buffer; `netflow import`
+/// reads them unchanged. It does not contain queue disciplines, losses, connections and events.
 #[derive(Args)]
 pub struct ExportArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
-    /// For which program
+    /// Target program
     #[arg(long, value_enum)]
     to: Target,
 
-    /// Write to this file instead of the standard output; an earlier export there is replaced
+    /// Output file, which replaces an earlier export [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// The TCP of all connections with a profile [default: by the profile's name]
+    /// TCP variant of all connections with a profile [default: by the name of the profile]
     #[arg(long, value_name = "VARIANT", value_parser = tcp())]
     tcp: Option<Ns2Tcp>,
 
-    /// Start every connection up to this much later, at random
+    /// Maximum random delay of connection starts
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_from_zero)]
     start_jitter: f64,
 
-    /// Let TCP wait a random time up to this before it sends a packet (ns-2's overhead_)
+    /// Maximum random time that TCP waits before it sends a packet (overhead_ of ns-2)
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_from_zero)]
     overhead: f64,
 
-    /// Length of the intervals in the files that the script writes [default: 0.5s]
-    #[arg(long, value_name = "TIME", value_parser = positive_time)]
-    every: Option<f64>,
+    /// Length of the intervals in the output files of the script [default: 0.5s]
+    #[arg(long, alias = "every", value_name = "TIME", value_parser = positive_time)]
+    interval: Option<f64>,
 
-    /// Trace packets, of all links or of those named (A->B,C->D)
+    /// Trace packets of all links, or of the given ones (A->B,C->D)
     #[arg(long, value_name = "LINKS")]
     trace: Option<Option<String>>,
 }
@@ -76,7 +76,7 @@ impl Target {
         match self {
             Target::Ns2 => export::NS2_HEADER,
             Target::Ns3 => export::NS3_HEADER,
-            Target::GraphMl => graphml::MARK,
+            Target::GraphMl => graphml::GRAPHML_HEADER,
         }
     }
 }
@@ -87,25 +87,25 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
         tcp: arguments.tcp,
         start_jitter_s: arguments.start_jitter,
         max_send_jitter_s: arguments.overhead,
-        every_s: arguments.every.unwrap_or(0.5),
-        trace: traced(&scenario, arguments.trace.as_ref()),
+        every_s: arguments.interval.unwrap_or(0.5),
+        trace: ns2_trace(&scenario, arguments.trace.as_ref()),
     };
     let script = match arguments.to {
         Target::Ns2 => {
             export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }
         Target::Ns3 => {
-            arguments.refuse(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
             let options = Ns3Options {
                 start_jitter_s: arguments.start_jitter,
-                every_s: arguments.every.unwrap_or(0.5),
+                every_s: arguments.interval.unwrap_or(0.5),
                 ..Ns3Options::default()
             };
             export::ns3(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }
         Target::GraphMl => {
-            arguments.refuse(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
-            arguments.refuse(&["--start-jitter", "--every"], "--to ns2 and --to ns3")?;
+            arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            arguments.reject_options(&["--start-jitter", "--interval"], "--to ns2 and --to ns3")?;
             graphml::write(&Topology::of(&scenario))
         }
     };
@@ -117,12 +117,12 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
 
 impl ExportArguments {
     /// Rejects options that do not apply to the target.
-    fn refuse(&self, options: &[&str], targets: &str) -> Result<(), Failure> {
+    fn reject_options(&self, options: &[&str], targets: &str) -> Result<(), Failure> {
         let given = [
             ("--tcp", self.tcp.is_some()),
             ("--start-jitter", self.start_jitter > 0.0),
             ("--overhead", self.overhead > 0.0),
-            ("--every", self.every.is_some()),
+            ("--interval", self.interval.is_some()),
             ("--trace", self.trace.is_some()),
         ];
         match given
@@ -130,14 +130,16 @@ impl ExportArguments {
             .find(|(option, given)| *given && options.contains(option))
         {
             None => Ok(()),
-            Some((option, _)) => Err(Failure::usage(format!("{option} is for {targets}"))),
+            Some((option, _)) => Err(Failure::usage(format!(
+                "{option} applies to {targets} only"
+            ))),
         }
     }
 }
 
 /// Parses the names of traced links. The whole text is tried as a name first, because names may contain
 /// commas.
-fn traced(scenario: &CompiledScenario, trace: Option<&Option<String>>) -> Ns2Trace {
+fn ns2_trace(scenario: &CompiledScenario, trace: Option<&Option<String>>) -> Ns2Trace {
     match trace {
         None => Ns2Trace::None,
         Some(None) => Ns2Trace::All,

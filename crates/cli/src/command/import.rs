@@ -8,7 +8,7 @@ use netflow::document::Words;
 use netflow::import::scenario::{self, Defaults, Origin, WrittenScenario};
 use netflow::import::{Coordinates, Format, Reading, demands, read};
 use netflow::scenario::file::DemandKind;
-use netflow::units::Room;
+use netflow::units::BufferSize;
 use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 
 use crate::failure::Failure;
@@ -18,88 +18,90 @@ use crate::parse::{
     bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
 };
 
-/// Write a scenario of a network that another program's file has
+/// Import a network from GraphML, SNDlib, CSV and other formats
 ///
-/// GraphML and GML of the Internet Topology Zoo, SNDlib (native and XML), Repetita, NetworkX's
-/// node-link JSON, CSV tables of links, and the links of ns-2 scripts. What a file does not say is
-/// assumed, and every assumption is told: in the scenario's comments, and in short on the standard
-/// error.
+/// The formats are GraphML and GML of the Internet Topology Zoo, SNDlib (native and XML), Repetita,
+/// node-link JSON of NetworkX, CSV tables of links, and the links of ns-2 scripts. netflow assumes
+/// values that a file does not contain. It reports every assumption: in the comments of the
+/// scenario, and as a summary on the standard error.
 ///
-/// The scenario runs as it is, if some node reaches another and back. Demands are rates, in a table of their own:
-/// FILE-demands.csv. Where no traffic is known, there is one connection as an example.
+/// The scenario runs without changes if at least one node reaches another and back. Demands are
+/// rates in a separate table, FILE-demands.csv. If the traffic is unknown, the scenario has one
+/// connection as an example.
 #[derive(Args)]
 pub struct ImportArguments {
-    /// The network's file, and files with demands of its nodes, if they stand apart (Repetita's
-    /// .demands, CSV tables `from,to,rate`, matrices of SNDlib); with a CSV table of links one of nodes,
-    /// `id,lat,lon`; `-` is the standard input
+    /// Network file, and separate files with demands of its nodes (.demands of Repetita, CSV tables
+    /// `from,to,rate`, matrices of SNDlib). A CSV table of links can be followed by a table of
+    /// nodes, `id,lat,lon`. `-` is the standard input
     ///
-    /// Networks are imported one by one:
+    /// Import several networks one by one:
     /// `for file in *.graphml; do netflow import $file -o ${file%.graphml}.toml; done`
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
 
-    /// Write to this file, which must not be there yet, instead of the standard output
+    /// Output file, which must not exist [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Write demands to this file, below the scenario's folder [default: FILE-demands.csv beside it]
+    /// Output file of demands, below the folder of the scenario [default: FILE-demands.csv next to
+    /// it]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "output")]
     demands: Option<PathBuf>,
 
-    /// Replace the files if they are there
+    /// Replace existing files
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// The files' format [default: what they begin with, or are called]
+    /// Format of the files [default: detected from content or name]
     #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::name, Format::description))]
     format: Option<Format>,
 
-    /// Bandwidth of links of which nothing tells it
+    /// Bandwidth of links that have none in the file
     #[arg(long, value_name = "RATE", default_value = "1 Gbit/s", value_parser = bandwidth)]
     bandwidth: f64,
 
-    /// Delay of links of which neither a time nor the places of their ends tell it
+    /// Delay of links for which the file has neither a time nor coordinates of both ends
     #[arg(long, value_name = "TIME", default_value = "5 ms", value_parser = time_from_zero)]
     delay: f64,
 
-    /// Room of the queues, such as `100 pkt` or `50 ms` [default: that of scenarios]
+    /// Buffer size of queues, such as `100 pkt` or `50 ms` [default: as in scenarios]
     #[arg(long, value_name = "SIZE", value_parser = room)]
-    buffer: Option<Room>,
+    buffer: Option<BufferSize>,
 
-    /// How much longer than the great circle the way of a fibre is
+    /// Length of a fibre relative to the great circle
     #[arg(long, value_name = "FACTOR", default_value = "1.5", value_parser = factor_from_1)]
     detour: f64,
 
-    /// What bandwidths and demands without a unit are in, such as `Gbit/s` [default: what the format
-    /// has; else bit/s, if one is above 1e6, or Mbit/s]
+    /// Unit of bandwidths and demands without a unit, such as `Gbit/s` [default: as in the format;
+    /// otherwise bit/s if a value exceeds 1e6, else Mbit/s]
     #[arg(long, value_name = "UNIT", value_parser = rate_unit)]
     unit: Option<f64>,
 
-    /// What delays without a unit are in [default: what the format has, or ms]
+    /// Unit of delays without a unit [default: as in the format, or ms]
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     time_unit: Option<f64>,
 
-    /// Kind of the demands whose file does not state it: a measured matrix contains its acknowledgements; `tcp` and `video` add
-    /// them in the reverse direction
+    /// Kind of demands without one in the file: a measured matrix contains its acknowledgements;
+    /// `tcp` and `video` add them in the reverse direction
     #[arg(long, value_name = "KIND", default_value = Defaults::default().kind.name(), value_parser = word::<DemandKind>())]
     kind: DemandKind,
 
-    /// Divide traffic among paths of equal cost [default: true if all links have a metric, as with IS-IS and OSPF, or links
-    /// between two nodes are equal]
+    /// Divide traffic among paths of equal cost [default: true if all links have a metric, as with
+    /// IS-IS and OSPF, or if links between two nodes are equal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     ecmp: Option<bool>,
 
-    /// What coordinates are that nobody tells [default: degrees, if they can be]
+    /// Type of coordinates that the file does not define [default: degrees, if possible]
     #[arg(long, value_enum)]
-    coordinates: Option<Places>,
+    coordinates: Option<CoordinateKind>,
 }
 
 /// What pairs of coordinates are.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Places {
+enum CoordinateKind {
     /// Longitude and latitude
     Degrees,
-    /// Places on a picture, from which no delay follows
+    /// Positions in a drawing, which do not determine delays
     Plane,
 }
 
@@ -109,8 +111,8 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
         rate_unit_bps: arguments.unit,
         time_unit_s: arguments.time_unit,
         coordinates: arguments.coordinates.map(|it| match it {
-            Places::Degrees => Coordinates::Degrees,
-            Places::Plane => Coordinates::Plane,
+            CoordinateKind::Degrees => Coordinates::Degrees,
+            CoordinateKind::Plane => Coordinates::Plane,
         }),
     };
     let paths: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
@@ -125,16 +127,16 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
         ecmp: arguments.ecmp,
     };
     let origin = Origin {
-        files: paths.iter().map(|path| called(path)).collect(),
+        files: paths.iter().map(|path| file_name(path)).collect(),
         command: arguments.command(),
-        demands: table.as_ref().map(|table| table.called.clone()),
+        demands: table.as_ref().map(|table| table.name_in_scenario.clone()),
     };
     let written = scenario::write(&topology, &choices, &origin);
     arguments.write(&written, table.map(|table| table.path), out)?;
     let mut stderr = EscapingWriter::new(io::stderr().lock());
     for assumption in &written.assumptions {
         // An error of the standard error cannot be reported anywhere.
-        let _ = writeln!(stderr, "assumed: {}", assumption.short(&written.topology));
+        let _ = writeln!(stderr, "assumed: {}", assumption.summary(&written.topology));
     }
     Ok(())
 }
@@ -143,11 +145,11 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
 struct Table {
     path: PathBuf,
     /// Path of the file in the scenario.
-    called: String,
+    name_in_scenario: String,
 }
 
 /// Returns the name of a file without its folders, which exist only on this machine.
-fn called(path: &Path) -> String {
+fn file_name(path: &Path) -> String {
     match path.file_name() {
         Some(name) if path != Path::new(STANDARD_INPUT) => name.to_string_lossy().into_owned(),
         _ => "the standard input".to_owned(),
@@ -172,18 +174,23 @@ impl ImportArguments {
             let message = format!("{} is not below the scenario's folder", path.display());
             return Err(Failure::Usage {
                 message,
-                help: Some("a scenario reads tables below its folder only".to_owned()),
+                help: Some(
+                    "write the demands to a file below the folder of the scenario".to_owned(),
+                ),
             });
         };
         let called = called.to_owned();
-        Ok(Some(Table { path, called }))
+        Ok(Some(Table {
+            path,
+            name_in_scenario: called,
+        }))
     }
 
     /// Returns a command line that generates the same scenario.
     fn command(&self) -> String {
         let mut command = "netflow import".to_owned();
         for file in &self.files {
-            command += &format!(" {}", called(file));
+            command += &format!(" {}", file_name(file));
         }
         let default = Defaults::default();
         let mut add = |option: String| command += &format!(" {option}");
@@ -237,8 +244,8 @@ impl ImportArguments {
         let table = table.filter(|_| !written.topology.demands.is_empty());
         for path in [Some(output), table.as_ref()].into_iter().flatten() {
             if path.exists() && !self.force {
-                let said = "it is there already; --force replaces it";
-                return Err(refused(
+                let said = "the file already exists; --force replaces it";
+                return Err(write_failure(
                     path,
                     io::Error::new(io::ErrorKind::AlreadyExists, said),
                 ));
@@ -250,9 +257,9 @@ impl ImportArguments {
         let rows = demands::write(&written.topology);
         let mut files = Vec::new();
         for (path, text) in [(&table, &rows), (output, &written.text)] {
-            files.push(partial(path, text).map_err(|error| refused(path, error))?);
+            files.push(partial(path, text).map_err(|error| write_failure(path, error))?);
         }
-        publish(&[], files).map_err(|(path, error)| refused(&path, error))
+        publish(&[], files).map_err(|(path, error)| write_failure(&path, error))
     }
 }
 
@@ -265,7 +272,7 @@ fn partial(path: &Path, text: &str) -> io::Result<PartialFile> {
     PartialFile::with_contents(folder, &name, text.as_bytes())
 }
 
-fn refused(path: &Path, source: io::Error) -> Failure {
+fn write_failure(path: &Path, source: io::Error) -> Failure {
     Failure::File {
         action: "write",
         path: path.to_owned(),

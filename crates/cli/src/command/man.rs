@@ -9,12 +9,12 @@ use clap_mangen::Man;
 use crate::failure::Failure;
 use crate::output::file;
 
-/// Write the manual pages, one for every command
+/// Write manual pages, one per command
 ///
-/// For yourself: `netflow man -o ~/.local/share/man/man1`, and `man netflow-run` shows one.
+/// For example: `netflow man -o ~/.local/share/man/man1`; then `man netflow-run` shows one page.
 #[derive(Args)]
 pub struct ManArguments {
-    /// Write them to this directory, which is made if it is not there
+    /// Output directory, created if missing
     #[arg(short, long, value_name = "DIR", value_parser = crate::parse::directory, value_hint = ValueHint::DirPath)]
     output: PathBuf,
 }

@@ -4,42 +4,42 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use netflow::scenario::generate::{Kind, SizeRequest};
+use netflow::scenario::generate::{SizeRequest, TopologyKind};
 
 use crate::failure::Failure;
 use crate::output::file;
 use crate::parse::one_of;
 
-/// Write a scenario to start from, commented
+/// Write a commented scenario to start from
 ///
-/// The same arguments give the same scenario.
+/// Equal arguments give the same scenario.
 #[derive(Args)]
 pub struct NewArguments {
-    /// The network's shape
-    #[arg(value_parser = one_of(&Kind::ALL, Kind::name, Kind::description))]
-    kind: Kind,
+    /// Topology
+    #[arg(value_parser = one_of(&TopologyKind::ALL, TopologyKind::name, TopologyKind::description))]
+    kind: TopologyKind,
 
-    /// Nodes
+    /// Number of nodes
     #[arg(long, value_name = "N")]
     nodes: Option<usize>,
 
-    /// Links, each of which leads both ways
+    /// Number of bidirectional links
     #[arg(long, value_name = "N")]
     links: Option<usize>,
 
-    /// Connections
+    /// Number of connections
     #[arg(long, value_name = "N")]
     connections: Option<usize>,
 
-    /// What everything random depends on
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Write to this file, which must not be there yet, instead of the standard output
+    /// Output file, which must not exist [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -64,7 +64,7 @@ pub fn new(arguments: &NewArguments, out: &mut dyn Write) -> Result<(), Failure>
             path: path.clone(),
             source: io::Error::new(
                 io::ErrorKind::AlreadyExists,
-                "it is there already; --force replaces it",
+                "the file already exists; --force replaces it",
             ),
         });
     }

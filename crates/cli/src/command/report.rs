@@ -9,7 +9,7 @@ use netflow::report::{
     profile_figure, results_figure, sweep_figure,
 };
 use netflow::results::{self, is_sweep};
-use netflow_files::{Kind, ShortLines};
+use netflow_files::{BoundedLines, FileKind};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -17,23 +17,23 @@ use crate::input;
 use crate::output::file;
 use crate::parse::name_of;
 
-/// Make pictures of results: one page to look at, or a figure
+/// Draw results: an HTML page, or a figure
 ///
-/// The page needs nothing else: it works offline and from a file. The first results are on the
-/// map; the others are put over its curves. With --figure a single figure is drawn instead; means over
-/// several seeds have bands, their 95 % confidence intervals.
+/// The page is self-contained and works offline. The map shows the first results; curves show all
+/// of them. With --figure, netflow draws a single figure instead. Means over several seeds have
+/// bands with their 95 % confidence intervals.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// Directories that `netflow run -o` wrote (for --figure sweep: one that `netflow sweep -o` wrote; for --figure
-    /// profile: a profile's name or file)
+    /// Results directories of `netflow run -o` (--figure sweep: a directory of `netflow sweep -o`;
+    /// --figure profile: name or file of a profile)
     #[arg(value_name = "RESULTS", required = true, value_hint = ValueHint::DirPath)]
     results: Vec<PathBuf>,
 
-    /// Write to this file [default: report.html, or the figure's name and format]
+    /// Output file [default: report.html, or the name and format of the figure]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Put ns-2 behind the curves: a directory that `netflow compare -o` wrote
+    /// Draw curves of ns-2 behind the others: an output directory of `netflow compare -o`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     against: Option<PathBuf>,
 
@@ -41,46 +41,47 @@ pub struct ReportArguments {
     #[arg(long, value_name = "FIGURE", alias = "svg", value_enum, conflicts_with = "against", help_heading = FIGURE)]
     figure: Option<FigureName>,
 
-    /// Its format [default: what the name of the file ends with, or svg]
+    /// Format of the figure [default: by the name of the file, or svg]
     #[arg(long, value_name = "FORMAT", value_enum, requires = "figure", help_heading = FIGURE)]
     figure_format: Option<FigureFormat>,
 
-    /// Show this link or connection, or all that match: `*` is anything, `?` any letter; may be given
-    /// several times [default: the busiest]
+    /// Link or connection to show, or a pattern: `*` matches any text, `?` any character; may be
+    /// given several times [default: the busiest]
     #[arg(long, value_name = "NAME", requires = "figure", help_heading = FIGURE)]
     only: Vec<String>,
 
-    /// Show these of its panels; of a sweep, these columns of its tables
+    /// Panels to show; for a sweep, columns of its tables
     #[arg(long, value_name = "PANEL,…", value_delimiter = ',', requires = "figure", help_heading = FIGURE)]
     panels: Vec<String>,
 
-    /// With --figure sweep: the setting along the axis [default: the one with the most numbers]
+    /// With --figure sweep: setting on the x axis [default: the setting with the most numbers]
     #[arg(long, value_name = "KEY", requires = "figure", help_heading = FIGURE)]
     over: Option<String>,
 
-    /// Width, or width and height, such as 500x300: points (1/72 inch) of a PDF, and a third as many as a PNG
-    /// has pixels
+    /// Width, or width and height, such as 500x300, in points (1/72 inch) of a PDF; a PNG has three
+    /// times as many pixels
     #[arg(long, value_name = "WIDTH[xHEIGHT]", value_parser = size, default_value = "640", requires = "figure", help_heading = FIGURE)]
     size: (u32, Option<u32>),
 
-    /// Size of its letters
+    /// Font size
     #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(4..=72), default_value_t = 12, requires = "figure", help_heading = FIGURE)]
     font_size: u32,
 
-    /// Leave out which curve is which
+    /// Leave out the legend
     #[arg(long, requires = "figure", help_heading = FIGURE)]
     no_legend: bool,
 
-    /// Colours of its curves, such as #0072b2,#d55e00 [default: five that keep apart for all eyes]
+    /// Colours of curves, such as #0072b2,#d55e00 [default: five colours suitable for colour-blind
+    /// readers]
     #[arg(long, value_name = "COLOUR,…", value_delimiter = ',', value_parser = colour, requires = "figure", help_heading = FIGURE)]
     colours: Vec<Rgb>,
 
-    /// Write what the figure shows as CSV, too: beside it, with .csv at the end of its name
+    /// Also write the data of the figure as CSV, to a file with the same name and the ending .csv
     #[arg(long, requires = "figure", help_heading = FIGURE)]
     data: bool,
 
-    /// With --figure profile: dots, from what `netflow trace samples` printed, or any table with columns
-    /// loss, rtt_s and throughput_pps
+    /// With --figure profile: samples to draw as dots, from `netflow trace samples` or any table
+    /// with columns loss, rtt_s and throughput_pps
     #[arg(long, value_name = "FILE", requires = "figure", value_hint = ValueHint::FilePath, help_heading = FIGURE)]
     samples: Option<PathBuf>,
 }
@@ -93,17 +94,17 @@ enum FigureName {
     Links,
     /// Rates and round-trip times over time.
     Connections,
-    /// Goodput over round-trip time, a colour for each of the results.
+    /// Goodput over round-trip time, one colour per results directory.
     Throughput,
-    /// One-way delay over time, and which delays how many packets stay below.
+    /// One-way delay over time, and its distribution over packets.
     Delay,
     /// Coefficient of variation of arrivals over the number of connections.
     Burstiness,
-    /// A profile: throughput over loss at several round-trip times.
+    /// Profile: throughput over loss at several round-trip times.
     Profile,
-    /// The network, and how busy its links are on average.
+    /// Network with the mean utilization of its links.
     Map,
-    /// Numbers of a sweep over a setting that it varies: of the network, or of what --only names.
+    /// Results of a sweep over a varied setting: of the network, or of the elements of --only.
     Sweep,
 }
 
@@ -147,10 +148,10 @@ fn colour(text: &str) -> Result<Rgb, String> {
 
 pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if arguments.samples.is_some() && arguments.figure != Some(FigureName::Profile) {
-        return Err(Failure::usage("`--samples` goes with `--figure profile`"));
+        return Err(Failure::usage("`--samples` requires `--figure profile`"));
     }
     if arguments.over.is_some() && arguments.figure != Some(FigureName::Sweep) {
-        return Err(Failure::usage("`--over` goes with `--figure sweep`"));
+        return Err(Failure::usage("`--over` requires `--figure sweep`"));
     }
     match arguments.figure {
         None => page(arguments, out),
@@ -167,7 +168,7 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
         let path = path.clone();
         return Err(Failure::Results(results::Error::IsSweep { path }));
     }
-    allow_page(output)?;
+    check_page_overwrite(output)?;
     file::check_overwrite(output, Some(PAGE_MARK))?;
     let report = Report::read(&arguments.results, arguments.against.as_deref())?;
     file::write(output, report.html(), Some(PAGE_MARK))?;
@@ -176,7 +177,7 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 /// Rejects a page with the file extension of another type, for example of a figure.
-fn allow_page(output: &Path) -> Result<(), Failure> {
+fn check_page_overwrite(output: &Path) -> Result<(), Failure> {
     let is_figure = output
         .extension()
         .and_then(|it| it.to_str())
@@ -240,7 +241,7 @@ fn format(arguments: &ReportArguments) -> Result<FigureFormat, Failure> {
     };
     match (arguments.figure_format, ending) {
         (Some(format), Some(ending)) if format != ending => Err(Failure::usage(format!(
-            "`--figure-format {}` does not go with a file that ends with .{}",
+            "`--figure-format {}` contradicts the file ending .{}",
             name_of(&format),
             name_of(&ending)
         ))),
@@ -277,21 +278,27 @@ fn draw(name: FigureName, arguments: &ReportArguments) -> Result<Drawing, Failur
         FigureName::Burstiness => of(Figure::Burstiness)?,
         FigureName::Profile | FigureName::Map if chosen => {
             let name = name_of(&name);
-            let what = format!("`--only` does not go with `--figure {name}`");
+            let what = format!("`--only` is not supported with `--figure {name}`");
             return Err(Failure::usage(what));
         }
         FigureName::Profile => profile(arguments, &style)?,
         FigureName::Map => map_figure(results, &style)?,
         FigureName::Sweep => match results.as_slice() {
             [sweep] => sweep_figure(sweep, arguments.over.as_deref(), &arguments.only, &style)?,
-            _ => return Err(Failure::usage("`--figure sweep` draws one sweep")),
+            _ => {
+                return Err(Failure::usage(
+                    "`--figure sweep` requires exactly one sweep",
+                ));
+            }
         },
     })
 }
 
 fn profile(arguments: &ReportArguments, style: &Style) -> Result<Drawing, Failure> {
     let [name] = arguments.results.as_slice() else {
-        return Err(Failure::usage("`--figure profile` draws one profile"));
+        return Err(Failure::usage(
+            "`--figure profile` requires exactly one profile",
+        ));
     };
     let profile = super::profile::by_name::find(&name.to_string_lossy())?;
     let samples = match &arguments.samples {
@@ -309,13 +316,13 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
         rtt_s: f64,
         throughput_pps: f64,
     }
-    let bytes = input::read(path, Kind::Samples)?;
+    let bytes = input::read(path, FileKind::Samples)?;
     let wrong = |what: String| Failure::Usage {
         message: format!("{}: {what}", path.display()),
-        help: Some("samples have columns loss, rtt_s and throughput_pps".to_owned()),
+        help: Some("samples must have the columns loss, rtt_s and throughput_pps".to_owned()),
     };
     let mut samples = Vec::new();
-    let mut lines = csv::Reader::from_reader(ShortLines::new(bytes.as_slice()));
+    let mut lines = csv::Reader::from_reader(BoundedLines::new(bytes.as_slice()));
     for (at, line) in lines.deserialize().enumerate() {
         let Line {
             loss,

@@ -20,20 +20,23 @@ pub fn write<R: Serialize>(
 }
 
 /// Writes a table that may be empty. It has its columns even without rows.
-pub fn write_any<R: Serialize + Default>(rows: &[R], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_with_header<R: Serialize + Default>(
+    rows: &[R],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let empty = fields(&R::default())?;
     let rows = rows.iter().map(fields);
     table(&rows.collect::<io::Result<Vec<_>>>()?, Some(&empty), out)
 }
 
 /// Writes one of several tables, below a line with its name.
-pub fn write_any_named<R: Serialize + Default>(
+pub fn write_named_with_header<R: Serialize + Default>(
     name: &str,
     rows: &[R],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "# {name}")?;
-    write_any(rows, out)
+    write_with_header(rows, out)
 }
 
 /// Writes one of several tables, which must have rows.
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_the_columns_of_all() {
+    fn columns_are_the_union_of_all_rows() {
         let row = |name, a, later| Row {
             name,
             a,
@@ -142,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn there_are_columns_without_rows() {
+    fn empty_table_has_columns() {
         let mut out = Vec::new();
-        write_any::<Row>(&[], &mut out).unwrap();
+        write_with_header::<Row>(&[], &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "name,a,inner.mean\n");
     }
 }

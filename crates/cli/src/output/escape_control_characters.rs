@@ -103,7 +103,7 @@ mod tests {
 
     /// A key, header, name or quoted line could colour, clear or rename the terminal.
     #[test]
-    fn what_a_terminal_obeys_is_shown() {
+    fn terminal_controls_are_escaped() {
         let hostile = "a\u{1b}[2Jb\u{202e}c\u{9b}d\re\u{7}f\tg\nh";
         let shown = "a\\u001b[2Jb\\u202ec\\u009bd\\u000de\\u0007f\tg\nh";
         assert_eq!(escape_controls(hostile), shown);

@@ -19,11 +19,11 @@ pub enum Format {
 }
 
 /// Help of `--format`, which is the same in every command.
-pub const HELP: &str = "How to answer: tables to read, JSON, or comma-separated values";
+pub const HELP: &str = "Output format: text tables, JSON or CSV";
 
 impl Format {
     /// Writes the answer in this format.
-    pub fn answer(
+    pub fn print(
         self,
         out: &mut dyn Write,
         value: &(impl Serialize + ?Sized),
@@ -40,21 +40,21 @@ impl Format {
 
 /// The value of `--format`: the format of an answer, or for compatibility that of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Either {
+pub enum AnswerOrSeriesFormat {
     Answer(Format),
     Series(results::Format),
 }
 
 /// Returns a parser of the formats of answers. Formats of series are accepted but hidden.
-pub fn either() -> impl TypedValueParser<Value = Either> {
+pub fn answer_or_series_format() -> impl TypedValueParser<Value = AnswerOrSeriesFormat> {
     let answers = Format::value_variants().iter();
     let answers = answers.filter_map(Format::to_possible_value);
     let series = [results::Format::Jsonl, results::Format::Parquet];
     let hidden = series.map(|format| PossibleValue::new(format.name()).hide(true));
     PossibleValuesParser::new(answers.chain(hidden)).try_map(|name| {
         match Format::from_str(&name, false) {
-            Ok(format) => Ok(Either::Answer(format)),
-            Err(_) => name.parse().map(Either::Series),
+            Ok(format) => Ok(AnswerOrSeriesFormat::Answer(format)),
+            Err(_) => name.parse().map(AnswerOrSeriesFormat::Series),
         }
     })
 }

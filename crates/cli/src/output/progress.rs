@@ -6,32 +6,34 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Number of steps of the bar.
-const RESOLUTION: f64 = 1000.0;
+const BAR_LENGTH: f64 = 1000.0;
 
 pub struct Progress {
     started: Instant,
-    wanted: bool,
-    of_what: &'static str,
+    is_enabled: bool,
+    label: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// Returns a bar for the progress from 0 to 1 of `of_what`. Without `wanted`, it is never shown.
-    pub fn of(of_what: &'static str, wanted: bool) -> Progress {
+    pub fn new(of_what: &'static str, wanted: bool) -> Progress {
         Progress {
             started: Instant::now(),
-            wanted: wanted && io::stderr().is_terminal(),
-            of_what,
+            is_enabled: wanted && io::stderr().is_terminal(),
+            label: of_what,
             bar: None,
         }
     }
 
     /// Sets the progress, from 0 to 1.
-    pub fn at(&mut self, part: f64) {
-        if self.wanted && (self.bar.is_some() || self.started.elapsed() > Duration::from_secs(1)) {
+    pub fn set(&mut self, part: f64) {
+        if self.is_enabled
+            && (self.bar.is_some() || self.started.elapsed() > Duration::from_secs(1))
+        {
             self.bar
-                .get_or_insert_with(|| bar(self.started, self.of_what))
-                .set_position((RESOLUTION * part) as u64);
+                .get_or_insert_with(|| bar(self.started, self.label))
+                .set_position((BAR_LENGTH * part) as u64);
         }
     }
 
@@ -45,7 +47,7 @@ impl Progress {
 
 fn bar(started: Instant, of_what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(
-        Some(RESOLUTION as u64),
+        Some(BAR_LENGTH as u64),
         ProgressDrawTarget::stderr_with_hz(5),
     )
     .with_elapsed(started.elapsed());

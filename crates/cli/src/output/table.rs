@@ -4,14 +4,15 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, presets};
 use netflow::number::plural;
-use netflow::report::Rows;
+use netflow::report::PageTable;
 use netflow::results::ESTIMATE;
 
 use super::escape_control_characters::escape_controls;
 
-/// Adds the marker of estimates to a number that is one.
+/// Adds the marker of estimates to a number that is one, unless it is zero.
 pub fn mark_estimate(is_estimate: bool, number: String) -> String {
-    if is_estimate {
+    let is_zero = number == "0" || number.starts_with("0 ");
+    if is_estimate && !is_zero {
         ESTIMATE.to_owned() + &number
     } else {
         number
@@ -102,7 +103,7 @@ impl<'a, T> Table<'a, T> {
 }
 
 /// Prints the given cells, and the number of further rows.
-pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_cells(cells: &PageTable, noun: &str, out: &mut dyn Write) -> io::Result<()> {
     let columns = cells.columns.iter().enumerate();
     let mut table = Table::of(&cells.rows);
     for (place, (title, is_number)) in columns {
@@ -110,7 +111,7 @@ pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<
     }
     table.print(out)?;
     print_omitted_count(
-        cells.rows.len() + cells.left_out,
+        cells.rows.len() + cells.omitted_rows,
         cells.rows.len(),
         noun,
         out,

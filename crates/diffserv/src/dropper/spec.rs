@@ -150,7 +150,7 @@ impl DropperSpec {
             ensure(good, "mean packet size in B", mean_packet_bytes, "1 to 1e9")?;
         }
         let room = f64::from(self.buffer_pkts);
-        ensure(room >= 1.0, "room in packets", room, "1 or more")?;
+        ensure(room >= 1.0, "buffer in packets", room, "1 or more")?;
         let service = self.service_pps;
         let good = (1e-9..=1e12).contains(&service);
         ensure(good, "service rate in packets/s", service, "1e-9 to 1e12")

@@ -5,7 +5,7 @@ use netflow_diffserv::{
     GivenInputs, Kind, Marker, SrTcm, TokenBucket, TrTcm, Tsw,
 };
 
-fn said<T>(result: Result<T, Error>) -> String {
+fn error_message<T>(result: Result<T, Error>) -> String {
     match result {
         Ok(_) => "accepted".to_owned(),
         Err(error) => error.to_string(),
@@ -16,11 +16,14 @@ fn said<T>(result: Result<T, Error>) -> String {
 fn a_peak_below_the_committed_rate() {
     let message = "the peak rate, 1000000 bit/s, is below the committed rate, 2000000 bit/s";
     let spec = ConditionerSpec::new(Kind::Standard, 2e6, Some(1e6));
-    assert_eq!(said(Conditioner::new(spec)), message);
-    assert_eq!(said(TrTcm::new(2_000_000, 1000, 1_000_000, 1000)), message);
+    assert_eq!(error_message(Conditioner::new(spec)), message);
+    assert_eq!(
+        error_message(TrTcm::new(2_000_000, 1000, 1_000_000, 1000)),
+        message
+    );
     let spec = ConditionerSpec::new(Kind::Standard, 2e6, None);
     assert_eq!(
-        said(Conditioner::new(spec)),
+        error_message(Conditioner::new(spec)),
         "conditioner `standard` needs a peak rate"
     );
 }
@@ -30,7 +33,7 @@ fn thresholds_out_of_order() {
     let with = |curves| {
         let mut spec = DropperSpec::habib_2002(Discipline::RioC, 1000.0, 100);
         spec.curves = curves;
-        said(Dropper::new(spec))
+        error_message(Dropper::new(spec))
     };
     let [a, b, c] = DropperSpec::habib_2002(Discipline::RioC, 1000.0, 100).curves;
     assert_eq!(with([a, b, c]), "accepted");
@@ -40,7 +43,7 @@ fn thresholds_out_of_order() {
     );
     assert_eq!(
         with([a, c, b]),
-        "DP2 must be dropped no less than DP1: the lower threshold of DP2 is 25, allowed is at most 10 as for DP1"
+        "DP2 must have at least the drop probability of DP1: the lower threshold of DP2 is 25, allowed is at most 10 as for DP1"
     );
     assert_eq!(
         with([a, b, Curve::new(10.0, 25.0, 1.5)]),
@@ -63,8 +66,8 @@ fn an_unknown_conditioner() {
 fn a_missing_round_trip_time() {
     let of = |kind, known: &GivenInputs| {
         let conditioner = Conditioner::new(ConditionerSpec::new(kind, 1e6, Some(2e6))).unwrap();
-        let fractions = said(conditioner.fractions(3e6, known));
-        let marker = said(Marker::new(conditioner, known, 0, 1));
+        let fractions = error_message(conditioner.fractions(3e6, known));
+        let marker = error_message(Marker::new(conditioner, known, 0, 1));
         (fractions, marker)
     };
     let nothing = GivenInputs::default();
@@ -83,19 +86,19 @@ fn a_missing_round_trip_time() {
 #[test]
 fn numbers_out_of_range() {
     assert_eq!(
-        said(TokenBucket::new(1, 2_000_000_000)),
+        error_message(TokenBucket::new(1, 2_000_000_000)),
         "burst in B is 2000000000, allowed is 0 to 1e9"
     );
     assert_eq!(
-        said(SrTcm::new(1, 0, 0)),
+        error_message(SrTcm::new(1, 0, 0)),
         "excess burst in B is 0, allowed is 1 to 1e9 if the committed burst is 0"
     );
     assert_eq!(
-        said(Tsw::new(f64::NAN, 1.0, 0)),
+        error_message(Tsw::new(f64::NAN, 1.0, 0)),
         "initial rate in bit/s is NaN, allowed is 0 to 1e18"
     );
     assert_eq!(
-        said(Tsw::new(1.0, 0.0, 0)),
+        error_message(Tsw::new(1.0, 0.0, 0)),
         "averaging interval in s is 0, allowed is 1e-9 to 1e9"
     );
 }

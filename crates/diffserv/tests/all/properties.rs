@@ -76,7 +76,7 @@ proptest! {
 
     /// Green in any time t is at most CIR·t + CBS; green and yellow are at most PIR·t + PBS.
     #[test]
-    fn buckets_never_give_more_than_they_get(
+    fn buckets_conserve_tokens(
         packets in prop::collection::vec((0..5_000_000_u64, 1..3000_u32, precedence()), 1..300),
     ) {
         let mut srtcm = SrTcm::new(3_000_000, 4000, 2000).unwrap();

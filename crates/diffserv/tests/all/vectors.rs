@@ -31,7 +31,7 @@ fn colour(text: &str) -> DropPrecedence {
 }
 
 /// Compares the rows: t, bytes, colour before, colour, tokens of both buckets after the packet.
-fn follow(
+fn assert_marker_matches(
     name: &str,
     mut mark: impl FnMut(u64, u32, DropPrecedence) -> (DropPrecedence, (f64, f64)),
 ) {
@@ -52,28 +52,28 @@ fn follow(
 
 /// RFC 2697 with CIR 1000 B/s, CBS and EBS 2000 B.
 #[test]
-fn the_single_rate_marker_follows_its_vectors() {
+fn single_rate_marker_matches_its_vectors() {
     let new = || SrTcm::new(8000, 2000, 2000).unwrap();
     let mut marker = new();
-    follow("srtcm_blind.csv", |now, bytes, _| {
+    assert_marker_matches("srtcm_blind.csv", |now, bytes, _| {
         (marker.mark(now, bytes), marker.tokens_bytes())
     });
     let mut marker = new();
-    follow("srtcm_aware.csv", |now, bytes, before| {
+    assert_marker_matches("srtcm_aware.csv", |now, bytes, before| {
         (marker.remark(now, bytes, before), marker.tokens_bytes())
     });
 }
 
 /// RFC 2698 with CIR 1000 B/s, CBS 2000 B, PIR 2000 B/s, PBS 3000 B.
 #[test]
-fn the_two_rate_marker_follows_its_vectors() {
+fn two_rate_marker_matches_its_vectors() {
     let new = || TrTcm::new(8000, 2000, 16_000, 3000).unwrap();
     let mut marker = new();
-    follow("trtcm_blind.csv", |now, bytes, _| {
+    assert_marker_matches("trtcm_blind.csv", |now, bytes, _| {
         (marker.mark(now, bytes), marker.tokens_bytes())
     });
     let mut marker = new();
-    follow("trtcm_aware.csv", |now, bytes, before| {
+    assert_marker_matches("trtcm_aware.csv", |now, bytes, before| {
         (marker.remark(now, bytes, before), marker.tokens_bytes())
     });
 }

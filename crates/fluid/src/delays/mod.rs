@@ -14,42 +14,45 @@
 //!
 //! Mixtures are weighted by the packets that are delivered.
 
-mod found;
-mod law;
+mod delay_law;
 mod mixture;
+mod queue_on_arrival;
 
-pub use found::Found;
-pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slopes};
-use mixture::Mixture;
+pub use delay_law::{
+    AtomDerivatives, DelayDistribution, DelayLaw, RELATIVE_STEP, Tolerances, finite_differences,
+    quantile_of,
+};
+use mixture::DelayMixture;
 use netflow_network::engine::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use netflow_units::math::exp;
+pub use queue_on_arrival::QueueOnArrival;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Scratch;
 use crate::engine::parallel::for_cells;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
-use crate::engine::sources::{Condition, Fixed};
-use crate::slow_start_bursts::wait_for_own_s;
+use crate::engine::sources::{FixedDelays, LinkCondition};
+use crate::slow_start_bursts::own_burst_wait_s;
 use crate::state::{BranchState, LinkState, State};
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Maximum sampling interval in steps; steps are shorter than a round trip.
-const EVERY: u64 = 8;
+const MAX_SAMPLING_STEPS: u64 = 8;
 /// Growth of the sampling interval: n steps after 16 n steps.
-const RARER: u64 = 16;
+const SAMPLING_GROWTH_STEPS: u64 = 16;
 
 /// Minimum number of branches per thread.
-const FEWEST: usize = 512;
+const MIN_BRANCHES_PER_THREAD: usize = 512;
 
 /// Queue length in packets below which the packet size is rounding error and nothing waits.
-const NOTHING_PKTS: f64 = 1e-9;
+const EMPTY_QUEUE_PKTS: f64 = 1e-9;
 
 /// Delays of the packets of one branch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BranchDelays {
-    one_way: Mixture,
-    round_trip: Mixture,
+    one_way: DelayMixture,
+    round_trip: DelayMixture,
     /// Sum over packets of the expected delay difference to the next packet, in seconds.
     difference: f64,
     pkts: f64,
@@ -103,50 +106,55 @@ impl BranchDelays {
 
 /// Waiting time in one queue of a packet accepted now.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wait {
+pub(crate) struct QueueWait {
     mean_s: f64,
     variance: f64,
     third: f64,
-    most_s: f64,
+    max_s: f64,
     /// Relaxation rate of the queue, in 1/s.
-    forgets_per_s: f64,
+    relaxation_rate_per_s: f64,
     ln_pass: f64,
     /// Mean wait of packets of transfers for packets of their own burst, in seconds.
-    own_s: f64,
+    own_burst_s: f64,
     /// Bandwidth of the link.
     bandwidth_bps: f64,
 }
 
-impl Wait {
+impl QueueWait {
     /// Computes the waiting time at a link, given its queue model and the packets/s of transfers.
-    fn of(link: &LinkState, plan: &LinkPlan, filling: &DropTailTcpLaw, transfers_pps: f64) -> Wait {
-        let here = Condition::of(link, filling);
-        let nothing = Wait {
+    fn of(
+        link: &LinkState,
+        plan: &LinkPlan,
+        filling: &DropTailTcpLaw,
+        transfers_pps: f64,
+    ) -> QueueWait {
+        let here = LinkCondition::of(link, filling);
+        let nothing = QueueWait {
             ln_pass: here.ln_pass,
             bandwidth_bps: link.bandwidth_bps,
-            ..Wait::default()
+            ..QueueWait::default()
         };
-        if link.queue_pkts <= NOTHING_PKTS || link.down || filling.is_paced() {
+        if link.queue_pkts <= EMPTY_QUEUE_PKTS || link.down || filling.is_paced() {
             return nothing;
         }
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));
         let packet_s = here.waiting_s / mean_pkts;
         let rho = mean_pkts / (1.0 + mean_pkts);
         let found = if rho < plan.light_rho {
-            Found::light(mean_pkts, buffer_pkts)
+            QueueOnArrival::light(mean_pkts, buffer_pkts)
         } else {
-            Found::of(mean_pkts, buffer_pkts)
+            QueueOnArrival::of(mean_pkts, buffer_pkts)
         };
-        Wait {
+        QueueWait {
             mean_s: found.mean_pkts * packet_s,
             variance: found.variance * packet_s.powi(2),
             third: found.third * packet_s.powi(3),
-            most_s: found.most_pkts * packet_s,
-            forgets_per_s: found.forgets() / packet_s,
-            own_s: {
+            max_s: found.max_pkts * packet_s,
+            relaxation_rate_per_s: found.relaxation_rate() / packet_s,
+            own_burst_s: {
                 let more_pkts = filling.added_by_bursts_pkts(link.ln_rho, buffer_pkts);
-                let own_s = wait_for_own_s(more_pkts, link.utilization, transfers_pps);
-                own_s.min(((found.most_pkts - found.mean_pkts) * packet_s).max(0.0))
+                let own_s = own_burst_wait_s(more_pkts, link.utilization, transfers_pps);
+                own_s.min(((found.max_pkts - found.mean_pkts) * packet_s).max(0.0))
             },
             ..nothing
         }
@@ -155,25 +163,25 @@ impl Wait {
 
 /// Sum over the queues of a path.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
-    law: Law,
+struct PathDelay {
+    law: DelayLaw,
     /// Variance of the difference between consecutive packets.
     step_variance: f64,
     ln_pass: f64,
 }
 
-impl Way {
+impl PathDelay {
     /// Adds a queue. `in_bursts` is set for packets of transfers, which wait for their own burst.
     #[inline]
-    fn add(&mut self, wait: &Wait, bits: f64, gap_s: f64, in_bursts: bool) {
-        let own_s = if in_bursts { wait.own_s } else { 0.0 };
+    fn add(&mut self, wait: &QueueWait, bits: f64, gap_s: f64, in_bursts: bool) {
+        let own_s = if in_bursts { wait.own_burst_s } else { 0.0 };
         self.law.fixed_s += bits / wait.bandwidth_bps;
         self.law.mean_s += wait.mean_s + own_s;
         self.law.variance += wait.variance + own_s * own_s / 3.0;
         self.law.third += wait.third;
-        self.law.most_s += wait.most_s;
+        self.law.max_s += wait.max_s;
         if wait.variance > 0.0 {
-            let forgotten = gap_s * wait.forgets_per_s;
+            let forgotten = gap_s * wait.relaxation_rate_per_s;
             self.step_variance += 2.0 * wait.variance * forgotten / (1.0 + forgotten);
         }
         self.ln_pass += wait.ln_pass;
@@ -201,7 +209,7 @@ impl Plan {
 
 impl State {
     /// Samples the delays of packets sent now, if a sample is due or a source starts or stops.
-    pub(crate) fn look_at_delays(&mut self, plan: &Plan, scratch: &mut Scratch, switches: bool) {
+    pub(crate) fn sample_delays(&mut self, plan: &Plan, scratch: &mut Scratch, switches: bool) {
         let Scratch {
             waits,
             fixed,
@@ -210,7 +218,9 @@ impl State {
             ..
         } = scratch;
         let state = self;
-        let every = (state.steps / RARER).next_power_of_two().min(EVERY);
+        let every = (state.steps / SAMPLING_GROWTH_STEPS)
+            .next_power_of_two()
+            .min(MAX_SAMPLING_STEPS);
         if !switches && !state.steps.is_multiple_of(every) {
             return;
         }
@@ -218,24 +228,30 @@ impl State {
         waits.clear();
         plan.count_transfers(&state.branches, transfers_pps);
         let links = links.zip(fillings.iter().zip(transfers_pps.iter()));
-        waits.extend(links.map(|((link, l), (filling, &pps))| Wait::of(link, l, filling, pps)));
+        waits
+            .extend(links.map(|((link, l), (filling, &pps))| QueueWait::of(link, l, filling, pps)));
         let all = &mut state.told.delays;
-        for_cells(all, plan.forks(), FEWEST, |b, delays| {
-            let (branch, now) = (&plan.branches[b], &state.branches[b]);
-            delays.look(plan, branch, now, &fixed[b], waits);
-        });
+        for_cells(
+            all,
+            plan.is_parallel(),
+            MIN_BRANCHES_PER_THREAD,
+            |b, delays| {
+                let (branch, now) = (&plan.branches[b], &state.branches[b]);
+                delays.add_sample(plan, branch, now, &fixed[b], waits);
+            },
+        );
     }
 }
 
 impl BranchDelays {
     /// Adds the delays of packets sent since the last sample.
-    fn look(
+    fn add_sample(
         &mut self,
         plan: &Plan,
         branch: &BranchPlan,
         now: &BranchState,
-        fixed: &Fixed,
-        waits: &[Wait],
+        fixed: &FixedDelays,
+        waits: &[QueueWait],
     ) {
         let sent_pkts = now.sent_pkts - self.sent_pkts;
         if sent_pkts <= 0.0 {
@@ -243,7 +259,7 @@ impl BranchDelays {
         }
         self.sent_pkts = now.sent_pkts;
         let gap_s = 1.0 / now.rate_pps.max(1e-9);
-        let (there, round) = ways(plan, branch, fixed, waits, gap_s);
+        let (there, round) = path_delays(plan, branch, fixed, waits, gap_s);
         let pkts = sent_pkts * exp(there.ln_pass);
         if pkts > 0.0 {
             self.one_way.add(pkts, there.law);
@@ -258,8 +274,14 @@ impl BranchDelays {
 
 /// Returns the sums over the path to the receiver and over the round trip, for packets of a branch `gap_s`
 /// apart.
-fn ways(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, waits: &[Wait], gap_s: f64) -> (Way, Way) {
-    let mut way = Way::default();
+fn path_delays(
+    plan: &Plan,
+    branch: &BranchPlan,
+    fixed: &FixedDelays,
+    waits: &[QueueWait],
+    gap_s: f64,
+) -> (PathDelay, PathDelay) {
+    let mut way = PathDelay::default();
     let is_transfers = plan.transfers[branch.class as usize].is_some();
     let mut over = |ranks: (u32, u32), bits: f64, propagation_s: f64, in_bursts: bool| {
         way.law.fixed_s += propagation_s;

@@ -9,11 +9,11 @@ use netflow_network::{AggregateSpec, Edge, MarkerRates};
 use netflow_profile::Provenance;
 use serde::{Deserialize, Serialize};
 
-use super::Moving;
-use super::feedback::{Delivered, FEEDBACK_RING_LEN};
-use super::law::Wanted;
+use super::StepContext;
+use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
 use super::plan::{NO_PROFILE, Plan};
-use super::sources::{self, Sight, ln_pass};
+use super::source_law::AllowedRate;
+use super::sources::{self, PathCondition, ln_pass};
 use crate::state::State;
 
 /// Minimum retransmission timeout of TCP in seconds.
@@ -135,7 +135,7 @@ fn below_window(window_pkts: f64, small_pkts: f64) -> f64 {
     (square(reached) - square(least)) / (square(most) - square(least))
 }
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Sends the packets of members of aggregates during the step, by colour.
     pub(super) fn send_marked(&mut self) {
         if self.state.aggregates.is_empty() {
@@ -187,7 +187,7 @@ impl Moving<'_> {
             return;
         };
         let marking = self.state.aggregates[aggregate.index()].marking;
-        let now = Sight {
+        let now = PathCondition {
             ln_pass: self.scratch.on_the_way.ln_pass[b]
                 + ln_pass_queues(plan, self.state, b, &marking),
             ..self.look(b)
@@ -197,20 +197,20 @@ impl Moving<'_> {
         let mut seen = [now.loss(), now.rtt_s];
         let mut rests_on = Provenance::Measured;
         let wanted = match branch.profile {
-            NO_PROFILE => Wanted::own(own_pps, seen),
+            NO_PROFILE => AllowedRate::own(own_pps, seen),
             profile => {
                 let profile = &*plan.profiles[profile as usize];
                 let mut learns = None;
                 if let Some(learnt) = self.state.learnt.get_mut(b) {
                     let looks =
                         &mut self.state.seen[b * FEEDBACK_RING_LEN..(b + 1) * FEEDBACK_RING_LEN];
-                    seen = learnt.learn_from(looks, branch, now, self.state.steps, span);
+                    seen = learnt.update_estimate(looks, branch, now, self.state.steps, span);
                     let pkts: f64 = (b..b + 3)
                         .map(|lane| plan.branches[lane].last_data_hop as usize)
                         .map(|hop| self.state.forwarded[plan.branches.len() + hop])
                         .sum();
                     let length_s = self.state.last_step_s;
-                    let delivered = Delivered {
+                    let delivered = LastDelivery {
                         pps: pkts / (branch.weight * length_s),
                         length_s,
                     };
@@ -218,15 +218,15 @@ impl Moving<'_> {
                 }
                 rests_on = profile.provenance(seen[0], seen[1]);
                 let profile_pps = profile.throughput(seen[0], seen[1]);
-                state.wants(branch, seen, profile_pps, learns, span)
+                state.allowed_rate(branch, seen, profile_pps, learns, span)
             }
         };
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-        let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
-        let mean_pps = state.sent(branch, &wanted, sent, active_s, span.end_s);
-        state.meets(seen, active_s, rests_on);
+        let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
+        let mean_pps = state.record_sent(branch, &wanted, sent, active_s, span.end_s);
+        state.record_feedback(seen, active_s, rests_on);
         if let Some(learnt) = self.state.learnt.get_mut(b) {
-            learnt.sent(&sent, branch);
+            learnt.record_sent(&sent, branch);
         }
         for (lane, part) in (b..).zip(marking) {
             self.state.forwarded[lane] = sent.pkts * part;

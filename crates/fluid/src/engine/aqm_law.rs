@@ -2,11 +2,11 @@
 
 use netflow_network::{Aqm, DropPolicy, Pie, Red};
 
-use super::queue::{PART, Solution};
+use super::queue::{QueueSolution, SUBSTEP_FRACTION};
 
 /// Queue management with early drops.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Early {
+pub(crate) enum EarlyDropPolicy {
     Red(Red),
     Pie(Pie),
 }
@@ -14,7 +14,7 @@ pub(crate) enum Early {
 /// Early-drop law over one step. Its memory (`known`) is the average queue for RED and the drop probability
 /// for PIE.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum EarlyStep {
+pub(crate) enum EarlyDropStep {
     Red(RedStep),
     Pie(PieStep),
 }
@@ -41,12 +41,12 @@ pub(crate) struct PieStep {
     pub updates: f64,
 }
 
-impl Early {
+impl EarlyDropPolicy {
     /// Returns the law of a queue, if the fluid model has one.
-    pub fn of(queue: &DropPolicy) -> Option<Early> {
+    pub fn of(queue: &DropPolicy) -> Option<EarlyDropPolicy> {
         match *queue {
-            DropPolicy::Red(red) => Some(Early::Red(red)),
-            DropPolicy::Managed(Aqm::Pie(pie)) => Some(Early::Pie(pie)),
+            DropPolicy::Red(red) => Some(EarlyDropPolicy::Red(red)),
+            DropPolicy::Managed(Aqm::Pie(pie)) => Some(EarlyDropPolicy::Pie(pie)),
             DropPolicy::DropTail
             | DropPolicy::Rio(_)
             | DropPolicy::Managed(Aqm::CoDel(_) | Aqm::FqCoDel(_)) => None,
@@ -104,12 +104,12 @@ impl PieStep {
     }
 }
 
-impl EarlyStep {
+impl EarlyDropStep {
     /// Returns the memory at the end of a step that leaves `queue_pkts` packets.
-    pub fn known(&self, queue_pkts: f64, utilization: f64) -> f64 {
+    pub fn memory_after(&self, queue_pkts: f64, utilization: f64) -> f64 {
         match self {
-            EarlyStep::Red(red) => red.average(queue_pkts),
-            EarlyStep::Pie(pie) => {
+            EarlyDropStep::Red(red) => red.average(queue_pkts),
+            EarlyDropStep::Pie(pie) => {
                 let empty = (1.0 - utilization).max(0.0);
                 pie.probability(pie.wait_s(queue_pkts, utilization), empty)
             }
@@ -117,42 +117,42 @@ impl EarlyStep {
     }
 
     /// Returns the fraction of arrivals dropped at the end of the step.
-    pub fn drops(&self, end: &Solution) -> f64 {
+    pub fn drops(&self, end: &QueueSolution) -> f64 {
         match self {
-            EarlyStep::Red(red) => red_drop(&red.red, end.known),
-            EarlyStep::Pie(pie) => {
+            EarlyDropStep::Red(red) => red_drop(&red.red, end.known),
+            EarlyDropStep::Pie(pie) => {
                 pie.drops(end.known, pie.wait_s(end.queue_pkts, end.utilization))
             }
         }
     }
 
     /// Returns the second memory of PIE, its waiting time in seconds; 0 for RED.
-    pub fn wait_s(&self, end: &Solution) -> f64 {
+    pub fn wait_s(&self, end: &QueueSolution) -> f64 {
         match self {
-            EarlyStep::Red(_) => 0.0,
-            EarlyStep::Pie(pie) => pie.wait_s(end.queue_pkts, end.utilization),
+            EarlyDropStep::Red(_) => 0.0,
+            EarlyDropStep::Pie(pie) => pie.wait_s(end.queue_pkts, end.utilization),
         }
     }
 
     /// Returns the law for the first part of a divided step.
-    pub fn part(self) -> EarlyStep {
+    pub fn first_substep(self) -> EarlyDropStep {
         match self {
-            EarlyStep::Red(red) => EarlyStep::Red(RedStep {
-                memory: libm::pow(red.memory, PART),
+            EarlyDropStep::Red(red) => EarlyDropStep::Red(RedStep {
+                memory: libm::pow(red.memory, SUBSTEP_FRACTION),
                 ..red
             }),
-            EarlyStep::Pie(pie) => EarlyStep::Pie(PieStep {
-                updates: pie.updates * PART,
+            EarlyDropStep::Pie(pie) => EarlyDropStep::Pie(PieStep {
+                updates: pie.updates * SUBSTEP_FRACTION,
                 ..pie
             }),
         }
     }
 
     /// Continues with the next part after one that ended at `end`.
-    pub fn go_on(&mut self, end: &Solution) {
+    pub fn continue_from(&mut self, end: &QueueSolution) {
         match self {
-            EarlyStep::Red(red) => red.average_before = end.known,
-            EarlyStep::Pie(pie) => {
+            EarlyDropStep::Red(red) => red.average_before = end.known,
+            EarlyDropStep::Pie(pie) => {
                 pie.wait_before_s = end.wait_s;
                 pie.probability_before = end.known;
             }

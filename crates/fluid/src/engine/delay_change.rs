@@ -5,10 +5,10 @@
 //! decreases, packets of both kinds arrive for a while, so packets are reordered.
 
 use super::fifo::Batches;
-use super::hop_transport::{self, Weight};
+use super::hop_transport::{self, RowWeight};
 use super::plan::{LinkPlan, Plan};
-use super::{Moving, Setup};
-use crate::state::{Earlier, FifoState, Flight, Forwarded, LinkState, State};
+use super::{Setup, StepContext};
+use crate::state::{FifoState, Flight, Forwarded, LinkState, OldDelayPackets, State};
 
 impl LinkState {
     /// Returns the present propagation delay of the link, in seconds.
@@ -38,7 +38,8 @@ impl Setup {
             let is_known = link.quiet_steps == 0;
             let flight = state.fifo.flights[rank];
             if is_known && flight.carries(l) {
-                let earlier = Earlier::new(&self.plan, &state.fifo, rank, state.time_s, before_s);
+                let earlier =
+                    OldDelayPackets::new(&self.plan, &state.fifo, rank, state.time_s, before_s);
                 state.fifo.earlier.push(earlier);
             }
             state.fifo.flights[rank].restart();
@@ -56,14 +57,20 @@ impl FifoState {
 
 /// Group of hops of a link: hops that forward within the step, or all others.
 #[derive(Clone, Copy, PartialEq)]
-enum Hops {
+enum HopGroup {
     SameStep,
     NextStep,
 }
 
-impl Earlier {
+impl OldDelayPackets {
     /// Collects all packets in flight on a link.
-    fn new(plan: &Plan, fifo: &FifoState, rank: usize, now_s: f64, delay_s: f64) -> Earlier {
+    fn new(
+        plan: &Plan,
+        fifo: &FifoState,
+        rank: usize,
+        now_s: f64,
+        delay_s: f64,
+    ) -> OldDelayPackets {
         let l = &plan.links[rank];
         let Flight {
             begun,
@@ -74,7 +81,7 @@ impl Earlier {
         let batches = fifo.flights[rank].oldest(l)..begun;
         let slots = (begun - batches.start).next_power_of_two() as usize;
         let hops = (l.end_hop - l.first_hop) as usize;
-        let mut earlier = Earlier {
+        let mut earlier = OldDelayPackets {
             rank: rank as u32,
             delay_s,
             begun,
@@ -135,9 +142,9 @@ impl Earlier {
     fn forward(
         &mut self,
         plan: &Plan,
-        which: Hops,
+        which: HopGroup,
         end_s: f64,
-        weights: &mut [Weight],
+        weights: &mut [RowWeight],
         forwarded: &mut [f64],
     ) {
         let l = &plan.links[self.rank as usize];
@@ -147,19 +154,19 @@ impl Earlier {
             end_s: self.end_s,
         };
         let done = match which {
-            Hops::SameStep => &mut self.same_step,
-            Hops::NextStep => &mut self.next_step,
+            HopGroup::SameStep => &mut self.same_step,
+            HopGroup::NextStep => &mut self.next_step,
         };
         let rows = batches.forward(end_s - self.delay_s, done, weights) as usize;
         for block in plan.blocks_at(l) {
             let middle = l.next_step_hop.clamp(block.first_hop, block.end_hop) as usize;
             let hops = match which {
-                Hops::SameStep => block.range().start..middle,
-                Hops::NextStep => middle..block.range().end,
+                HopGroup::SameStep => block.range().start..middle,
+                HopGroup::NextStep => middle..block.range().end,
             };
             let cells = &self.cells[self.first_cell(l, block.first_hop)..];
             let cells = &cells[hops.start - block.range().start..];
-            hop_transport::forward_more(
+            hop_transport::add_forwarded(
                 &weights[..rows],
                 cells,
                 block.hops(),
@@ -174,13 +181,13 @@ impl Earlier {
     }
 }
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Forwards packets with an earlier delay, for hops of a link that forward within the step.
     pub(super) fn forward_earlier(&mut self, rank: usize) {
         if !self.state.fifo.has_earlier(rank) {
             return;
         }
-        self.forward_each(Hops::SameStep, |it| it.rank as usize == rank);
+        self.forward_each(HopGroup::SameStep, |it| it.rank as usize == rank);
         let l = &self.setup.plan.links[rank];
         let earlier = &mut self.state.fifo.earlier;
         earlier.retain(|it| it.rank as usize != rank || !it.is_over(l));
@@ -189,13 +196,13 @@ impl Moving<'_> {
     /// Forwards packets with an earlier delay, for hops of all links that forward before the step.
     pub(super) fn forward_earlier_for_next_step(&mut self) {
         let plan = &self.setup.plan;
-        self.forward_each(Hops::NextStep, |it| {
+        self.forward_each(HopGroup::NextStep, |it| {
             let l = &plan.links[it.rank as usize];
             l.next_step_hop < l.end_hop
         });
     }
 
-    fn forward_each(&mut self, which: Hops, of: impl Fn(&Earlier) -> bool) {
+    fn forward_each(&mut self, which: HopGroup, of: impl Fn(&OldDelayPackets) -> bool) {
         let (plan, end_s) = (&self.setup.plan, self.span.end_s);
         let State {
             fifo, forwarded, ..
@@ -206,8 +213,8 @@ impl Moving<'_> {
             let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
             // The link's own weights have been used already.
             let weights = match which {
-                Hops::SameStep => &mut self.scratch.same_step[range],
-                Hops::NextStep => &mut self.scratch.next_step[range],
+                HopGroup::SameStep => &mut self.scratch.same_step[range],
+                HopGroup::NextStep => &mut self.scratch.next_step[range],
             };
             it.forward(plan, which, end_s, weights, forwarded);
         }

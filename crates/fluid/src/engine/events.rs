@@ -2,9 +2,9 @@
 
 use netflow_network::Change;
 
-use super::queue::LIGHT;
+use super::queue::EMPTY_LN_RHO;
 use super::{Scratch, Setup};
-use crate::state::{Slot, SlotQueue, State};
+use crate::state::{ArrivalSlot, ArrivalSlotRing, State};
 
 impl Setup {
     /// Returns the branch of a class in a routing epoch, given its control values.
@@ -13,7 +13,7 @@ impl Setup {
         let place = inner.control_index(inner.classes[class as usize].connection);
         let set = place.and_then(|place| state.set.get(place));
         let path = set.and_then(|it| it.now.path);
-        inner.branch_of(epoch, class, path)
+        inner.class_path_of(epoch, class, path)
     }
 
     /// Returns the branch of a class in the step that begins now.
@@ -89,14 +89,14 @@ impl Setup {
         }
         if self.fifo {
             let slots = l.first_slot as usize..(l.first_slot + l.queue_slots) as usize;
-            state.fifo.slots[slots].fill(Slot::default());
-            state.fifo.queues[rank] = SlotQueue::default();
+            state.fifo.slots[slots].fill(ArrivalSlot::default());
+            state.fifo.queues[rank] = ArrivalSlotRing::default();
         }
         let link = &mut state.links[rank];
         link.lost_pkts += link.queue_pkts;
         link.queue_pkts = 0.0;
         link.queue_bits = 0.0;
-        link.ln_rho = LIGHT;
+        link.ln_rho = EMPTY_LN_RHO;
         link.down = true;
     }
 

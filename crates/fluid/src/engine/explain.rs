@@ -6,8 +6,8 @@ use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explan
 use super::Setup;
 use super::aggregates::ln_pass_queues;
 use super::link_loss::ln_pass_of;
-use super::plan::{NO_PROFILE, NOTHING_PKTS};
-use super::sources::Condition;
+use super::plan::{NEGLIGIBLE_PKTS, NO_PROFILE};
+use super::sources::LinkCondition;
 use crate::state::State;
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
@@ -46,7 +46,7 @@ impl Setup {
             };
             let link_loss = state.loss(rank as usize).probability(bits / 8.0);
             // The mean packet size of an empty queue is undefined.
-            let mean_bits = if link.queue_pkts > NOTHING_PKTS {
+            let mean_bits = if link.queue_pkts > NEGLIGIBLE_PKTS {
                 link.queue_bits / link.queue_pkts
             } else {
                 l.nominal_bits
@@ -62,7 +62,7 @@ impl Setup {
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,
                 waiting_s: if is_traffic {
-                    Condition::of(link, &fillings[rank as usize]).waiting_s
+                    LinkCondition::of(link, &fillings[rank as usize]).waiting_s
                 } else {
                     0.0
                 },
@@ -105,8 +105,8 @@ impl Setup {
             };
             explanation.apply(&applied, window_pkts);
             explanation.rate_pps = source.rate_pps;
-            explanation.outside =
-                profile.is_some_and(|profile| profile.outside(applied.loss, applied.rtt_s));
+            explanation.outside = profile
+                .is_some_and(|profile| profile.is_outside_domain(applied.loss, applied.rtt_s));
         }
         explanation
     }

@@ -8,15 +8,15 @@ use std::f64::consts::LN_2;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 
 use super::Span;
-use super::law::Sent;
 use super::plan::BranchPlan;
-use super::sources::{self, Sight};
-use crate::state::{LossEstimate, PathFeedback};
+use super::source_law::SentPackets;
+use super::sources::{self, PathCondition};
+use crate::state::{FeedbackSample, LossEstimate};
 
 /// Number of feedback samples stored per source, and samples per RTT. Lookups reach back less than two RTTs,
 /// and RTTs grow.
 pub(crate) const FEEDBACK_RING_LEN: usize = 24;
-const LOOKS_PER_ROUND_TRIP: f64 = 8.0;
+const SAMPLES_PER_RTT: f64 = 8.0;
 
 impl LossEstimate {
     /// Resets the estimate if the source took no sample in the step before, because it was silent or had no
@@ -35,24 +35,29 @@ impl LossEstimate {
 
     /// Records the packets sent in a step, for the next sample.
     #[inline]
-    pub(super) fn sent(&mut self, sent: &Sent, branch: &BranchPlan) {
+    pub(super) fn record_sent(&mut self, sent: &SentPackets, branch: &BranchPlan) {
         self.step_pkts = sent.pkts / branch.weight;
     }
 
     /// Takes a sample. Packets sent in the step before saw the mean of the loss at its start and now.
-    fn look(&mut self, looks: &mut [PathFeedback], sight: &Sight, now_s: f64) -> PathFeedback {
+    fn look(
+        &mut self,
+        looks: &mut [FeedbackSample],
+        sight: &PathCondition,
+        now_s: f64,
+    ) -> FeedbackSample {
         let loss = sight.loss();
         self.sent_pkts += self.step_pkts;
         self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + loss);
         (self.step_pkts, self.met_loss) = (0.0, loss);
-        let now = PathFeedback {
+        let now = FeedbackSample {
             time_s: now_s,
             rtt_s: sight.rtt_s,
             sent_pkts: self.sent_pkts,
             lost_pkts: self.lost_pkts,
         };
         let last = &looks[self.last_look as usize];
-        if self.looks == 0 || (now_s - last.time_s) * LOOKS_PER_ROUND_TRIP >= now.rtt_s {
+        if self.looks == 0 || (now_s - last.time_s) * SAMPLES_PER_RTT >= now.rtt_s {
             self.last_look = (self.last_look + 1) % FEEDBACK_RING_LEN as u32;
             self.looks = (self.looks + 1).min(FEEDBACK_RING_LEN as u32);
             looks[self.last_look as usize] = now;
@@ -65,11 +70,11 @@ impl LossEstimate {
     #[inline(always)]
     fn at(
         &self,
-        looks: &[PathFeedback],
-        now: PathFeedback,
+        looks: &[FeedbackSample],
+        now: FeedbackSample,
         time_s: f64,
         newer: &mut u32,
-    ) -> PathFeedback {
+    ) -> FeedbackSample {
         if time_s >= now.time_s {
             return now;
         }
@@ -93,7 +98,7 @@ impl LossEstimate {
         let before = look(*newer);
         let part = (time_s - before.time_s) / (after.time_s - before.time_s);
         let between = |a: f64, b: f64| a + (b - a) * part;
-        PathFeedback {
+        FeedbackSample {
             time_s,
             rtt_s: between(before.rtt_s, after.rtt_s),
             sent_pkts: between(before.sent_pkts, after.sent_pkts),
@@ -127,13 +132,13 @@ impl LossEstimate {
 }
 
 /// Returns the initial rate of slow start, in packets/s.
-pub(crate) fn first_pps(rtt_s: f64) -> f64 {
+pub(crate) fn initial_rate_pps(rtt_s: f64) -> f64 {
     2.0 * LN_2 / rtt_s
 }
 
 /// Returns the loss probability that a source estimates on a path with this loss and this number of packets
 /// per RTT. Several losses in one RTT count as one.
-pub fn learnt_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
+pub fn estimated_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
     match lost_pkts {
         lost if lost > 0.0 => lost.min(1.0) / window_pkts,
         _ => 0.0,
@@ -141,8 +146,8 @@ pub fn learnt_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
 }
 
 /// Target gain (`g₀`) that sets the minimum memory for sufficient damping, and the maximum memory, in losses.
-const DAMPED: f64 = 0.2;
-const MOST_LOSSES: f64 = 4.0;
+const TARGET_GAIN: f64 = 0.2;
+const MAX_MEMORY_LOSSES: f64 = 4.0;
 
 /// Returns the memory of the loss estimate in losses: one, or more if sources with a memory of one would
 /// oscillate together without end.
@@ -153,12 +158,12 @@ const MOST_LOSSES: f64 = 4.0;
 /// fraction g·ε, with g = W·rtt·(dB/dw)/2. The reaction is 1.5 RTTs late, so its gain must be limited.
 fn memory_losses(window_pkts: f64, rtt_s: f64, steepness_per_s: f64) -> f64 {
     let gain = 0.5 * window_pkts * rtt_s * steepness_per_s;
-    (gain / DAMPED).clamp(1.0, MOST_LOSSES)
+    (gain / TARGET_GAIN).clamp(1.0, MAX_MEMORY_LOSSES)
 }
 
 /// Deliveries in the step before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct LastDelivery {
     /// Packets/s of one connection.
     pub pps: f64,
     /// Length of that step, in seconds.
@@ -169,7 +174,7 @@ impl LossEstimate {
     /// Returns the delivery rate extrapolated to the end of a step, at the growth between the middles of the
     /// last two steps. The growth is at most a factor of 2 per RTT. A rate of at least `enough_pps` is
     /// returned without extrapolation.
-    fn goes_on(&mut self, last: Delivered, length_s: f64, rtt_s: f64, enough_pps: f64) -> f64 {
+    fn goes_on(&mut self, last: LastDelivery, length_s: f64, rtt_s: f64, enough_pps: f64) -> f64 {
         let grown = last.pps / self.delivered_pps;
         let between_s = 0.5 * (last.length_s + self.delivered_s);
         let ahead_s = 0.5 * last.length_s + length_s;
@@ -205,11 +210,11 @@ impl LossEstimate {
     ///
     /// Several losses within one RTT count as one, as in TCP. So p is at most one per window; in steady state
     /// it is smaller anyway.
-    pub(super) fn learn_from(
+    pub(super) fn update_estimate(
         &mut self,
-        looks: &mut [PathFeedback],
+        looks: &mut [FeedbackSample],
         branch: &BranchPlan,
-        sight: Sight,
+        sight: PathCondition,
         step: u64,
         span: Span,
     ) -> [f64; 2] {
@@ -238,7 +243,7 @@ impl LossEstimate {
         let middle = learnt.at(looks, now, 0.5 * (before.time_s + last.time_s), &mut newer);
         let window = learnt.at(looks, now, middle.time_s - middle.rtt_s, &mut newer);
         let window_pkts = middle.sent_pkts - window.sent_pkts;
-        let loss = learnt_loss(middle.lost_pkts - window.lost_pkts, window_pkts);
+        let loss = estimated_loss(middle.lost_pkts - window.lost_pkts, window_pkts);
         let losses = memory_losses(window_pkts, middle.rtt_s, sight.steepness_per_s);
         [
             learnt.learn(loss, (last.sent_pkts - before.sent_pkts) / losses),
@@ -259,13 +264,13 @@ impl LossEstimate {
         &mut self,
         rate_pps: &mut f64,
         target_pps: f64,
-        delivered: Delivered,
+        delivered: LastDelivery,
         branch: &BranchPlan,
         span: Span,
     ) -> f64 {
         let rtt_s = self.rtt_s;
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-        let first_pps = first_pps(rtt_s);
+        let first_pps = initial_rate_pps(rtt_s);
         // A constant window over a longer RTT gives a lower rate.
         let window_pps = *rate_pps * self.before_rtt_s / rtt_s;
         let mut target_pps = target_pps;
@@ -308,7 +313,7 @@ mod tests {
 
     /// Exponential growth is extrapolated to the end of a step exactly, for any step lengths.
     #[test]
-    fn delivery_goes_on_to_double() {
+    fn delivery_extrapolates_exponential_growth() {
         let rtt_s = 0.1;
         let pps = |time_s: f64| 100.0 * (time_s / rtt_s).exp2();
         for [before_s, last_s, length_s] in [[0.01, 0.01, 0.01], [0.02, 0.005, 0.03]] {
@@ -317,7 +322,7 @@ mod tests {
                 delivered_s: before_s,
                 ..LossEstimate::default()
             };
-            let last = Delivered {
+            let last = LastDelivery {
                 pps: pps(-0.5 * last_s),
                 length_s: last_s,
             };
@@ -332,22 +337,22 @@ mod tests {
     proptest! {
         /// The limit `enough_pps` does not change the rate of a source that may send twice its deliveries.
         #[test]
-        fn enough_is_enough(
+        fn extrapolation_limit_keeps_rate(
             before in 0.0..1e5_f64, last in 0.0..1e5_f64, target in 0.0..3e5_f64,
             [before_s, last_s, length_s] in prop::array::uniform3(1e-6..0.1_f64), rtt_s in 1e-5..3.0_f64,
         ) {
             let sends = |enough_pps: f64| {
                 let mut learnt = LossEstimate { delivered_pps: before, delivered_s: before_s, ..LossEstimate::default() };
-                let last = Delivered { pps: last, length_s: last_s };
+                let last = LastDelivery { pps: last, length_s: last_s };
                 let known_pps = learnt.goes_on(last, length_s, rtt_s, enough_pps);
-                target.min((2.0 * known_pps).max(first_pps(rtt_s)))
+                target.min((2.0 * known_pps).max(initial_rate_pps(rtt_s)))
             };
             prop_assert_eq!(sends(0.5 * target).to_bits(), sends(f64::INFINITY).to_bits());
         }
     }
 
     #[test]
-    fn changes_are_forgotten_in_round_trips() {
+    fn rate_changes_decay_over_round_trips() {
         let mut learnt = LossEstimate {
             rtt_s: 0.1,
             before_rtt_s: 0.1,
@@ -363,7 +368,7 @@ mod tests {
 
     /// The memory is one loss at a small gradient of the loss, more at a steep one, and at most four.
     #[test]
-    fn memories_are_longer_where_loss_is_steep() {
+    fn memory_grows_with_loss_gradient() {
         assert_eq!(memory_losses(10.0, 0.1, 0.0), 1.0);
         assert_eq!(memory_losses(10.0, 0.1, 0.4), 1.0);
         assert!((memory_losses(10.0, 0.1, 1.0) - 2.5).abs() < 1e-12);

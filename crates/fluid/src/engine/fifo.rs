@@ -5,13 +5,13 @@
 //! The resolution therefore does not depend on the step size if steps are short.
 
 use super::arrays::ForwardWork;
-use super::hop_transport::{self, Arrivals, FifoFate, Weight};
+use super::hop_transport::{self, Arrivals, FifoOutcome, RowWeight};
 use super::parallel::for_blocks;
-use super::plan::{Block, LinkPlan, PARTS, Plan};
-use super::{Moving, Scratch};
-use crate::state::{Flight, Forwarded, Slot};
+use super::plan::{Block, LinkPlan, MIN_PARTS, Plan};
+use super::{Scratch, StepContext};
+use crate::state::{ArrivalSlot, Flight, Forwarded};
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Assigns arrivals and departures of a queue to slots. Also returns the bits that depart.
     pub(super) fn queue_slots(
         &mut self,
@@ -19,13 +19,13 @@ impl Moving<'_> {
         admitted: Arrivals,
         departed_pkts: f64,
         buffer_pkts: f64,
-    ) -> (FifoFate, f64) {
+    ) -> (FifoOutcome, f64) {
         let (l, state) = (&self.setup.plan.links[rank], &mut *self.state);
         let capacity = l.queue_slots;
         let slots =
             &mut state.fifo.slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
         let queue = &mut state.fifo.queues[rank];
-        let mut fate = FifoFate::default();
+        let mut fate = FifoOutcome::default();
 
         // An empty queue restarts at the first row, which improves locality.
         if queue.count == 0 {
@@ -35,11 +35,11 @@ impl Moving<'_> {
         let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
         let newest = wrap(queue.head + queue.count.max(1) - 1);
         let held_pkts = slots[newest as usize].pkts * slots[newest as usize].remains;
-        let goes_on = queue.count > 0 && held_pkts + admitted.pkts <= buffer_pkts / PARTS;
+        let goes_on = queue.count > 0 && held_pkts + admitted.pkts <= buffer_pkts / MIN_PARTS;
         if queue.count < capacity && !goes_on {
             fate.arrival_row = wrap(queue.head + queue.count);
             queue.count += 1;
-            slots[fate.arrival_row as usize] = Slot {
+            slots[fate.arrival_row as usize] = ArrivalSlot {
                 pkts: admitted.pkts,
                 bits: admitted.bits,
                 remains: 1.0,
@@ -48,7 +48,7 @@ impl Moving<'_> {
             fate.arrival_row = newest;
             let slot = &mut slots[fate.arrival_row as usize];
             fate.arrival_memory = slot.remains;
-            *slot = Slot {
+            *slot = ArrivalSlot {
                 pkts: slot.pkts * slot.remains + admitted.pkts,
                 bits: slot.bits * slot.remains + admitted.bits,
                 remains: 1.0,
@@ -109,7 +109,7 @@ impl Moving<'_> {
     }
 
     /// Computes the packets that a link forwards, from the departures of this step and of earlier ones.
-    pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoFate) {
+    pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoOutcome) {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
         let flight = &mut self.state.fifo.flights[rank];
@@ -283,7 +283,7 @@ impl Batches<'_> {
 
     /// Forwards everything that left the queue before `until_s` and was not forwarded yet, as weights of
     /// rows. Returns the number of rows.
-    pub fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [Weight]) -> u32 {
+    pub fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [RowWeight]) -> u32 {
         let mut n = 0;
         let mut start_s = self.start_s(done.batch);
         while done.batch < self.begun {

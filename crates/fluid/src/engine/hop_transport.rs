@@ -3,7 +3,7 @@
 //! Volumes are data packets (of a class, including its weight) in one step. The loops run over contiguous
 //! slices without branches, so that the compiler can vectorize them.
 
-use super::plan::Run;
+use super::plan::HopRun;
 
 /// Sum of the arrivals of one block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,12 +28,12 @@ pub(crate) struct QueueOutcome {
     /// Fractions of the available packets: queued before, or admitted now.
     pub keep: f64,
     pub leave: f64,
-    pub fifo: FifoFate,
+    pub fifo: FifoOutcome,
 }
 
 /// Rows used by FIFO transport; the lists of (row, weight) are stored elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FifoFate {
+pub(crate) struct FifoOutcome {
     /// Row of the arrivals, and the factor applied to that row before the addition.
     pub arrival_row: u32,
     pub arrival_memory: f64,
@@ -45,7 +45,7 @@ pub(crate) struct FifoFate {
 }
 
 /// Row of a block's ring, with its weight.
-pub(crate) type Weight = (u32, f64);
+pub(crate) type RowWeight = (u32, f64);
 
 /// Gathers the arrivals: `inflow[h] = forwarded[up[h]]`. Returns the sum, always formed in the same order.
 #[inline]
@@ -70,7 +70,12 @@ fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
 }
 
 /// Gathers the arrivals of one block, run by run; sums are always formed in the same order.
-pub(crate) fn arrive(runs: &[Run], up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> Arrivals {
+pub(crate) fn arrive(
+    runs: &[HopRun],
+    up: &[u32],
+    forwarded: &[f64],
+    inflow: &mut [f64],
+) -> Arrivals {
     let mut sum = Arrivals::default();
     let mut start = 0;
     for run in runs {
@@ -84,7 +89,7 @@ pub(crate) fn arrive(runs: &[Run], up: &[u32], forwarded: &[f64], inflow: &mut [
 }
 
 /// Adds dropped packets to the losses.
-pub(crate) fn lose(fate: &QueueOutcome, inflow: &[f64], lost: &mut [f64]) {
+pub(crate) fn add_losses(fate: &QueueOutcome, inflow: &[f64], lost: &mut [f64]) {
     if fate.refused == 0.0 {
         return;
     }
@@ -94,7 +99,7 @@ pub(crate) fn lose(fate: &QueueOutcome, inflow: &[f64], lost: &mut [f64]) {
 }
 
 /// Applies the random loss of a link; `pass` is the delivered fraction of every hop.
-pub(crate) fn lose_on_the_way(pass: &[f64], forwarded: &mut [f64], lost: &mut [f64]) {
+pub(crate) fn apply_link_loss(pass: &[f64], forwarded: &mut [f64], lost: &mut [f64]) {
     for ((pass, forwarded), lost) in pass.iter().zip(forwarded).zip(lost) {
         let arrives = *forwarded * pass;
         *lost += *forwarded - arrives;
@@ -103,7 +108,12 @@ pub(crate) fn lose_on_the_way(pass: &[f64], forwarded: &mut [f64], lost: &mut [f
 }
 
 /// Well-mixed: every hop keeps and forwards the same fraction.
-pub(crate) fn mix(fate: &QueueOutcome, inflow: &[f64], content: &mut [f64], forwarded: &mut [f64]) {
+pub(crate) fn mix_block(
+    fate: &QueueOutcome,
+    inflow: &[f64],
+    content: &mut [f64],
+    forwarded: &mut [f64],
+) {
     let QueueOutcome {
         admitted,
         keep,
@@ -127,15 +137,15 @@ pub(crate) struct Rings<'a> {
 
 /// Departures and forwarded packets of a link in this step, as weights of rows.
 pub(crate) struct Weights<'a> {
-    pub departures: &'a [Weight],
-    pub same_step: &'a [Weight],
+    pub departures: &'a [RowWeight],
+    pub same_step: &'a [RowWeight],
 }
 
 /// FIFO: departures have the mix of their arrival slots, and forwarded packets the mix of their departure
 /// steps. Only the first `same_step` hops of the block forward now, the others before the next step. The loss
 /// in transit (`on_the_way`: delivered fraction and loss count of every hop) applies at departure, so that
 /// later changes do not affect it.
-pub(crate) fn first_in_first_out(
+pub(crate) fn transport_fifo(
     fate: &QueueOutcome,
     inflow: &[f64],
     same_step: usize,
@@ -146,7 +156,7 @@ pub(crate) fn first_in_first_out(
 ) {
     let n = inflow.len();
     let row = |i: u32| i as usize * n..(i as usize + 1) * n;
-    let FifoFate {
+    let FifoOutcome {
         arrival_row,
         arrival_memory,
         flight_row,
@@ -184,19 +194,24 @@ pub(crate) fn first_in_first_out(
 }
 
 /// Forwards packets of a block's departure rows, for the hops from `first` on.
-pub(crate) fn forward(weights: &[Weight], flight: &[f64], first: usize, forwarded: &mut [f64]) {
+pub(crate) fn forward(weights: &[RowWeight], flight: &[f64], first: usize, forwarded: &mut [f64]) {
     let n = forwarded.len();
     weigh_rows(weights, flight, n, &mut forwarded[first..], first);
 }
 
 /// Adds to the forwarded packets; `flight` begins at the first hop, in rows of `n` cells.
-pub(crate) fn forward_more(weights: &[Weight], flight: &[f64], n: usize, forwarded: &mut [f64]) {
+pub(crate) fn add_forwarded(
+    weights: &[RowWeight],
+    flight: &[f64],
+    n: usize,
+    forwarded: &mut [f64],
+) {
     add_rows(weights, flight, n, forwarded);
 }
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
 #[inline]
-fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
+fn weigh_rows(weights: &[RowWeight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
     let len = out.len();
     let cells = |row: u32| &rows[row as usize * n + offset..][..len];
     match *weights {
@@ -217,7 +232,7 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
 
 /// `out[h] += Σ weight · rows[row][h] · pass[h]`, and to `lost[h]` the rest.
 fn add_rows_that_pass(
-    weights: &[Weight],
+    weights: &[RowWeight],
     rows: &[f64],
     pass: &[f64],
     out: &mut [f64],
@@ -236,7 +251,7 @@ fn add_rows_that_pass(
 }
 
 /// `out[h] += Σ weight · rows[row][h]` for rows of `n` cells.
-fn add_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64]) {
+fn add_rows(weights: &[RowWeight], rows: &[f64], n: usize, out: &mut [f64]) {
     for &(row, w) in weights {
         let cells = &rows[row as usize * n..][..out.len()];
         for (out, cell) in out.iter_mut().zip(cells) {

@@ -11,7 +11,7 @@ use crate::state::State;
 
 /// Loss of links in the form that steps use, derived from the state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OnTheWay {
+pub(crate) struct LinkPassFractions {
     /// Fraction of departures that the link delivers, by hop; empty if no link has loss.
     pass: Vec<f64>,
     /// True for links with loss, by rank; empty if no link has loss.
@@ -20,7 +20,7 @@ pub(crate) struct OnTheWay {
     pub ln_pass: Vec<f64>,
 }
 
-impl OnTheWay {
+impl LinkPassFractions {
     /// Recomputes the fractions after a change of losses.
     pub fn update(&mut self, plan: &Plan, state: &State) {
         self.pass.clear();

@@ -3,25 +3,25 @@
 pub(crate) mod aggregates;
 pub(crate) mod aqm_law;
 mod arrays;
+pub(crate) mod class_scheduler;
 mod delay_change;
 mod events;
 mod explain;
 pub(crate) mod feedback;
 mod fifo;
 mod hop_transport;
-pub(crate) mod law;
 pub(crate) mod link_loss;
-mod literal;
+pub(crate) mod link_order;
 pub(crate) mod next_step_packets;
-pub(crate) mod order;
 pub(crate) mod parallel;
 pub(crate) mod plan;
+mod published_equations;
 pub(crate) mod queue;
 pub(crate) mod queue_models;
 pub(crate) mod rio;
-pub(crate) mod schedule;
 mod scratch;
-mod send;
+mod sending;
+pub(crate) mod source_law;
 pub(crate) mod sources;
 mod step;
 mod step_control;
@@ -72,7 +72,7 @@ impl Span {
 }
 
 /// Step in progress.
-pub(crate) struct Moving<'a> {
+pub(crate) struct StepContext<'a> {
     pub setup: &'a Setup,
     pub state: &'a mut State,
     pub scratch: &'a mut Scratch,
@@ -116,7 +116,7 @@ impl Setup {
             }
         };
         if !fifo {
-            plan.carry();
+            plan.find_carried_hops();
         }
         plan.fingerprint = fnv_hash((plan.fingerprint, chosen));
         if paths.iter().any(Option::is_some) {
@@ -143,7 +143,7 @@ pub(crate) fn advance(
     scratch: &mut Scratch,
     span: Span,
 ) -> Result<(), RunError> {
-    let mut moving = Moving {
+    let mut moving = StepContext {
         setup,
         state,
         scratch,

@@ -14,17 +14,17 @@ use netflow_network::{
     WorkloadSpec,
 };
 use netflow_profile::Profile;
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 
-use super::aqm_law::Early;
+use super::aqm_law::EarlyDropPolicy;
+use super::class_scheduler::Schedule;
 use super::feedback::FEEDBACK_RING_LEN;
-use super::order::Order;
+use super::link_order::LinkOrder;
 use super::queue::light_rho;
 use super::rio::RioQueue;
-use super::schedule::Schedule;
 use crate::delays::BranchDelays;
 use crate::load_ramp::Ramp;
-use crate::state::{LinkState, LossEstimate, PathFeedback, State};
+use crate::state::{FeedbackSample, LinkState, LossEstimate, State};
 
 /// Hops per block, the unit of parallel work. Sums are formed block by block, so this value affects the last
 /// bits of results.
@@ -38,14 +38,14 @@ const MAX_QUEUE_SLOTS: usize = 64;
 
 /// Minimum number of parts into which a link delay and a queue's buffer are divided. Packets within one part
 /// are stored together, over any number of steps.
-pub(crate) const PARTS: f64 = 60.0;
+pub(crate) const MIN_PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
     /// Position of each hop's input in `forwarded`: branches (sources) first, then hops, then carried
     /// packets.
     pub up: Vec<u32>,
     /// Runs of hops with packets of one kind, block by block.
-    pub runs: Vec<Run>,
+    pub runs: Vec<HopRun>,
     /// All links: those with traffic in processing order, then the others.
     pub links: Vec<LinkPlan>,
     /// Ranges of `links`, one per level.
@@ -64,7 +64,7 @@ pub(crate) struct Plan {
     /// Profiles of all sources, each once.
     pub profiles: Vec<Arc<dyn Profile>>,
     /// Transfers of which a class's rate is the mean, by class.
-    pub transfers: Vec<Option<Arc<Transfers>>>,
+    pub transfers: Vec<Option<Arc<TransferSizes>>>,
     /// Load ramps of workloads.
     pub ramps: Vec<Ramp>,
     /// Hops of each branch, data first, then the return path: `hops[hops_of[b]..hops_of[b + 1]]`.
@@ -127,7 +127,7 @@ pub(crate) struct LinkPlan {
     /// ρ below which the buffer limit has no effect.
     pub light_rho: f64,
     /// Active queue management: drops before the buffer is full.
-    pub early: Option<Early>,
+    pub early: Option<EarlyDropPolicy>,
     /// Index among the queues with drop precedences.
     pub rio: Option<u32>,
     /// Propagation delay of the link.
@@ -156,7 +156,7 @@ pub(crate) struct Block {
 
 /// Hops with packets of the same kind.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct HopRun {
     pub first_hop: u32,
     pub end_hop: u32,
     /// Packets on this link per data packet (0.5 if two data packets share an acknowledgement).
@@ -217,7 +217,7 @@ pub(crate) struct BranchPlan {
 }
 
 /// Marker of a connection that is not controllable.
-pub(crate) const NOTHING_SET: u32 = u32::MAX;
+pub(crate) const NOT_CONTROLLABLE: u32 = u32::MAX;
 
 /// Marker of a source without a load ramp.
 pub(crate) const NO_RAMP: u32 = u32::MAX;
@@ -244,7 +244,7 @@ pub(crate) const NO_PROFILE: u32 = u32::MAX;
 /// others. They are then sorted by kind of packets and by next hop, so that the next links read contiguous
 /// data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Draft {
+struct HopDraft {
     next_step: bool,
     /// Rank and number of the kind.
     kind: (u32, u32),
@@ -258,7 +258,7 @@ struct Draft {
 
 /// Kinds of packets: packets and their IP bits per data packet, and the precedence.
 #[derive(Default)]
-struct Kinds {
+struct PacketKinds {
     all: Vec<(f64, f64, u32)>,
     known: HashMap<(u64, u64, u32), u32>,
     /// True if precedences make a difference.
@@ -266,10 +266,10 @@ struct Kinds {
 }
 
 /// Returns a lower bound of the memory of any plan for a network, in bytes.
-pub(crate) fn least_bytes(inner: &CompiledNetwork) -> u64 {
-    let lengths = inner.branches.iter().flat_map(|b| [b.data, b.back]);
+pub(crate) fn min_memory_bytes(inner: &CompiledNetwork) -> u64 {
+    let lengths = inner.class_paths.iter().flat_map(|b| [b.data, b.back]);
     let hops: usize = lengths.map(|(first, end)| (end - first) as usize).sum();
-    bytes_of(hops, inner.branches.len())
+    bytes_of(hops, inner.class_paths.len())
 }
 
 /// Returns the memory of the arrays for this number of hops and branches, in bytes.
@@ -279,7 +279,7 @@ fn bytes_of(hops: usize, branches: usize) -> u64 {
     (per_hop * hops + per_branch * branches) as u64
 }
 
-impl Kinds {
+impl PacketKinds {
     fn id(&mut self, packets: f64, bits: f64, precedence: u32) -> u32 {
         let precedence = if self.has_precedences { precedence } else { 0 };
         *self
@@ -296,38 +296,38 @@ impl Plan {
     /// Creates the plan for controllable connections with these initial paths, without the rings of FIFO
     /// transport (see [`Plan::size_rings`]).
     pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>]) -> Plan {
-        let used = inner.used_branches(paths);
-        let ways: Vec<PathPair<'_>> = (0..inner.branches.len() as u32)
+        let used = inner.used_class_paths(paths);
+        let ways: Vec<PathPair<'_>> = (0..inner.class_paths.len() as u32)
             .map(|b| PathPair::new(inner, b))
             .collect();
-        let Order {
+        let LinkOrder {
             links: order,
             level_of,
             tied,
             branch_rank,
             fingerprint,
-        } = Order::new(inner, &ways, &used);
+        } = LinkOrder::new(inner, &ways, &used);
 
         let mut rank = vec![0; inner.links.len()];
         for (p, &link) in order.iter().enumerate() {
             rank[link as usize] = p as u32;
         }
-        let mut kinds = Kinds {
+        let mut kinds = PacketKinds {
             has_precedences: inner.has_precedences(),
-            ..Kinds::default()
+            ..PacketKinds::default()
         };
         let kind_of_branch: Vec<[u32; 2]> = (0..ways.len())
             .map(|b| [kinds.of_data(inner, b), kinds.of_acks(inner, b)])
             .collect();
         let kind_rank = kinds.ranks();
-        let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); order.len()];
+        let mut drafts: Vec<Vec<HopDraft>> = vec![Vec::new(); order.len()];
         for (b, way) in ways.iter().enumerate() {
             let kind = kind_of_branch[b].map(|kind| (kind_rank[kind as usize], kind));
             for i in 0..way.len() {
                 let Some(link) = way.link(i) else { continue };
                 let level = |l: u32| level_of[l as usize];
                 let at = |i| way.link(i).map_or(u32::MAX, |l| rank[l as usize]);
-                drafts[rank[link as usize] as usize].push(Draft {
+                drafts[rank[link as usize] as usize].push(HopDraft {
                     next_step: way
                         .link(i + 1)
                         .is_some_and(|next| level(next) <= level(link)),
@@ -393,10 +393,10 @@ impl Plan {
                 .any(|d| d.next_step && used[d.branch as usize]);
             let same_step = drafts.partition_point(|d| !d.next_step) as u32;
             // Unused hops count only if there are no others.
-            let is_used = |d: &&Draft| used[d.branch as usize];
+            let is_used = |d: &&HopDraft| used[d.branch as usize];
             let any = drafts.iter().any(|d| is_used(&d));
             let overhead = inner.links[order[p] as usize].overhead;
-            let kind = |d: &Draft| kinds.on_wire(d.kind.1, overhead);
+            let kind = |d: &HopDraft| kinds.on_wire(d.kind.1, overhead);
             let mean = |of: fn(&(f64, f64, u32)) -> f64| -> f64 {
                 drafts
                     .iter()
@@ -457,7 +457,7 @@ impl Plan {
     }
 
     /// Returns the runs of this block.
-    pub fn runs_of(&self, block: &Block) -> &[Run] {
+    pub fn runs_of(&self, block: &Block) -> &[HopRun] {
         &self.runs[block.first_run as usize..block.end_run as usize]
     }
 
@@ -479,7 +479,7 @@ impl Plan {
             return None;
         }
         let blocks = self.blocks_at(&self.links[rank]);
-        let of_run = |run: &Run| -> f64 {
+        let of_run = |run: &HopRun| -> f64 {
             let hops = run.first_hop as usize..run.end_hop as usize;
             run.packets * state.lost[hops].iter().sum::<f64>()
         };
@@ -524,20 +524,20 @@ impl Plan {
     }
 
     /// Returns the number of sources that store estimates: all branches, or 0.
-    pub fn learners(&self) -> usize {
+    pub fn estimate_count(&self) -> usize {
         self.looks / FEEDBACK_RING_LEN
     }
 
     /// Returns true if a step uses several threads.
-    pub fn forks(&self) -> bool {
+    pub fn is_parallel(&self) -> bool {
         self.hop_count() >= FORK_HOPS
     }
 
     /// Returns the memory of a run with this plan, in bytes: arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
         let cells = self.queue_cells + self.flight_cells;
-        let looks = std::mem::size_of::<PathFeedback>() * self.looks;
-        let learnt = std::mem::size_of::<LossEstimate>() * self.learners();
+        let looks = std::mem::size_of::<FeedbackSample>() * self.looks;
+        let learnt = std::mem::size_of::<LossEstimate>() * self.estimate_count();
         let carried = (4 + 2 * 8) * self.carried.len();
         bytes_of(self.hop_count(), self.branches.len())
             + (8 * cells + looks + learnt + carried) as u64
@@ -567,7 +567,7 @@ impl Plan {
             room,
             calibration: inner.links[link as usize].calibration,
             light_rho: light_rho(room.pkts(largest_bits)),
-            early: Early::of(&inner.links[link as usize].queue),
+            early: EarlyDropPolicy::of(&inner.links[link as usize].queue),
             rio: None,
             delay_s: inner.links[link as usize].delay_s,
             queue_slots: 0,
@@ -615,7 +615,7 @@ impl Plan {
         }
     }
 
-    fn add_blocks(&mut self, kind_of: &[u32], kinds: &Kinds) {
+    fn add_blocks(&mut self, kind_of: &[u32], kinds: &PacketKinds) {
         for (rank, link) in self.links.iter_mut().enumerate() {
             link.first_block = self.blocks.len() as u32;
             for first_hop in (link.first_hop..link.end_hop).step_by(BLOCK_HOPS) {
@@ -626,7 +626,7 @@ impl Plan {
                 for same in hops.chunk_by(|a, b| a == b) {
                     let (packets, bits, precedence) = kinds.on_wire(same[0], link.overhead);
                     let end = start + same.len() as u32;
-                    self.runs.push(Run {
+                    self.runs.push(HopRun {
                         first_hop: start,
                         end_hop: end,
                         packets,
@@ -655,7 +655,7 @@ impl Plan {
         let ends = self.ends(ways);
         let place_of_end = |hop: u32| ends.partition_point(|&end| end < hop) as u32;
         for (b, way) in ways.iter().enumerate() {
-            let class = inner.branches[b].class;
+            let class = inner.class_paths[b].class;
             let spec = inner.spec_of_class(class);
             let weight = inner.classes[class as usize].weight;
             let (profile, rate_pps) = match &spec.source {
@@ -675,8 +675,8 @@ impl Plan {
                     .aggregate
                     .map(|a| AggregateId::new(a, inner.owner)),
                 weight,
-                path: inner.branches[b].data,
-                way_back: inner.branches[b].back,
+                path: inner.class_paths[b].data,
+                way_back: inner.class_paths[b].back,
                 profile,
                 rate_pps,
                 start_s: spec.start_s,
@@ -702,7 +702,7 @@ impl Plan {
                 },
                 settable: inner
                     .control_index(inner.classes[class as usize].connection)
-                    .map_or(NOTHING_SET, |place| place as u32),
+                    .map_or(NOT_CONTROLLABLE, |place| place as u32),
             };
             self.branches.push(plan);
         }
@@ -756,20 +756,20 @@ impl Plan {
 }
 
 /// Number of packets below which their size is irrelevant.
-pub(crate) const NOTHING_PKTS: f64 = 1e-9;
+pub(crate) const NEGLIGIBLE_PKTS: f64 = 1e-9;
 
 impl LinkPlan {
     /// Returns the buffer size in packets of the present mean size.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
-        let room_pkts = self.room_pkts(link, link.queue_pkts, link.queue_bits);
+        let room_pkts = self.buffer_pkts(link, link.queue_pkts, link.queue_bits);
         room_pkts.max(link.queue_pkts)
     }
 
     /// Returns the buffer size in packets if the queue holds `pkts` packets of `bits` in total.
-    pub fn room_pkts(&self, link: &LinkState, pkts: f64, bits: f64) -> f64 {
+    pub fn buffer_pkts(&self, link: &LinkState, pkts: f64, bits: f64) -> f64 {
         self.room
             .at(link.bandwidth_bps)
-            .pkts(if self.one_kind || pkts <= NOTHING_PKTS {
+            .pkts(if self.one_kind || pkts <= NEGLIGIBLE_PKTS {
                 self.nominal_bits
             } else {
                 bits / pkts
@@ -777,12 +777,12 @@ impl LinkPlan {
     }
 }
 
-impl Kinds {
+impl PacketKinds {
     fn of_data(&mut self, inner: &CompiledNetwork, branch: usize) -> u32 {
-        let spec = inner.spec_of_class(inner.branches[branch].class);
-        let class = inner.branches[branch].class as usize;
+        let spec = inner.spec_of_class(inner.class_paths[branch].class);
+        let class = inner.class_paths[branch].class as usize;
         let precedence = match inner.classes[class].aggregate {
-            Some(_) => inner.branches[branch].precedence,
+            Some(_) => inner.class_paths[branch].precedence,
             // Outside any traffic profile.
             None => 2,
         };
@@ -820,18 +820,18 @@ impl Kinds {
 
     fn of_acks(&mut self, inner: &CompiledNetwork, branch: usize) -> u32 {
         let b = branch as u32;
-        let spec = inner.spec_of_class(inner.branches[branch].class);
+        let spec = inner.spec_of_class(inner.class_paths[branch].class);
         let packets = acks_per_data(inner, spec, inner.data_path(b), inner.back_path(b));
         self.id(packets, 8.0 * ACK_BYTES * packets, 0)
     }
 }
 
 /// Number of first packets of a connection that Linux acknowledges one by one (quick ACK).
-const QUICK_PKTS: f64 = 16.0;
+const QUICK_ACK_PKTS: f64 = 16.0;
 /// Acknowledged fraction of later packets while the window grows, measured in the packet model.
-const WHILE_GROWING: f64 = 0.87;
+const GROWING_WINDOW_ACK_FRACTION: f64 = 0.87;
 /// Quantization of the law, 1/20, so that many transfers become equal.
-const ALIKE: f64 = 20.0;
+const ACK_QUANTIZATION: f64 = 20.0;
 
 /// Returns the acknowledgements per data packet over this path and return path (irrelevant if there are
 /// none).
@@ -853,11 +853,11 @@ pub fn acks_per_data(
     let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let round_trip_s: f64 = data.iter().chain(back).map(link).map(|l| l.delay_s).sum();
     let holds_pkts = narrowest_bps * round_trip_s / packet_bits;
-    let grown_pkts = (2.0 * holds_pkts / std::f64::consts::LN_2).max(QUICK_PKTS);
+    let grown_pkts = (2.0 * holds_pkts / std::f64::consts::LN_2).max(QUICK_ACK_PKTS);
     let beyond = |pkts| transfers.excess_moments(pkts)[0] / transfers.excess_moments(0.0)[0];
-    let grows = beyond(QUICK_PKTS) - beyond(grown_pkts);
-    let acks = 1.0 - (1.0 - WHILE_GROWING) * grows - 0.5 * beyond(grown_pkts);
-    (acks * ALIKE).round() / ALIKE
+    let grows = beyond(QUICK_ACK_PKTS) - beyond(grown_pkts);
+    let acks = 1.0 - (1.0 - GROWING_WINDOW_ACK_FRACTION) * grows - 0.5 * beyond(grown_pkts);
+    (acks * ACK_QUANTIZATION).round() / ACK_QUANTIZATION
 }
 
 fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
@@ -872,7 +872,7 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 
 /// Returns the number of batches of a delay, given the shortest step.
 fn parts_of(delay_s: f64, step_s: f64) -> f64 {
-    (delay_s / step_s).ceil().clamp(1.0, PARTS)
+    (delay_s / step_s).ceil().clamp(1.0, MIN_PARTS)
 }
 
 /// Returns the lowest bandwidth that a link ever has.

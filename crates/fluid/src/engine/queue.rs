@@ -8,35 +8,35 @@
 //! where R is the fraction dropped [early](super::aqm_law) (0 for drop-tail). The left side increases with x if
 //! the arrivals λ do not increase with the queue. The root is then unique, and 0 ≤ N < K for any δ.
 
-use super::aqm_law::EarlyStep;
+use super::aqm_law::EarlyDropStep;
 use crate::mm1k::{Equilibrium, equilibrium};
 use crate::tcp_drop_tail::{DropTailTcpLaw, Mm1kBufferDerivatives};
 use netflow_units::math::{exp, ln};
 
 /// Loss probability below which 1 ± p rounds to 1.
-pub(crate) const NEGLIGIBLE: f64 = 1e-17;
+pub(crate) const NEGLIGIBLE_LOSS: f64 = 1e-17;
 
 /// Number of packets that counts as zero; its inverse would overflow.
-pub(crate) const NOTHING: f64 = 1e-200;
+pub(crate) const MIN_PKTS: f64 = 1e-200;
 
 /// ln ρ of an empty queue.
-pub(crate) const LIGHT: f64 = -700.0;
+pub(crate) const EMPTY_LN_RHO: f64 = -700.0;
 
 /// Relative change of the queue in a step (of the queue plus one packet) above which the step is divided, and
 /// the number of parts.
-const LITTLE: f64 = 0.05;
-pub(crate) const PARTS: u32 = 4;
-pub(crate) const PART: f64 = 1.0 / PARTS as f64;
+const MAX_RELATIVE_CHANGE: f64 = 0.05;
+pub(crate) const SUBSTEPS: u32 = 4;
+pub(crate) const SUBSTEP_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
 
 /// Fraction of the service capacity that an overfull queue must use, which keeps its load finite.
-const SENDS: f64 = 0.99;
+const MIN_CAPACITY_USE: f64 = 0.99;
 
 /// Bounds of ln ρ in the search: beyond them a queue is empty or full to full precision.
 const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
 
 /// Queue over one step: everything that does not depend on the solution.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct QueueStep {
     /// Buffer size in packets of the present mean size.
     pub room_pkts: f64,
     /// ρ below which the buffer limit has no effect ([`light_rho`]).
@@ -47,32 +47,32 @@ pub(crate) struct Step {
     pub service_pkts: f64,
     /// ln ρ at the start of the step, where the search begins.
     pub guess: f64,
-    pub early: Option<EarlyStep>,
+    pub early: Option<EarlyDropStep>,
     /// Queue model.
     pub filling: DropTailTcpLaw,
 }
 
 /// Queue at one load, with its derivatives with respect to ln ρ; dN/dx is V.
-struct At {
+struct QueueAtLoad {
     eq: Equilibrium,
     busy_slope: f64,
     blocking_slope: f64,
 }
 
-impl Solution {
+impl QueueSolution {
     /// Returns the solution of a failed link, which loses everything.
-    pub fn down() -> Solution {
-        Solution {
+    pub fn down() -> QueueSolution {
+        QueueSolution {
             refused: 1.0,
-            ln_rho: LIGHT,
-            ..Solution::default()
+            ln_rho: EMPTY_LN_RHO,
+            ..QueueSolution::default()
         }
     }
 }
 
 /// Queue at the end of the step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Solution {
+pub(crate) struct QueueSolution {
     pub ln_rho: f64,
     pub queue_pkts: f64,
     pub utilization: f64,
@@ -95,20 +95,20 @@ pub(crate) fn light_rho(buffer_pkts: f64) -> f64 {
 
 /// Returns true if Newton's method does not converge, judged by its last two steps: it can jump between both
 /// sides of a kink forever.
-pub(crate) fn goes_in_circles(tries: u32, moved: f64, before: f64) -> bool {
+pub(crate) fn is_oscillating(tries: u32, moved: f64, before: f64) -> bool {
     tries >= 8 && moved.abs() > 0.5 * before.abs()
 }
 
-impl Step {
+impl QueueStep {
     /// Returns the state at the end of the step, given the arrivals `arriving_pkts`.
-    pub fn solve(&self, arriving_pkts: f64) -> Solution {
+    pub fn solve(&self, arriving_pkts: f64) -> QueueSolution {
         let available = self.before_pkts + arriving_pkts;
-        if available <= NOTHING {
+        if available <= MIN_PKTS {
             return self.empty();
         }
         if self.early.is_none() {
-            let filled = self.filling.is_some();
-            let has_negligible_loss = |it: &Solution| {
+            let filled = self.filling.differs_from_mm1k();
+            let has_negligible_loss = |it: &QueueSolution| {
                 let filling = &self.filling;
                 !filled
                     || filling.idle == 0.0
@@ -129,21 +129,21 @@ impl Step {
 
     /// Solves the step in parts if the queue changes much, because backward Euler alone smooths fast changes.
     /// The loss is then the mean over the step; the loss at its end is returned separately.
-    pub fn solve_in_parts(&self, arriving_pkts: f64) -> (Solution, Option<f64>) {
+    pub fn solve_in_substeps(&self, arriving_pkts: f64) -> (QueueSolution, Option<f64>) {
         let whole = self.solve(arriving_pkts);
-        if !self.changes_much(&whole) {
+        if !self.needs_substeps(&whole) {
             return (whole, None);
         }
         let (mut refused, mut utilization) = (0.0, 0.0);
         let mut end = whole;
-        let mut step = self.part();
-        for _ in 0..PARTS {
-            end = step.solve(arriving_pkts * PART);
-            refused += end.refused * PART;
-            utilization += end.utilization * PART;
-            step.go_on(&end);
+        let mut step = self.first_substep();
+        for _ in 0..SUBSTEPS {
+            end = step.solve(arriving_pkts * SUBSTEP_FRACTION);
+            refused += end.refused * SUBSTEP_FRACTION;
+            utilization += end.utilization * SUBSTEP_FRACTION;
+            step.continue_from(&end);
         }
-        let mean = Solution {
+        let mean = QueueSolution {
             refused,
             utilization,
             ..end
@@ -152,17 +152,17 @@ impl Step {
     }
 
     /// Returns true if the change of the queue requires a divided step.
-    pub fn changes_much(&self, whole: &Solution) -> bool {
+    pub fn needs_substeps(&self, whole: &QueueSolution) -> bool {
         let change_pkts = (whole.queue_pkts - self.before_pkts).abs();
         let least_pkts = whole.queue_pkts.min(self.before_pkts);
-        change_pkts > LITTLE * (1.0 + least_pkts)
+        change_pkts > MAX_RELATIVE_CHANGE * (1.0 + least_pkts)
     }
 
     /// Returns the first of [`PARTS`] of the step.
-    pub fn part(&self) -> Step {
-        Step {
-            service_pkts: self.service_pkts * PART,
-            early: self.early.map(EarlyStep::part),
+    pub fn first_substep(&self) -> QueueStep {
+        QueueStep {
+            service_pkts: self.service_pkts * SUBSTEP_FRACTION,
+            early: self.early.map(EarlyDropStep::first_substep),
             ..*self
         }
     }
@@ -171,29 +171,29 @@ impl Step {
     /// step, if more. When large packets arrive at a byte buffer full of small ones, its capacity in packets
     /// decreases.
     pub fn buffer_pkts(&self) -> f64 {
-        let left_pkts = self.before_pkts - SENDS * self.service_pkts;
+        let left_pkts = self.before_pkts - MIN_CAPACITY_USE * self.service_pkts;
         self.room_pkts.max(left_pkts)
     }
 
     /// Continues with the next part after one that ended at `end`.
-    pub fn go_on(&mut self, end: &Solution) {
+    pub fn continue_from(&mut self, end: &QueueSolution) {
         (self.before_pkts, self.guess) = (end.queue_pkts, end.ln_rho);
         if let Some(early) = &mut self.early {
-            early.go_on(end);
+            early.continue_from(end);
         }
     }
 
-    fn empty(&self) -> Solution {
-        Solution {
-            ln_rho: LIGHT,
-            known: self.early.map_or(0.0, |early| early.known(0.0, 0.0)),
-            ..Solution::default()
+    fn empty(&self) -> QueueSolution {
+        QueueSolution {
+            ln_rho: EMPTY_LN_RHO,
+            known: self.early.map_or(0.0, |early| early.memory_after(0.0, 0.0)),
+            ..QueueSolution::default()
         }
     }
 
     /// Solves the step if the buffer limit has no effect: N = ρ/(1−ρ) without loss. It is the root of the
     /// quadratic N² + N(1 + δμ − c) = c with c = N₀ + λδ.
-    fn solve_light(&self, available: f64) -> Option<Solution> {
+    fn solve_light(&self, available: f64) -> Option<QueueSolution> {
         let half = 0.5 * (1.0 + self.service_pkts - available);
         let root = (half * half + available).sqrt();
         let queue_pkts = if half < 0.0 {
@@ -202,8 +202,8 @@ impl Step {
             available / (half + root)
         };
         let rho = queue_pkts / (1.0 + queue_pkts);
-        (rho < self.light_rho).then_some(Solution {
-            ln_rho: LIGHT,
+        (rho < self.light_rho).then_some(QueueSolution {
+            ln_rho: EMPTY_LN_RHO,
             queue_pkts,
             utilization: rho,
             refused: 0.0,
@@ -214,9 +214,9 @@ impl Step {
     }
 
     /// Evaluates M/M/1/K: dU/dx = π₀N, dB/dx = B(K−N).
-    fn poisson(&self, x: f64) -> At {
+    fn poisson(&self, x: f64) -> QueueAtLoad {
         let eq = equilibrium(x, self.buffer_pkts());
-        At {
+        QueueAtLoad {
             busy_slope: eq.empty * eq.mean_pkts,
             blocking_slope: eq.blocking * eq.free_pkts,
             eq,
@@ -224,15 +224,15 @@ impl Step {
     }
 
     /// Evaluates the mean of M/M/1/K with the loss and the idle time of windows.
-    fn filled(&self, x: f64) -> At {
+    fn filled(&self, x: f64) -> QueueAtLoad {
         let k = self.buffer_pkts();
         let queue = self.filling.queue(x, k);
         let found = self
             .filling
-            .in_equilibrium(x, &queue, Mm1kBufferDerivatives::default());
-        let (busy, busy_by_queue, _) = self.filling.busy(queue.mean_pkts, k);
+            .loss_in_equilibrium(x, &queue, Mm1kBufferDerivatives::default());
+        let (busy, busy_by_queue, _) = self.filling.relative_utilization(queue.mean_pkts, k);
         let utilization = queue.inner.utilization();
-        At {
+        QueueAtLoad {
             blocking_slope: found.by_x,
             busy_slope: busy * queue.inner.empty * queue.inner.mean_pkts
                 + utilization * busy_by_queue * queue.slope,
@@ -248,13 +248,17 @@ impl Step {
 
     /// Solves by Newton's method with exact derivatives, within a bracket; `at` evaluates the queue at a
     /// load.
-    fn solve_drop_tail(&self, arriving_pkts: f64, at: impl Fn(f64) -> At) -> Solution {
+    fn solve_drop_tail(
+        &self,
+        arriving_pkts: f64,
+        at: impl Fn(f64) -> QueueAtLoad,
+    ) -> QueueSolution {
         let k = self.buffer_pkts();
         let (mut low, mut high) = LOAD_BOUNDS;
         let mut x = self.first_guess(arriving_pkts);
         let mut moved_before = f64::INFINITY;
         for tries in 0..200 {
-            let At {
+            let QueueAtLoad {
                 mut eq,
                 busy_slope,
                 blocking_slope,
@@ -273,15 +277,15 @@ impl Step {
                 eq.mean_pkts += eq.slope * moved;
                 eq.empty -= busy_slope * moved;
                 eq.blocking += blocking_slope * moved;
-                let steepness = blocking_slope / eq.slope.max(NOTHING);
-                return Solution {
+                let steepness = blocking_slope / eq.slope.max(MIN_PKTS);
+                return QueueSolution {
                     steepness,
                     ..self.solution(x + moved, &eq)
                 };
             }
             let next = x + moved;
             let within = next > low && next < high;
-            x = if within && !goes_in_circles(tries, moved, moved_before) {
+            x = if within && !is_oscillating(tries, moved, moved_before) {
                 next
             } else {
                 0.5 * (low + high)
@@ -305,24 +309,28 @@ impl Step {
     }
 
     fn guess(&self) -> f64 {
-        if self.guess == LIGHT {
+        if self.guess == EMPTY_LN_RHO {
             return ln((self.before_pkts / (1.0 + self.before_pkts)).max(1e-9));
         }
         self.guess.clamp(-30.0, 30.0)
     }
 
-    fn solution(&self, ln_rho: f64, eq: &Equilibrium) -> Solution {
+    fn solution(&self, ln_rho: f64, eq: &Equilibrium) -> QueueSolution {
         let refused = eq.blocking;
-        let plain = Solution {
+        let plain = QueueSolution {
             ln_rho,
             queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts()),
             utilization: eq.utilization(),
-            refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
-            ..Solution::default()
+            refused: if refused < NEGLIGIBLE_LOSS {
+                0.0
+            } else {
+                refused
+            },
+            ..QueueSolution::default()
         };
         match &self.early {
-            Some(early) => Solution {
-                known: early.known(eq.mean_pkts, plain.utilization),
+            Some(early) => QueueSolution {
+                known: early.memory_after(eq.mean_pkts, plain.utilization),
                 wait_s: early.wait_s(&plain),
                 ..plain
             },
@@ -337,7 +345,7 @@ impl Step {
     /// The method is false position in a bracket (Illinois), which needs no derivatives. It also handles
     /// jumps of the arrivals, for example at the upper threshold of RED; the dropped fraction then follows
     /// from the balance.
-    pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&Solution) -> f64) -> Solution {
+    pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&QueueSolution) -> f64) -> QueueSolution {
         let mut arriving = 0.0;
         let mut at = |x: f64| {
             let eq = self.filling.queue(x, self.buffer_pkts()).equilibrium();
@@ -422,8 +430,8 @@ mod tests {
 
     use super::*;
 
-    fn step(k: f64, before: f64, service: f64) -> Step {
-        Step {
+    fn step(k: f64, before: f64, service: f64) -> QueueStep {
+        QueueStep {
             room_pkts: k,
             light_rho: light_rho(k),
             before_pkts: before,
@@ -436,14 +444,14 @@ mod tests {
 
     /// Part of a step in which Newton's method oscillated and lost 120 packets.
     #[test]
-    fn a_full_queue_balances() {
+    fn full_queue_conserves_packets() {
         let (k, service) = (155.1774270415016, 434.4755003215194);
         let s = step(k, 0.9901971505037107 * k, service);
         let arriving = 0.9044313937499706 * service;
         for s in [
             s,
-            s.part(),
-            Step {
+            s.first_substep(),
+            QueueStep {
                 service_pkts: service / 256.0,
                 ..s
             },
@@ -460,7 +468,7 @@ mod tests {
     proptest! {
         /// N + δ(μU − λ(1−B)) = N₀, and 0 ≤ N ≤ K, for any step.
         #[test]
-        fn a_step_balances(
+        fn every_step_conserves_packets(
             k in 1.0..20_000.0_f64,
             fill in 0.0..=1.0_f64,
             service in prop::num::f64::POSITIVE.prop_map(|x| 1e-6 + (x % 1e6)),
@@ -478,15 +486,15 @@ mod tests {
 
         /// A divided step conserves packets, too, and is closer to the limit of short steps.
         #[test]
-        fn parts_are_nearer_to_short_steps(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
+        fn substeps_are_closer_to_short_steps(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
             let s = step(k, fill * k, service);
             let arriving = service * ln_rho;
-            let (parts, at_end) = s.solve_in_parts(arriving);
+            let (parts, at_end) = s.solve_in_substeps(arriving);
             let balance = s.before_pkts + arriving * (1.0 - parts.refused)
                 - service * parts.utilization - parts.queue_pkts;
             prop_assert!(balance.abs() < 1e-7 * (1.0 + s.before_pkts + arriving), "{balance}");
             prop_assume!(at_end.is_some());
-            let mut short = Step { service_pkts: service / 256.0, ..s };
+            let mut short = QueueStep { service_pkts: service / 256.0, ..s };
             for _ in 0..256 {
                 let end = short.solve(arriving / 256.0);
                 (short.before_pkts, short.guess) = (end.queue_pkts, end.ln_rho);
@@ -498,7 +506,7 @@ mod tests {
 
         /// The derivative-free search agrees with Newton's method.
         #[test]
-        fn both_searches_agree(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
+        fn false_position_agrees_with_newton(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
             let s = step(k, fill * k, service);
             let (a, b) = (s.solve(service * ln_rho), s.solve_by(|_| service * ln_rho));
             prop_assert!((a.queue_pkts - b.queue_pkts).abs() < 1e-8 * (1.0 + a.queue_pkts), "{a:?} {b:?}");

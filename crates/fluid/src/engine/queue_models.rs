@@ -1,10 +1,10 @@
 //! Queue model of every link for the active sources.
 
 use super::Setup;
-use super::aqm_law::Early;
+use super::aqm_law::EarlyDropPolicy;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::ActiveSources;
-use crate::link_traffic::{LinkTraffic, Sender, TrafficFlow, count, mark_saturated_sources};
+use crate::link_traffic::{LinkTraffic, Sender, TrafficFlow, add_flows, mark_saturated_sources};
 use crate::state::State;
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
@@ -32,13 +32,17 @@ impl Plan {
                 transfers: self.transfers[branch.class as usize].as_deref(),
             },
             data: ranks(branch.path),
-            back: ranks(branch.way_back),
+            return_path: ranks(branch.way_back),
         }
     }
 }
 
 /// Returns the traffic of each link, in the order of ranks.
-pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) -> Vec<LinkTraffic> {
+pub(crate) fn traffic_by_link(
+    setup: &Setup,
+    state: &State,
+    active: &ActiveSources,
+) -> Vec<LinkTraffic> {
     let plan = &setup.plan;
     let links = plan.links.iter().zip(&state.links);
     let mut crossings: Vec<LinkTraffic> = links
@@ -51,12 +55,12 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
     let crossers = crossers.map(|b| plan.crosser(state, &plan.branches[b as usize]));
     let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
     mark_saturated_sources(&crossings, &mut crossers);
-    count(&mut crossings, crossers.into_iter());
+    add_flows(&mut crossings, crossers.into_iter());
     crossings
 }
 
 /// Computes the queue models; M/M/1/K if sources do not use feedback.
-pub(super) fn fill(
+pub(super) fn update_queue_models(
     setup: &Setup,
     state: &State,
     active: &ActiveSources,
@@ -68,12 +72,12 @@ pub(super) fn fill(
     if !setup.learns {
         return;
     }
-    let crossings = crossings(setup, state, active);
+    let crossings = traffic_by_link(setup, state, active);
     for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
-        let drops_early = matches!(link.early, Some(Early::Red(_))) || link.rio.is_some();
-        *filling = crossing.filling(link.calibration, drops_early);
-        if let Some(Early::Pie(_)) = link.early {
-            *filling = filling.controlled();
+        let drops_early = matches!(link.early, Some(EarlyDropPolicy::Red(_))) || link.rio.is_some();
+        *filling = crossing.queue_model(link.calibration, drops_early);
+        if let Some(EarlyDropPolicy::Pie(_)) = link.early {
+            *filling = filling.under_pie();
         }
     }
 }

@@ -9,10 +9,10 @@ use netflow_network::DropPolicy;
 use netflow_network::compiled::CompiledNetwork;
 use serde::{Deserialize, Serialize};
 
-use super::Moving;
+use super::StepContext;
 use super::hop_transport::Arrivals;
 use super::plan::Plan;
-use super::queue::{LIGHT, NOTHING, PART, PARTS, Solution, Step};
+use super::queue::{EMPTY_LN_RHO, MIN_PKTS, QueueSolution, QueueStep, SUBSTEP_FRACTION, SUBSTEPS};
 use super::sources::ln_pass;
 use crate::state::State;
 
@@ -81,7 +81,7 @@ impl Plan {
 
 /// Queue at a trial solution.
 #[derive(Clone, Copy)]
-struct Tried {
+struct RioTrial {
     /// Residual of the packet balance.
     residual: f64,
     average_pkts: [f64; 3],
@@ -92,7 +92,7 @@ struct Tried {
 struct RioStep<'a> {
     queue: &'a RioQueue,
     before: &'a RioState,
-    step: &'a Step,
+    step: &'a QueueStep,
     /// Arriving packets of each precedence.
     arriving: [f64; 3],
     length_s: f64,
@@ -101,7 +101,7 @@ struct RioStep<'a> {
 }
 
 impl RioStep<'_> {
-    fn at(&self, tried: &Solution) -> Tried {
+    fn at(&self, tried: &QueueSolution) -> RioTrial {
         let waiting = (tried.queue_pkts - tried.utilization).max(0.0);
         let shares = self.shares();
         let load = QueueLoad {
@@ -116,7 +116,7 @@ impl RioStep<'_> {
         let early = dropper.drop_probabilities(average_pkts);
         let admitted = self.admitted(&early) * (1.0 - tried.refused);
         let served = self.step.service_pkts * tried.utilization;
-        Tried {
+        RioTrial {
             residual: tried.queue_pkts - self.step.before_pkts + served - admitted,
             average_pkts,
             early,
@@ -139,7 +139,7 @@ impl RioStep<'_> {
         let mix = |p: usize| there[p] + self.arriving[p] * (1.0 - self.before.early[p]);
         let mix = [mix(0), mix(1), mix(2)];
         let sum: f64 = mix.iter().sum();
-        if sum > NOTHING {
+        if sum > MIN_PKTS {
             mix.map(|part| part / sum)
         } else {
             [0.0; 3]
@@ -166,9 +166,9 @@ fn empty(utilization: f64, share: f64) -> f64 {
     idle / (idle + utilization * share)
 }
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Sets the conditions of a packet outside aggregates (DP2) at these queues.
-    pub(super) fn look_at_rio_queues(&mut self) {
+    pub(super) fn update_rio_conditions(&mut self) {
         for (queue, rio) in self.setup.plan.rio.iter().zip(&self.state.rio) {
             let rank = queue.rank as usize;
             let pass = (1.0 - rio.early[2]) * (1.0 - self.state.links[rank].refused);
@@ -181,9 +181,9 @@ impl Moving<'_> {
         &mut self,
         rank: usize,
         rio: u32,
-        step: &Step,
+        step: &QueueStep,
         arriving: &mut Arrivals,
-    ) -> (Solution, Option<f64>) {
+    ) -> (QueueSolution, Option<f64>) {
         let plan = &self.setup.plan;
         let queue = &plan.rio[rio as usize];
         let before = self.state.rio[rio as usize];
@@ -196,26 +196,26 @@ impl Moving<'_> {
             length_s: self.span.length_s,
             speed: link.bandwidth_bps * link.share / queue.bandwidth_bps,
         };
-        let solved = match (link.down, step.before_pkts + arriving.pkts > NOTHING) {
+        let solved = match (link.down, step.before_pkts + arriving.pkts > MIN_PKTS) {
             (true, _) => {
-                let mut tried = rio_step.at(&Solution::default());
+                let mut tried = rio_step.at(&QueueSolution::default());
                 tried.early = [0.0; 3];
-                Solved::once(Solution::down(), tried)
+                RioSolution::once(QueueSolution::down(), tried)
             }
             (false, true) if self.setup.learns => solve_in_parts(&rio_step),
             (false, true) => {
                 let (solution, tried) = solve(&rio_step);
-                Solved::once(solution, tried)
+                RioSolution::once(solution, tried)
             }
             (false, false) => {
-                let solution = Solution {
-                    ln_rho: LIGHT,
-                    ..Solution::default()
+                let solution = QueueSolution {
+                    ln_rho: EMPTY_LN_RHO,
+                    ..QueueSolution::default()
                 };
-                Solved::once(solution, rio_step.at(&solution))
+                RioSolution::once(solution, rio_step.at(&solution))
             }
         };
-        let Solved {
+        let RioSolution {
             solution,
             early,
             at_end,
@@ -231,18 +231,18 @@ impl Moving<'_> {
 }
 
 /// Queue after a step.
-struct Solved {
-    solution: Solution,
+struct RioSolution {
+    solution: QueueSolution,
     /// Fractions of the step's arrivals that are dropped early.
     early: [f64; 3],
-    at_end: Tried,
+    at_end: RioTrial,
     /// Loss at the end of the step, if it is not the mean.
     refused_at_end: Option<f64>,
 }
 
-impl Solved {
-    fn once(solution: Solution, tried: Tried) -> Solved {
-        Solved {
+impl RioSolution {
+    fn once(solution: QueueSolution, tried: RioTrial) -> RioSolution {
+        RioSolution {
             solution,
             early: tried.early,
             at_end: tried,
@@ -253,7 +253,7 @@ impl Solved {
 
 impl RioState {
     /// Adds the arrivals that are not dropped, and updates the mix of the queue.
-    fn take(&mut self, offered: [f64; 3], early: &[f64; 3], solution: &Solution) {
+    fn take(&mut self, offered: [f64; 3], early: &[f64; 3], solution: &QueueSolution) {
         let mut there = [0.0; 3];
         for p in 0..3 {
             let admitted = offered[p] * (1.0 - early[p]) * (1.0 - solution.refused);
@@ -262,7 +262,7 @@ impl RioState {
             there[p] = self.queue_pkts[p] + admitted;
         }
         let sum: f64 = there.iter().sum();
-        let keep = if sum > NOTHING {
+        let keep = if sum > MIN_PKTS {
             (solution.queue_pkts / sum).min(1.0)
         } else {
             0.0
@@ -272,44 +272,44 @@ impl RioState {
 }
 
 /// Solves the step in parts, as [`Step::solve_in_parts`].
-fn solve_in_parts(rio: &RioStep<'_>) -> Solved {
+fn solve_in_parts(rio: &RioStep<'_>) -> RioSolution {
     let (whole, tried) = solve(rio);
-    if !rio.step.changes_much(&whole) {
-        return Solved::once(whole, tried);
+    if !rio.step.needs_substeps(&whole) {
+        return RioSolution::once(whole, tried);
     }
-    let arriving = rio.arriving.map(|pkts| pkts * PART);
-    let mut step = rio.step.part();
+    let arriving = rio.arriving.map(|pkts| pkts * SUBSTEP_FRACTION);
+    let mut step = rio.step.first_substep();
     let mut state = *rio.before;
     let mut early = [0.0; 3];
     let (mut let_in, mut admitted, mut utilization) = (0.0, 0.0, 0.0);
     let (mut end, mut at_end) = (whole, tried);
-    for _ in 0..PARTS {
+    for _ in 0..SUBSTEPS {
         let part = RioStep {
             before: &state,
             step: &step,
             arriving,
-            length_s: rio.length_s * PART,
+            length_s: rio.length_s * SUBSTEP_FRACTION,
             ..*rio
         };
         (end, at_end) = solve(&part);
         let pkts = part.admitted(&at_end.early);
         let_in += pkts;
         admitted += pkts * (1.0 - end.refused);
-        utilization += end.utilization * PART;
+        utilization += end.utilization * SUBSTEP_FRACTION;
         for (mean, now) in early.iter_mut().zip(at_end.early) {
-            *mean += now * PART;
+            *mean += now * SUBSTEP_FRACTION;
         }
         state.take(arriving, &at_end.early, &end);
         (state.average_pkts, state.early) = (at_end.average_pkts, at_end.early);
-        step.go_on(&end);
+        step.continue_from(&end);
     }
-    let refused = if let_in > NOTHING {
+    let refused = if let_in > MIN_PKTS {
         1.0 - admitted / let_in
     } else {
         end.refused
     };
-    Solved {
-        solution: Solution {
+    RioSolution {
+        solution: QueueSolution {
             refused: refused.max(0.0),
             utilization,
             ..end
@@ -322,8 +322,8 @@ fn solve_in_parts(rio: &RioStep<'_>) -> Solved {
 
 /// Returns the queue at the end of the step. If a drop probability jumps, the queue may stay at the
 /// threshold. The drops are then the value between both sides of the jump that keeps it there.
-fn solve(rio: &RioStep<'_>) -> (Solution, Tried) {
-    let (mut low, mut high): (Option<Tried>, Option<Tried>) = (None, None);
+fn solve(rio: &RioStep<'_>) -> (QueueSolution, RioTrial) {
+    let (mut low, mut high): (Option<RioTrial>, Option<RioTrial>) = (None, None);
     let solution = rio.step.solve_by(|tried| {
         let tried = rio.at(tried);
         if tried.residual > 0.0 {

@@ -2,13 +2,13 @@
 
 use netflow_network::Edge;
 
-use super::hop_transport::{Arrivals, QueueOutcome, Weight};
-use super::link_loss::OnTheWay;
+use super::hop_transport::{Arrivals, QueueOutcome, RowWeight};
+use super::link_loss::LinkPassFractions;
 use super::plan::Plan;
-use super::send::SentWithin;
-use super::sources::{ActiveSources, Condition, Fixed};
+use super::sending::SentWithin;
+use super::sources::{ActiveSources, FixedDelays, LinkCondition};
 use super::{Setup, queue_models};
-use crate::delays::Wait;
+use crate::delays::QueueWait;
 use crate::state::State;
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
@@ -18,11 +18,11 @@ pub(crate) struct Scratch {
     /// Sources that may send.
     pub active: ActiveSources,
     /// Fixed part of the delays, by branch.
-    pub fixed: Vec<Fixed>,
+    pub fixed: Vec<FixedDelays>,
     /// Random loss of links.
-    pub on_the_way: OnTheWay,
+    pub on_the_way: LinkPassFractions,
     /// Loss and wait of a packet that arrives at each link at the start of the step.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<LinkCondition>,
     /// Arrivals by block.
     pub arrivals: Vec<Arrivals>,
     /// Arrivals by link, for levels that take their arrivals at once.
@@ -30,9 +30,9 @@ pub(crate) struct Scratch {
     /// Solution by link.
     pub fates: Vec<QueueOutcome>,
     /// Weights of the rows of rings, link by link.
-    pub departures: Vec<Weight>,
-    pub same_step: Vec<Weight>,
-    pub next_step: Vec<Weight>,
+    pub departures: Vec<RowWeight>,
+    pub same_step: Vec<RowWeight>,
+    pub next_step: Vec<RowWeight>,
     /// Number of rows in `next_step` by link.
     pub next_step_rows: Vec<u32>,
     /// ln of the pass probability, and RTT, at the start of the step, for sources evaluated within it.
@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
     /// Queue model of each link for the present sources.
     pub fillings: Vec<DropTailTcpLaw>,
     /// Waiting times of links at the last sample.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<QueueWait>,
     /// Packets/s of transfers on each link at the last sample.
     pub transfers_pps: Vec<f64>,
     /// Edge of each aggregate, with the rates that were set.
@@ -58,8 +58,8 @@ impl Scratch {
         let mut scratch = Scratch {
             active: ActiveSources::default(),
             fixed: Vec::new(),
-            on_the_way: OnTheWay::default(),
-            conditions: vec![Condition::default(); plan.links.len()],
+            on_the_way: LinkPassFractions::default(),
+            conditions: vec![LinkCondition::default(); plan.links.len()],
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
             fates: vec![QueueOutcome::default(); plan.links.len()],
@@ -84,7 +84,7 @@ impl Scratch {
 
     /// Updates derived data after a change of bandwidths, delays or routes.
     pub fn links_changed(&mut self, setup: &Setup, state: &State) {
-        Fixed::of_all(&setup.plan, state, &mut self.fixed);
+        FixedDelays::of_all(&setup.plan, state, &mut self.fixed);
         self.active.until_s = f64::NEG_INFINITY;
     }
 
@@ -103,6 +103,6 @@ impl Scratch {
         }
         state.forwarded[..setup.plan.branches.len()].fill(0.0);
         self.active.gather(setup, state, end_s - state.time_s);
-        queue_models::fill(setup, state, &self.active, &mut self.fillings);
+        queue_models::update_queue_models(setup, state, &self.active, &mut self.fillings);
     }
 }

@@ -10,11 +10,11 @@ use crate::state::{LinkState, State};
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Sources per batch, chosen so that their conditions fit into the first-level cache.
-pub(crate) const BATCH: usize = 64;
+pub(crate) const SOURCES_PER_BATCH: usize = 64;
 
 /// Loss and wait at one link for a packet that arrives now.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Condition {
+pub(crate) struct LinkCondition {
     /// ln of the probability to pass.
     pub ln_pass: f64,
     pub waiting_s: f64,
@@ -22,10 +22,10 @@ pub(crate) struct Condition {
     pub steepness_per_s: f64,
 }
 
-impl Condition {
+impl LinkCondition {
     /// Computes the condition of a link with this queue model.
-    pub fn of(link: &LinkState, filling: &DropTailTcpLaw) -> Condition {
-        Condition {
+    pub fn of(link: &LinkState, filling: &DropTailTcpLaw) -> LinkCondition {
+        LinkCondition {
             ln_pass: if link.refused == 0.0 {
                 0.0
             } else {
@@ -164,7 +164,7 @@ impl ActiveSources {
 
 /// Fixed part of a branch's delays, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct FixedDelays {
     /// Propagation delay to the receiver, and back.
     pub forward_s: f64,
     pub back_s: f64,
@@ -172,21 +172,21 @@ pub(crate) struct Fixed {
     pub round_trip_s: f64,
 }
 
-impl Fixed {
+impl FixedDelays {
     /// Computes it for the given bandwidth and delay of each link by rank.
     pub fn new(
         plan: &Plan,
         branch: &BranchPlan,
         bandwidth_bps: impl Fn(u32) -> f64,
         delay_s: impl Fn(u32) -> f64,
-    ) -> Fixed {
+    ) -> FixedDelays {
         let transmission = |ways: (u32, u32), bits: f64| -> f64 {
             let ranks = &plan.path[ways.0 as usize..ways.1 as usize];
             let packet_s = |&p: &u32| plan.wire_bits(p, bits) / bandwidth_bps(p);
             ranks.iter().map(packet_s).sum()
         };
         let [forward_s, back_s] = plan.propagation_s(branch, delay_s);
-        Fixed {
+        FixedDelays {
             forward_s,
             back_s,
             round_trip_s: forward_s
@@ -197,18 +197,18 @@ impl Fixed {
     }
 
     /// Computes it for all branches with the present links.
-    pub fn of_all(plan: &Plan, state: &State, out: &mut Vec<Fixed>) {
+    pub fn of_all(plan: &Plan, state: &State, out: &mut Vec<FixedDelays>) {
         let bandwidth_bps = |rank: u32| state.links[rank as usize].bandwidth_bps;
         let delay_s = |rank: u32| state.delay_s(plan, rank);
         let branches = plan.branches.iter();
         out.clear();
-        out.extend(branches.map(|branch| Fixed::new(plan, branch, bandwidth_bps, delay_s)));
+        out.extend(branches.map(|branch| FixedDelays::new(plan, branch, bandwidth_bps, delay_s)));
     }
 }
 
 /// Path conditions of a source at one time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct PathCondition {
     /// ln of the probability that a packet is delivered.
     pub ln_pass: f64,
     pub rtt_s: f64,
@@ -218,7 +218,7 @@ pub(crate) struct Sight {
     pub steepness_per_s: f64,
 }
 
-impl Sight {
+impl PathCondition {
     /// Returns the loss probability of a packet.
     pub fn loss(&self) -> f64 {
         0.0 - exp_m1(self.ln_pass) // avoids −0
@@ -228,13 +228,13 @@ impl Sight {
 /// Computes the path conditions of a source. `ln_pass` is that of the links' random loss, `fixed` the delay
 /// without waiting.
 #[inline]
-pub(crate) fn look(
+pub(crate) fn path_condition(
     plan: &Plan,
     branch: &BranchPlan,
-    conditions: &[Condition],
+    conditions: &[LinkCondition],
     mut ln_pass: f64,
-    fixed: &Fixed,
-) -> Sight {
+    fixed: &FixedDelays,
+) -> PathCondition {
     let mut rtt_s = fixed.round_trip_s;
     let mut steepness_per_s = 0.0;
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
@@ -247,7 +247,7 @@ pub(crate) fn look(
     for &p in &plan.path[ack_path.0 as usize..ack_path.1 as usize] {
         rtt_s += conditions[p as usize].waiting_s;
     }
-    Sight {
+    PathCondition {
         ln_pass,
         rtt_s,
         forward_s: fixed.forward_s,
@@ -264,7 +264,7 @@ pub(crate) fn active_s(branch: &BranchPlan, t0: f64, t1: f64) -> f64 {
 /// Returns the packets that a limited class may send until `end_s`, over all its branches. The total is the
 /// data made by its application until then, or its size. Packets delivered or in flight are subtracted. A
 /// fixed-rate source sends until all is delivered.
-pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State, end_s: f64) -> f64 {
+pub(crate) fn sendable_pkts(plan: &Plan, branches: &[u32], state: &State, end_s: f64) -> f64 {
     let one = &plan.branches[branches[0] as usize];
     let mut left = one.size_pkts;
     if one.application_pps < f64::INFINITY {

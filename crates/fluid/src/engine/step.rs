@@ -3,23 +3,23 @@
 
 use std::ops::Range;
 
-use super::aqm_law::{Early, EarlyStep, PieStep, RedStep};
+use super::aqm_law::{EarlyDropPolicy, EarlyDropStep, PieStep, RedStep};
 use super::arrays::{ArriveWork, ShareWork};
-use super::hop_transport::{self, Arrivals, FifoFate, QueueOutcome, Rings, Weight, Weights};
+use super::hop_transport::{self, Arrivals, FifoOutcome, QueueOutcome, Rings, RowWeight, Weights};
 use super::parallel::{for_blocks, for_cells};
-use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NO_PROFILE, NOTHING_PKTS, Plan};
-use super::queue::{self, Solution, Step};
-use super::sources::Fixed;
-use super::{Moving, Scratch, Setup};
+use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NEGLIGIBLE_PKTS, NO_PROFILE, Plan};
+use super::queue::{self, QueueSolution, QueueStep};
+use super::sources::FixedDelays;
+use super::{Scratch, Setup, StepContext};
 use crate::state::State;
 
 /// Missing packets per connection at which a transfer counts as complete, because fluid queues never drain
 /// completely.
-const LITTLE_PKTS: f64 = 1e-3;
+const COMPLETION_TOLERANCE_PKTS: f64 = 1e-3;
 
 /// Returns the earliest arrival time of the last packet of a transfer. Packets are spaced by the source's
 /// fixed rate or the slowest link, over an empty path.
-fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State) -> f64 {
+fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &FixedDelays, state: &State) -> f64 {
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
     let packet_s =
         |&p: &u32| plan.wire_bits(p, branch.data_bits) / state.links[p as usize].bandwidth_bps;
@@ -34,7 +34,7 @@ fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State
 }
 
 /// Minimum number of exit hops per thread.
-const FEWEST_ENDS: usize = 8192;
+const MIN_EXIT_HOPS_PER_THREAD: usize = 8192;
 
 impl Scratch {
     /// Applies the link's solution to the hops of one block.
@@ -42,16 +42,16 @@ impl Scratch {
         let n = inflow.len();
         let link = &setup.plan.links[block.rank as usize];
         let fate = &self.fates[block.rank as usize];
-        hop_transport::lose(fate, inflow, &mut work.lost[..n]);
+        hop_transport::add_losses(fate, inflow, &mut work.lost[..n]);
         let pass = (self.on_the_way).pass_of(block.rank as usize, block.range());
         if setup.fifo {
             self.share_fifo(link, block, work, inflow, pass);
             return;
         }
         let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
-        hop_transport::mix(fate, inflow, content, forwarded);
+        hop_transport::mix_block(fate, inflow, content, forwarded);
         if let Some(pass) = pass {
-            hop_transport::lose_on_the_way(pass, forwarded, &mut work.lost[..n]);
+            hop_transport::apply_link_loss(pass, forwarded, &mut work.lost[..n]);
         }
     }
 
@@ -67,7 +67,7 @@ impl Scratch {
         let fate = &self.fates[block.rank as usize];
         let n = inflow.len();
         let list = |all, first: u32, n: u32| {
-            let all: &[Weight] = all;
+            let all: &[RowWeight] = all;
             &all[first as usize..(first + n) as usize]
         };
         let weights = Weights {
@@ -82,7 +82,7 @@ impl Scratch {
         let forwarded = &mut work.forwarded[..n];
         let same_step = same_step as usize;
         let on_the_way = pass.map(|pass| (pass, &mut work.lost[..n]));
-        hop_transport::first_in_first_out(
+        hop_transport::transport_fifo(
             fate, inflow, same_step, &weights, on_the_way, rings, forwarded,
         );
     }
@@ -124,15 +124,15 @@ impl Setup {
     }
 }
 
-impl Moving<'_> {
+impl StepContext<'_> {
     /// Advances the network over the span. Returns the first queue that is not a finite number as the error.
     pub(crate) fn step(&mut self) -> Result<(), usize> {
         let plan = &self.setup.plan;
-        let fork = plan.forks();
+        let fork = plan.is_parallel();
         self.schedule();
         self.send(fork);
         self.forward_for_next_step(fork);
-        self.hand_over();
+        self.receive_carried();
         for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
             if fork {
                 self.step_level(first..end)?;
@@ -155,7 +155,7 @@ impl Moving<'_> {
                 self.step_link(rank, arriving)?;
             }
         }
-        self.carry();
+        self.carry_to_next_step();
         self.deliver();
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Moving<'_> {
             link.queue_bits + arriving.bits,
         );
         let service_bits = link.bandwidth_bps * link.share * span.length_s;
-        let service_pkts = if l.one_kind || pkts <= NOTHING_PKTS {
+        let service_pkts = if l.one_kind || pkts <= NEGLIGIBLE_PKTS {
             service_bits * l.pkts_per_bit
         } else if self.setup.fifo && l.room.bits.is_some() {
             self.served_in_order(rank, service_bits, arriving)
@@ -272,19 +272,19 @@ impl Moving<'_> {
             service_bits * pkts / bits
         };
         let filling = self.scratch.fillings[rank];
-        let step = Step {
-            room_pkts: l.room_pkts(link, pkts, bits),
+        let step = QueueStep {
+            room_pkts: l.buffer_pkts(link, pkts, bits),
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,
             guess: link.ln_rho,
             early: l.early.map(|early| match early {
-                Early::Red(red) => EarlyStep::Red(RedStep {
+                EarlyDropPolicy::Red(red) => EarlyDropStep::Red(RedStep {
                     red,
                     average_before: link.early,
                     memory: libm::pow(1.0 - red.weight, arriving.pkts),
                 }),
-                Early::Pie(pie) => EarlyStep::Pie(PieStep {
+                EarlyDropPolicy::Pie(pie) => EarlyDropStep::Pie(PieStep {
                     pie,
                     probability_before: link.early,
                     wait_before_s: link.early_wait_s,
@@ -300,10 +300,10 @@ impl Moving<'_> {
             refused_at_end = at_end;
             solution
         } else if link.down {
-            Solution::down()
+            QueueSolution::down()
         } else if self.scratch.active.runs_at(rank).is_empty() {
             let (solution, at_end) = if self.setup.learns {
-                step.solve_in_parts(arriving.pkts)
+                step.solve_in_substeps(arriving.pkts)
             } else {
                 (step.solve(arriving.pkts), None)
             };
@@ -322,14 +322,14 @@ impl Moving<'_> {
         }
 
         // Too few packets to divide by: all of them leave.
-        let something = available > queue::NOTHING;
+        let something = available > queue::MIN_PKTS;
         let per_pkt = if something { 1.0 / available } else { 0.0 };
         let mut fate = QueueOutcome {
             admitted: 1.0 - solution.refused,
             refused: solution.refused,
             keep: solution.queue_pkts * per_pkt,
             leave: if something { departed * per_pkt } else { 1.0 },
-            fifo: FifoFate::default(),
+            fifo: FifoOutcome::default(),
         };
         let admitted_bits = arriving.bits * fate.admitted;
         let bits_available = link.queue_bits + admitted_bits;
@@ -389,9 +389,14 @@ impl Moving<'_> {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
         let forwarded = &state.forwarded[sources..];
-        for_cells(&mut state.ended, plan.forks(), FEWEST_ENDS, |i, ended| {
-            *ended += forwarded[plan.ends[i] as usize];
-        });
+        for_cells(
+            &mut state.ended,
+            plan.is_parallel(),
+            MIN_EXIT_HOPS_PER_THREAD,
+            |i, ended| {
+                *ended += forwarded[plan.ends[i] as usize];
+            },
+        );
         for branches in plan.limited_classes() {
             let one = &plan.branches[branches[0] as usize];
             let each = branches.iter().map(|&b| b as usize);
@@ -415,7 +420,7 @@ impl Moving<'_> {
                 let end_s = span.end_s - (excess / now).min(1.0) * span.length_s;
                 (excess >= 0.0 && earliest_s <= span.end_s).then_some(end_s.max(earliest_s))
             };
-            let (finished_s, done_s) = (reached_s(0.5), reached_s(LITTLE_PKTS));
+            let (finished_s, done_s) = (reached_s(0.5), reached_s(COMPLETION_TOLERANCE_PKTS));
             for b in each {
                 let branch = &mut state.branches[b];
                 branch.finished_s = branch.finished_s.or(finished_s);

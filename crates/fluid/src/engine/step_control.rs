@@ -4,13 +4,13 @@ use netflow_network::Step;
 use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
 
 use super::Setup;
-use super::feedback::first_pps;
+use super::feedback::initial_rate_pps;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
-use super::sources::{ActiveSources, Fixed};
+use super::sources::{ActiveSources, FixedDelays};
 use crate::state::State;
 
 /// Lower bound of the step size in seconds.
-const SHORTEST_S: f64 = 1e-6;
+const MIN_STEP_S: f64 = 1e-6;
 
 /// Multipliers on the steps per RTT: for a source in slow start (its rate doubles every RTT), and for one in
 /// steady state.
@@ -40,7 +40,7 @@ impl StepControl {
         let mut pace = StepControl {
             longest_s,
             per_round_trip,
-            shortest_s: SHORTEST_S.min(longest_s),
+            shortest_s: MIN_STEP_S.min(longest_s),
         };
         let most = STEP_FACTOR_SLOW_START * per_round_trip;
         pace.shortest_s = pace.halved_s(shortest_round_trip_s(plan, inner) / most);
@@ -75,7 +75,7 @@ fn shortest_round_trip_s(plan: &Plan, inner: &CompiledNetwork) -> f64 {
         inner.links[link as usize].bandwidth_bps
     };
     let most_pps = |b: &BranchPlan| {
-        let settable = inner.settable.get(b.settable as usize);
+        let settable = inner.controllable.get(b.settable as usize);
         let rates_pps = settable.and_then(|it| it.rates_pps);
         rates_pps.map_or(b.rate_pps, |(_, most)| most)
     };
@@ -83,26 +83,26 @@ fn shortest_round_trip_s(plan: &Plan, inner: &CompiledNetwork) -> f64 {
     let links = plan.links.iter();
     let delays_s: Vec<f64> = links.map(|l| inner.delays_s(l.link).0).collect();
     let delay_s = |rank: u32| delays_s[rank as usize];
-    let round_trip_s = |b| Fixed::new(plan, b, bandwidth_bps, delay_s).round_trip_s;
+    let round_trip_s = |b| FixedDelays::new(plan, b, bandwidth_bps, delay_s).round_trip_s;
     let quickness = branches.map(|b| quickness_s(b, most_pps(b), || round_trip_s(b)));
     quickness.fold(f64::INFINITY, f64::min)
 }
 
 /// Step size demand of all sources, weighted by packets sent. Sums are integers, so they do not depend on the
 /// order.
-struct Demand {
+struct StepDemand {
     /// Upper bound of the step from all sources, in seconds.
     most_s: f64,
-    /// Sums of rates times steps per second, and of rates, in units of [`UNIT_PPS`].
+    /// Sums of rates times steps per second, and of rates, in units of [`DEMAND_UNIT_PPS`].
     steps: u128,
     rates: u128,
 }
 
-const UNIT_PPS: f64 = 1e-6;
+const DEMAND_UNIT_PPS: f64 = 1e-6;
 
 /// Activity of a source.
 #[derive(Clone, Copy, Debug)]
-struct Changing {
+struct SourceActivity {
     rtt_s: f64,
     /// Rate of all connections of the class.
     rate_pps: f64,
@@ -110,10 +110,10 @@ struct Changing {
     doublings: f64,
 }
 
-impl Demand {
+impl StepDemand {
     /// Creates an empty demand.
-    fn new() -> Demand {
-        Demand {
+    fn new() -> StepDemand {
+        StepDemand {
             most_s: f64::INFINITY,
             steps: 0,
             rates: 0,
@@ -128,18 +128,18 @@ impl Demand {
 
     /// Adds a source with a profile that starts: its rate doubles every RTT.
     fn add_new(&mut self, branch: &BranchPlan, rtt_s: f64, pace: &StepControl) {
-        let begins = Changing {
+        let begins = SourceActivity {
             rtt_s,
-            rate_pps: first_pps(rtt_s) * branch.weight,
+            rate_pps: initial_rate_pps(rtt_s) * branch.weight,
             doublings: 1.0,
         };
         self.add(begins, pace);
     }
 
-    fn add(&mut self, source: Changing, pace: &StepControl) {
+    fn add(&mut self, source: SourceActivity, pace: &StepControl) {
         let times = (STEP_FACTOR_SLOW_START * source.doublings)
             .clamp(STEP_FACTOR_STEADY, STEP_FACTOR_SLOW_START);
-        let rate = source.rate_pps / UNIT_PPS;
+        let rate = source.rate_pps / DEMAND_UNIT_PPS;
         self.steps += (rate * times * pace.per_round_trip / source.rtt_s) as u128;
         self.rates += rate as u128;
         let at_rest_s = source.rtt_s / (pace.per_round_trip * STEP_FACTOR_STEADY);
@@ -167,12 +167,12 @@ impl StepControl {
         setup: &Setup,
         active: &ActiveSources,
         state: &State,
-        fixed: &[Fixed],
+        fixed: &[FixedDelays],
     ) -> f64 {
         let plan = &setup.plan;
         let lagged = active.lagged.iter().flat_map(|(_, members)| members);
         let others = active.marked.iter().chain(&active.rates);
-        let mut demand = Demand::new();
+        let mut demand = StepDemand::new();
         for &b in lagged.chain(others) {
             let b = b as usize;
             let branch = &plan.branches[b];
@@ -186,7 +186,7 @@ impl StepControl {
                 continue;
             }
             demand.add(
-                Changing {
+                SourceActivity {
                     rtt_s: learnt.rtt_s,
                     rate_pps: state.branches[b].rate_pps * branch.weight,
                     doublings: learnt.doublings,
@@ -238,12 +238,12 @@ mod tests {
         StepControl {
             longest_s: 0.05,
             per_round_trip: 12.0,
-            shortest_s: SHORTEST_S,
+            shortest_s: MIN_STEP_S,
         }
     }
 
     #[test]
-    fn steps_are_halves_of_the_longest() {
+    fn steps_are_power_of_two_fractions() {
         for (wanted_s, step_s) in [
             (1.0, 0.05),
             (0.025, 0.025),
@@ -257,14 +257,14 @@ mod tests {
     /// A single source that doubles needs twice the nominal steps. One in steady state needs a third, as does
     /// one that sends almost nothing compared with it.
     #[test]
-    fn those_who_send_set_the_pace() {
-        let source = |rtt_s, rate_pps, doublings| Changing {
+    fn active_sources_determine_step_size() {
+        let source = |rtt_s, rate_pps, doublings| SourceActivity {
             rtt_s,
             rate_pps,
             doublings,
         };
-        let wanted_s = |sources: &[Changing]| {
-            let mut demand = Demand::new();
+        let wanted_s = |sources: &[SourceActivity]| {
+            let mut demand = StepDemand::new();
             for source in sources {
                 demand.add(*source, &pace());
             }

@@ -27,7 +27,7 @@ impl Fluid {
         limit_s: f64,
     ) -> Result<(), RunError> {
         let mut trials = self
-            .trials
+            .trial_states
             .take()
             .unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
         let (whole, halves) = &mut *trials;
@@ -52,7 +52,7 @@ impl Fluid {
             };
             self.scratch
                 .update_sources(&self.setup, &mut self.state, end_s);
-            let bend = match self.try_both(whole, halves, end_s) {
+            let bend = match self.try_full_and_half_steps(whole, halves, end_s) {
                 Ok(bend) => bend,
                 Err(e) => break Err(e),
             };
@@ -76,13 +76,13 @@ impl Fluid {
             self.state.next_step_s = length_s * factor;
         };
         self.state.told = told;
-        self.trials = Some(trials);
+        self.trial_states = Some(trials);
         result
     }
 
     /// Computes the full step and the two half steps. Returns the difference between the moves of the half
     /// steps.
-    fn try_both(
+    fn try_full_and_half_steps(
         &mut self,
         whole: &mut State,
         halves: &mut State,
@@ -95,7 +95,7 @@ impl Fluid {
         advance(setup, whole, scratch, Span::new(start_s, middle_s))?;
         halves.clone_from(whole);
         advance(setup, halves, scratch, Span::new(middle_s, end_s))?;
-        let bend = State::bend(&self.state, whole, halves);
+        let bend = State::half_step_difference(&self.state, whole, halves);
         whole.clone_from(&self.state);
         advance(setup, whole, scratch, Span::new(start_s, end_s))?;
         Ok(bend)

@@ -29,13 +29,13 @@ impl Engine for Fluid {
         self.state.steps
     }
 
-    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
         let inner = self.network().tables();
         let epoch = inner.epoch_at(self.state.time_s);
-        inner.branch_of(epoch, inner.class_of[id.index()], path)
+        inner.class_path_of(epoch, inner.class_of[id.index()], path)
     }
 
-    fn set_of(&self, id: ConnectionId) -> ControlState {
+    fn control_state(&self, id: ConnectionId) -> ControlState {
         let place = self.network().tables().control_index(id.index() as u32);
         place.map_or(ControlState::default(), |place| self.state.set[place].now)
     }
@@ -69,7 +69,7 @@ impl Engine for Fluid {
     }
 
     fn utilization(&self, id: LinkId) -> f64 {
-        self.network().over_queues(id, |queue| {
+        self.network().sum_over_queues(id, |queue| {
             let link = &self.state.links[self.rank(queue)];
             link.utilization * link.share
         })
@@ -92,11 +92,11 @@ impl Engine for Fluid {
         explanation
     }
 
-    fn longest_pkts(&self, id: LinkId) -> f64 {
+    fn max_queue_pkts(&self, id: LinkId) -> f64 {
         self.state.links[self.rank(id)].max_queue_pkts
     }
 
-    fn restart_longest(&mut self) {
+    fn reset_max_queue(&mut self) {
         for link in &mut self.state.links {
             link.max_queue_pkts = link.queue_pkts;
         }
@@ -117,7 +117,7 @@ impl Engine for Fluid {
             sending_s: link.sending_s,
             tx_time_per_bit: link.bit_time,
             busy_s: (self.network())
-                .over_queues(id, |queue| self.state.links[self.rank(queue)].busy_s),
+                .sum_over_queues(id, |queue| self.state.links[self.rank(queue)].busy_s),
             precedences: self.precedence_totals(id),
         }
     }
@@ -135,14 +135,14 @@ impl Engine for Fluid {
                 sum.rtt_time += branch.rtt_time;
                 sum.rtt_weight += branch.active_s;
             }
-            sum.lost += branch.loss_time;
+            sum.loss_sum += branch.loss_time;
             sum.loss_weight += branch.active_s;
         }
         sum.delivered_pkts = useful_pkts(network.connection_spec(id), sum.delivered_pkts);
         let (blocked_pkts, blocked_s) = self.blocked(id);
         if blocked_pkts > 0.0 {
             sum.sent_pkts += blocked_pkts;
-            sum.lost += blocked_s;
+            sum.loss_sum += blocked_s;
             sum.loss_weight += blocked_s;
         }
         sum
@@ -177,7 +177,8 @@ impl Engine for Fluid {
             arrived_pkts,
             lost_pkts: data.lost_pkts * share,
             blocked_pkts,
-            made_pkts: (self.network().connection_spec(id)).made_until(self.time_s()),
+            generated_pkts: (self.network().connection_spec(id))
+                .generated_pkts_until(self.time_s()),
             queued_pkts: data.queued_pkts * share,
             in_flight_pkts: data.in_flight_pkts * share,
             ..counts
@@ -188,7 +189,7 @@ impl Engine for Fluid {
         let inner = self.setup.network.tables();
         let state = &self.state.aggregates[id.index()];
         let mut sums = [Totals::default(); 3];
-        for (b, branch) in inner.branches.iter().enumerate() {
+        for (b, branch) in inner.class_paths.iter().enumerate() {
             let class = &inner.classes[branch.class as usize];
             if class.aggregate != Some(id.index() as u32) {
                 continue;

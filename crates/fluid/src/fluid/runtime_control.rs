@@ -6,7 +6,7 @@ use netflow_network::{AggregateId, ConnectionId, ControlState, LinkId, LinkLoss,
 
 use super::Fluid;
 use crate::engine::Setup;
-use crate::state::{SetState, State};
+use crate::state::{ControlRecord, State};
 
 impl Fluid {
     /// Sets the bandwidth of a link from now on, as an event does. The network must list it from the start
@@ -47,14 +47,14 @@ impl Fluid {
         let (blocked_pkts, blocked_s) = self.blocked(id);
         let is_start = self.state.steps == 0;
         let before = self.state.set[place];
-        self.state.set[place] = SetState {
+        self.state.set[place] = ControlRecord {
             now: set,
             first_path: if is_start {
                 set.path
             } else {
                 before.first_path
             },
-            strayed: !is_start && (before.strayed || self.strays(id, set)),
+            strayed: !is_start && (before.strayed || self.leaves_initial_paths(id, set)),
             since_s: self.state.time_s,
             blocked_pkts,
             blocked_s,
@@ -67,13 +67,13 @@ impl Fluid {
     }
 
     /// Returns true if the given values put a connection on a path that the initial values do not use.
-    fn strays(&self, id: ConnectionId, set: ControlState) -> bool {
+    fn leaves_initial_paths(&self, id: ConnectionId, set: ControlState) -> bool {
         let inner = self.setup.network.tables();
         let paths = self.state.set.iter().map(|it| it.first_path);
-        let used = inner.used_branches(&paths.collect::<Vec<_>>());
+        let used = inner.used_class_paths(&paths.collect::<Vec<_>>());
         let class = inner.class_of[id.index()];
         let epochs = 0..inner.epochs.len();
-        let mut branches = epochs.map(|epoch| inner.branch_of(epoch, class, set.path));
+        let mut branches = epochs.map(|epoch| inner.class_path_of(epoch, class, set.path));
         branches.any(|b| b != NO_CLASS_PATH && !used[b as usize])
     }
 
@@ -121,9 +121,9 @@ impl Fluid {
         let until_s = finished_s.fold(self.state.time_s, f64::min);
         let inner = self.setup.network.tables();
         let place = inner.control_index(id.index() as u32);
-        let set = place.map_or(SetState::default(), |place| self.state.set[place]);
+        let set = place.map_or(ControlRecord::default(), |place| self.state.set[place]);
         let network = &self.setup.network;
-        let (pkts, seconds) = network.blocked(id, set.now, set.since_s, until_s);
+        let (pkts, seconds) = network.blocked_traffic(id, set.now, set.since_s, until_s);
         (set.blocked_pkts + pkts, set.blocked_s + seconds)
     }
 }

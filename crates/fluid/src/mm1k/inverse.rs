@@ -12,21 +12,21 @@
 use super::math::{Langevin, exp_m1_tiny, inverse_langevin};
 
 /// Value of K·a above which the far end of the buffer has no effect: K²ρ^K is below rounding.
-pub(super) const FAR: f64 = 40.0;
+pub(super) const FAR_END_THRESHOLD: f64 = 40.0;
 
 /// Smallest mean for which (K − 2m)/(K+1) keeps enough digits of it.
-const LEAST_MEAN: f64 = 0.1;
+const MIN_MEAN: f64 = 0.1;
 
 /// Solution for the load at which the smaller side (packets or free places) has a given mean.
-pub(super) enum Few {
-    Near(Near),
+pub(super) enum FastInverse {
+    Converged(Iterate),
     /// This iteration does not apply.
-    Far,
+    NotApplicable,
 }
 
 /// Iterate with its function values, and the remaining step to the solution.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Near {
+pub(super) struct Iterate {
     /// Half of (K+1)a.
     y: f64,
     /// Remaining step to the solution.
@@ -38,19 +38,19 @@ pub(super) struct Near {
     at_one: f64,
 }
 
-impl Few {
+impl FastInverse {
     /// Solves for the load of the mean `m` ≤ K/2.
     #[inline(always)]
-    pub fn of(m: f64, k: f64) -> Few {
+    pub fn of(m: f64, k: f64) -> FastInverse {
         // Excludes NaN and means for which the far end has no effect (a > 1/(m + ½)).
-        let felt = m >= LEAST_MEAN && k <= FAR * (m + 0.5);
+        let felt = m >= MIN_MEAN && k <= FAR_END_THRESHOLD * (m + 0.5);
         if !felt {
-            return Few::Far;
+            return FastInverse::NotApplicable;
         }
         let r = 1.0 / (k + 1.0);
         let u = (k - 2.0 * m) * r;
         if u <= 0.0 {
-            return Few::Far; // symmetric point, load 1
+            return FastInverse::NotApplicable; // symmetric point, load 1
         }
         // Rough start p/q, for the effect of the second term: r·5x/(15 + x²) at x = rp/q.
         let s = u + u * r * r;
@@ -71,7 +71,7 @@ impl Few {
             let step = -2.0 * residual * slope / (2.0 * slope * slope - residual * curvature);
             // The error of the step is of third order.
             if step.abs() <= 3e-5 * y {
-                return Few::Near(Near {
+                return FastInverse::Converged(Iterate {
                     y,
                     step,
                     r,
@@ -84,11 +84,11 @@ impl Few {
                 break;
             }
         }
-        Few::Far
+        FastInverse::NotApplicable
     }
 }
 
-impl Near {
+impl Iterate {
     /// Returns a ≥ 0.
     pub fn ln_rho(&self) -> f64 {
         2.0 * (self.y + self.step) * self.r
@@ -96,7 +96,7 @@ impl Near {
 
     /// Returns expm1 of the remaining steps in (K+1)a and in a.
     #[inline(always)]
-    fn missing(&self) -> (f64, f64) {
+    fn remaining_expm1(&self) -> (f64, f64) {
         (
             exp_m1_tiny(2.0 * self.step),
             exp_m1_tiny(2.0 * self.step * self.r),
@@ -107,7 +107,7 @@ impl Near {
     /// expm1(−a)/expm1(−(K+1)a). The addition theorem moves it to the solution.
     #[inline(always)]
     pub fn blocking(&self, light: bool) -> f64 {
-        let (k1, one) = self.missing();
+        let (k1, one) = self.remaining_expm1();
         let (full_k1, full_one) = (1.0 + self.at_k1, 1.0 + self.at_one);
         let (a, b) = (1.0 + one * full_one, 1.0 + k1 * full_k1);
         // Selects without a branch, because both cases are equally likely.

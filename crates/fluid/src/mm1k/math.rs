@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tiny_exponential_agrees_with_the_systems() {
+    fn exp_m1_tiny_matches_std() {
         for i in -200_000..200_000_i32 {
             let tiny = f64::from(i) * 5e-9 + 1e-15;
             assert!(error(exp_m1_tiny(tiny), tiny.exp_m1()) < 5e-16, "{tiny}");
@@ -93,7 +93,7 @@ mod tests {
     /// Above 1 it agrees with the textbook forms, which do not cancel there; below, with the power series y/3
     /// − y³/45 + 2y⁵/945 − y⁷/4725 + …
     #[test]
-    fn the_langevin_function_agrees_with_its_other_forms() {
+    fn langevin_matches_closed_form_and_series() {
         for i in 1..100_000_u32 {
             let y = f64::from(i) * 3e-3;
             let l = Langevin::new(y);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_is_near() {
+    fn inverse_langevin_is_accurate_to_2e_5() {
         for i in 1..96_000_u32 {
             let u = f64::from(i) * 1e-5;
             let y = inverse_langevin(u);

@@ -5,7 +5,7 @@ use std::iter;
 use netflow_ipb::DropReason;
 use netflow_ipb::protocol::{Parser, Request};
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "GET /",
     "POST /",
     " HTTP/1.1\r\n",

@@ -3,7 +3,7 @@
 use netflow_profile::{from_toml, to_toml};
 use netflow_tcpmodel::Stack;
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "format = 1",
     "kind",
     "\"grid\"",

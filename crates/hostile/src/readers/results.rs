@@ -6,7 +6,7 @@ use netflow_results::Results;
 
 use super::{folder, write};
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "null",
     "true",
     "[]",

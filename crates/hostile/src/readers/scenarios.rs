@@ -6,7 +6,7 @@ use netflow_scenario::{CompiledScenario, Problems};
 
 use super::{folder, write};
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "[simulation]\n",
     "[[link]]\n",
     "[[connection]]\n",
@@ -48,7 +48,7 @@ pub(super) const WORDS: &[&str] = &[
     "\"A\"",
 ];
 
-pub(super) const TABLE_WORDS: &[&str] = &[
+pub(super) const TABLE_DICTIONARY: &[&str] = &[
     "from",
     "to",
     "bandwidth",

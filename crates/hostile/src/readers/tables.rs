@@ -1,11 +1,11 @@
 //! Tables of samples and of packets.
 
 use netflow_diffserv::table::PacketReader;
-use netflow_files::ShortLines;
-use netflow_profile::fit::{Method, Names, fit};
+use netflow_files::BoundedLines;
+use netflow_profile::fit::{Method, ProfileLabel, fit};
 use netflow_trace::sender::{SamplesWriter, read_samples};
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "trace",
     "flow",
     "time_s",
@@ -34,7 +34,7 @@ pub(super) const WORDS: &[&str] = &[
 /// # Panics
 /// On an error in netflow.
 pub fn samples_table(bytes: &[u8]) {
-    let Ok(flows) = read_samples(ShortLines::new(bytes)) else {
+    let Ok(flows) = read_samples(BoundedLines::new(bytes)) else {
         return;
     };
     let mut again = Vec::new();
@@ -48,7 +48,7 @@ pub fn samples_table(bytes: &[u8]) {
         read_samples(again.as_slice()).expect("our own table"),
         flows
     );
-    let names = Names {
+    let names = ProfileLabel {
         name: "fitted",
         description: "",
     };
@@ -68,7 +68,7 @@ pub fn samples_table(bytes: &[u8]) {
 /// # Panics
 /// On an error in netflow.
 pub fn packets_table(bytes: &[u8]) {
-    let Ok(packets) = PacketReader::new(ShortLines::new(bytes)) else {
+    let Ok(packets) = PacketReader::new(BoundedLines::new(bytes)) else {
         return;
     };
     let mut before_s = 0.0;

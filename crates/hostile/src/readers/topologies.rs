@@ -5,7 +5,7 @@ use std::path::Path;
 use netflow_import::scenario::{Defaults, Origin};
 use netflow_import::{Format, Reading, Topology, from_text, graphml, scenario};
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "<graphml>",
     "<graph edgedefault=\"directed\">",
     "<node id=\"a\"/>",
@@ -89,7 +89,7 @@ fn write(topology: &Topology) {
     assert_eq!(again.links.len(), topology.links.len());
     let written = scenario::write(topology, &Defaults::default(), &Origin::default());
     for assumption in &written.assumptions {
-        assert!(!assumption.whole(&written.topology).is_empty());
+        assert!(!assumption.full_text(&written.topology).is_empty());
     }
     let text = &written.text;
     // Without any pair of connected nodes there are no connections.
@@ -99,11 +99,11 @@ fn write(topology: &Topology) {
     let folder = Path::new("/nonexistent");
     let scenario = netflow_scenario::from_str("written.toml", text, folder, &[]);
     let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
-    assert_eq!(ways(&Topology::of(&scenario)), ways(topology));
+    assert_eq!(count_paths(&Topology::of(&scenario)), count_paths(topology));
 }
 
 /// Returns the number of link directions.
-fn ways(topology: &Topology) -> usize {
+fn count_paths(topology: &Topology) -> usize {
     let ways = topology
         .links
         .iter()

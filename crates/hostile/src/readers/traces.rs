@@ -8,7 +8,7 @@ use netflow_trace::analysis::{
 use netflow_trace::sender::{Options, Samplers};
 use netflow_trace::{Reader, from_reader};
 
-pub(super) const WORDS: &[&str] = &[
+pub(super) const DICTIONARY: &[&str] = &[
     "+",
     "-",
     "r",
@@ -36,7 +36,7 @@ const LINE: &[u8] = b"+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";
 /// # Panics
 /// On an error in netflow.
 pub fn ns2(bytes: &[u8]) {
-    let reader = follow(&[LINE, bytes].concat());
+    let reader = read_trace(&[LINE, bytes].concat());
     assert!(reader.is_some(), "it begins well");
 }
 
@@ -49,19 +49,19 @@ pub fn capture(bytes: &[u8]) {
         0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0,
     ];
     const PCAPNG: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a];
-    follow(bytes);
-    follow(&[PCAP, bytes].concat());
-    follow(&[PCAPNG, bytes].concat());
+    read_trace(bytes);
+    read_trace(&[PCAP, bytes].concat());
+    read_trace(&[PCAPNG, bytes].concat());
 }
 
 /// Events later than this are counted in long intervals only.
 const FAR_NS: i64 = 5_000_000_000_000;
 
 /// Maximum number of rows checked. There may be millions of similar ones.
-const ROWS: usize = 1000;
+const MAX_ROWS: usize = 1000;
 
 /// Computes all statistics of a trace; `None` if the input is not one.
-fn follow(input: &[u8]) -> Option<Reader> {
+fn read_trace(input: &[u8]) -> Option<Reader> {
     let most = input.len() as u64;
     // Compressed input may expand.
     let compressed = input.starts_with(&[0x1f, 0x8b]);
@@ -85,12 +85,12 @@ fn follow(input: &[u8]) -> Option<Reader> {
         let far = event.time_ns.saturating_sub(start_ns) > FAR_NS;
         // Millions of intervals are valid but take seconds, so that only a few thousand are tried.
         for (links, connections, burstiness) in all.iter_mut().skip(usize::from(far)) {
-            links.on(event);
-            connections.on(event);
-            burstiness.on(event);
+            links.on_event(event);
+            connections.on_event(event);
+            burstiness.on_event(event);
         }
-        samplers.on(event);
-        summary.on(event);
+        samplers.on_event(event);
+        summary.on_event(event);
         events += 1;
         assert!(events <= most || compressed);
     }
@@ -107,19 +107,21 @@ fn follow(input: &[u8]) -> Option<Reader> {
                     .is_none_or(|busy| (0.0..=1.0 + 1e-9).contains(&busy))
             );
         }
-        LinkSeries::rows(&links, reader.names()).take(ROWS).count();
+        LinkSeries::rows(&links, reader.names())
+            .take(MAX_ROWS)
+            .count();
         let connections = connections.finish();
         for series in &connections {
             assert!((0.0..=1.0).contains(&series.totals.loss_probability()));
         }
         ConnectionSeries::rows(&connections, reader.names())
-            .take(ROWS)
+            .take(MAX_ROWS)
             .count();
         for spread in burstiness.finish() {
             assert!(spread.packets <= events && spread.cov >= 0.0);
         }
     }
-    samplers.senders().near_the_receiver().count();
+    samplers.senders().captured_near_receiver().count();
     for flow in samplers.finish("hostile") {
         for sample in &flow.samples {
             assert!(sample.rtt_s.is_finite() && !sample.duration_s.is_nan());

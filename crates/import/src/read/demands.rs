@@ -8,28 +8,28 @@ use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Bounds};
 
 use crate::assumption::Assumptions;
-use crate::attributes::{StatedQuantity, cut};
-use crate::draft::{ParsedTopology, allowed_rates, unit_in_words};
+use crate::attributes::{StatedQuantity, truncate_text};
 use crate::errors::{ImportError, ReadResult};
 use crate::lines::Lines;
+use crate::topology_builder::{ParsedTopology, allowed_rates, unit_text};
 use crate::{Demand, Reading, Topology};
 
 /// Demands between nodes of a network in another file.
 #[derive(Default)]
 pub(super) struct Demands {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<DemandRow>,
     /// Unit of rates without one in bit/s, if the format states it.
     pub(super) unit_bps: Option<f64>,
     /// Assumptions about the file.
     pub(super) assumptions: Vec<String>,
     /// Number of further demands that are 0.
-    pub(super) zeros: usize,
+    pub(super) zero_demands: usize,
 }
 
 /// A demand.
-pub(super) struct Row {
-    pub(super) from: End,
-    pub(super) to: End,
+pub(super) struct DemandRow {
+    pub(super) from: NodeReference,
+    pub(super) to: NodeReference,
     pub(super) rate: StatedQuantity,
     /// The original text of the rate and its interpretation, if they are to be reported.
     pub(super) remark: Option<(String, &'static str)>,
@@ -40,9 +40,14 @@ pub(super) struct Row {
     pub(super) span: Range<usize>,
 }
 
-impl Row {
-    pub(super) fn new(from: End, to: End, rate: StatedQuantity, span: Range<usize>) -> Row {
-        Row {
+impl DemandRow {
+    pub(super) fn new(
+        from: NodeReference,
+        to: NodeReference,
+        rate: StatedQuantity,
+        span: Range<usize>,
+    ) -> DemandRow {
+        DemandRow {
             from,
             to,
             rate,
@@ -56,7 +61,7 @@ impl Row {
 }
 
 /// A reference to a node.
-pub(super) enum End {
+pub(super) enum NodeReference {
     /// Node index in the other file, from 0.
     Number(usize),
     /// Node name in the other file.
@@ -66,37 +71,37 @@ pub(super) enum End {
 impl Demands {
     /// Returns the demands of a network without links.
     pub(super) fn of(matrix: &ParsedTopology) -> Demands {
-        let name = |node: usize| End::Name(matrix.ids[node].clone());
+        let name = |node: usize| NodeReference::Name(matrix.ids[node].clone());
         let rows = matrix.topology.demands.iter().map(|demand| {
             let rate = StatedQuantity::WithUnit(demand.rate_bps);
-            Row::new(name(demand.from), name(demand.to), rate, 0..0)
+            DemandRow::new(name(demand.from), name(demand.to), rate, 0..0)
         });
         Demands {
             rows: rows.collect(),
-            zeros: matrix.topology.zero_demands,
+            zero_demands: matrix.topology.zero_demands,
             ..Demands::default()
         }
     }
 
-    fn bare_rates(&self) -> impl Iterator<Item = f64> {
-        self.rows.iter().filter_map(|row| row.rate.bare())
+    fn unitless_rates(&self) -> impl Iterator<Item = f64> {
+        self.rows.iter().filter_map(|row| row.rate.unitless())
     }
 
     /// Returns whether any rate has no unit.
-    pub(super) fn has_bare_rates(&self) -> bool {
-        self.bare_rates().next().is_some()
+    pub(super) fn has_unitless_rates(&self) -> bool {
+        self.unitless_rates().next().is_some()
     }
 
     /// Returns the largest rate without a unit; 0 if the format states the unit.
-    pub(super) fn largest_of_no_unit(&self) -> f64 {
+    pub(super) fn max_unitless_rate(&self) -> f64 {
         match self.unit_bps {
             Some(_) => 0.0,
-            None => self.bare_rates().fold(0.0, f64::max),
+            None => self.unitless_rates().fold(0.0, f64::max),
         }
     }
 
     /// Adds the demands to the network.
-    pub(super) fn join(
+    pub(super) fn add_to(
         self,
         network: &mut ParsedTopology,
         text: &str,
@@ -107,39 +112,42 @@ impl Demands {
         let unit = said.unwrap_or(network.rate_unit);
         let topology = &mut network.topology;
         let before = std::mem::take(&mut topology.assumptions);
-        let mut assumptions = Assumptions::after(before);
+        let mut assumptions = Assumptions::continue_list(before);
         for text in &self.assumptions {
-            assumptions.whole(text.clone());
+            assumptions.add_general(text.clone());
         }
-        if reading.rate_unit_bps.is_none() && self.has_bare_rates() {
-            let words = unit_in_words(&BitsPerSecond(unit).to_string());
-            assumptions.whole(format!("demands without a unit are taken as {words}"));
+        if reading.rate_unit_bps.is_none() && self.has_unitless_rates() {
+            let words = unit_text(&BitsPerSecond(unit).to_string());
+            assumptions.add_general(format!("demands without a unit are read in {words}"));
         }
-        let known = Known::of(topology, &network.ids);
+        let known = NodeLookup::of(topology, &network.ids);
         let mut ways: Option<HashSet<(usize, usize)>> = None;
         let mut joined = Vec::with_capacity(self.rows.len());
         let mut seen = HashSet::new();
-        let mut zeros = self.zeros;
+        let mut zeros = self.zero_demands;
         for row in self.rows {
-            let from = known.place(&row.from, topology, &row.span)?;
-            let to = known.place(&row.to, topology, &row.span)?;
-            let rate_bps = row.rate.in_units_of(unit);
-            let about = || crate::About::Other(String::new(), lines.of_byte(row.span.start));
+            let from = known.node_index(&row.from, topology, &row.span)?;
+            let to = known.node_index(&row.to, topology, &row.span)?;
+            let rate_bps = row.rate.to_base_units(unit);
+            let about = || crate::Subject::Other(String::new(), lines.line_of_byte(row.span.start));
             if rate_bps == 0.0 {
-                assumptions.about("a demand of 0 is none: left out", about());
+                assumptions.add("a demand is 0: ignored", about());
                 zeros += 1;
             } else if from == to {
-                let text = "a demand of a node to itself needs no network: left out";
-                assumptions.about(text, about());
-            } else if rate_bps < 0.0 || !Bounds::BIT_RATE.allow(rate_bps) {
-                let message = format!("a demand of {}", BitsPerSecond(rate_bps));
+                let text = "a demand from a node to itself uses no link: ignored";
+                assumptions.add(text, about());
+            } else if rate_bps < 0.0 || !Bounds::BIT_RATE.contains(rate_bps) {
+                let message = format!("demand out of range: {}", BitsPerSecond(rate_bps));
                 let wrong = ImportError::new(ProblemKind::OutOfRange, row.span, message);
                 return Err(wrong.help(allowed_rates(&row.rate)));
             } else {
                 if let Some((text, how)) = &row.remark {
                     let rate = BitsPerSecond(rate_bps);
-                    let text = format!("a demand of \"{}\" is {rate}{how}", cut(text));
-                    assumptions.about(text, about());
+                    let text = format!(
+                        "a demand of \"{}\" is read as {rate}{how}",
+                        truncate_text(text)
+                    );
+                    assumptions.add(text, about());
                 }
                 if !seen.insert((
                     from,
@@ -147,13 +155,13 @@ impl Demands {
                     row.kind.map(|kind| kind.name()),
                     row.class.clone(),
                 )) {
-                    let text = "a further demand from a node to another: all of them count";
-                    assumptions.about(text, about());
+                    let text = "several demands between the same nodes: all are imported";
+                    assumptions.add(text, about());
                 }
                 let path = if row.path.is_empty() {
                     None
                 } else {
-                    let ways = ways.get_or_insert_with(|| topology.ways().collect());
+                    let ways = ways.get_or_insert_with(|| topology.directions().collect());
                     Some(known.path(&row, [from, to], topology, ways)?)
                 };
                 joined.push(Demand {
@@ -174,7 +182,7 @@ impl Demands {
 
 /// Nodes by all their names in the file: identifier, label and scenario name. A name that is the
 /// identifier of one node and the label of another is ambiguous.
-struct Known(HashMap<String, NameMatch>);
+struct NodeLookup(HashMap<String, NameMatch>);
 
 /// The nodes of a name.
 #[derive(Clone, Copy)]
@@ -184,8 +192,8 @@ enum NameMatch {
     Several(usize, usize),
 }
 
-impl Known {
-    fn of(topology: &Topology, ids: &[String]) -> Known {
+impl NodeLookup {
+    fn of(topology: &Topology, ids: &[String]) -> NodeLookup {
         let mut known: HashMap<String, NameMatch> = HashMap::new();
         for (place, node) in topology.nodes.iter().enumerate() {
             let names = [ids.get(place), node.label.as_ref(), Some(&node.name)];
@@ -198,13 +206,13 @@ impl Known {
                 }
             }
         }
-        Known(known)
+        NodeLookup(known)
     }
 
     /// Returns the indices of the nodes on a path between these ends, which must follow existing links.
     fn path(
         &self,
-        row: &Row,
+        row: &DemandRow,
         ends: [usize; 2],
         topology: &Topology,
         ways: &HashSet<(usize, usize)>,
@@ -213,13 +221,15 @@ impl Known {
             let wrong = ImportError::new(ProblemKind::Conflict, row.span.clone(), message);
             wrong.help("write all nodes from sender to receiver: `A > R1 > B`")
         };
-        let node = |name: &String| self.place(&End::Name(name.clone()), topology, &row.span);
+        let node = |name: &String| {
+            self.node_index(&NodeReference::Name(name.clone()), topology, &row.span)
+        };
         let places: Vec<usize> = row.path.iter().map(node).collect::<ReadResult<_>>()?;
         let name = |place: usize| topology.nodes.get(place).map_or("", |node| &*node.name);
         if places.first() != Some(&ends[0]) || places.last() != Some(&ends[1]) {
             let [from, to] = ends.map(name);
             return Err(wrong(format!(
-                "the path does not lead from `{from}` to `{to}`"
+                "the path does not run from `{from}` to `{to}`"
             )));
         }
         let mut pairs = places.windows(2);
@@ -234,27 +244,32 @@ impl Known {
         }
     }
 
-    fn place(&self, end: &End, topology: &Topology, span: &Range<usize>) -> ReadResult<usize> {
+    fn node_index(
+        &self,
+        end: &NodeReference,
+        topology: &Topology,
+        span: &Range<usize>,
+    ) -> ReadResult<usize> {
         let unknown = |message: String, help: String| {
             ImportError::new(ProblemKind::UnknownName, span.clone(), message).help(help)
         };
         match end {
-            End::Number(number) if *number < topology.nodes.len() => Ok(*number),
-            End::Number(number) => {
+            NodeReference::Number(number) if *number < topology.nodes.len() => Ok(*number),
+            NodeReference::Number(number) => {
                 let count = topology.nodes.len();
-                let message = format!("there is no node {number}");
+                let message = format!("unknown node {number}");
                 Err(unknown(
                     message,
-                    format!("the network has the nodes 0 to {}", count.saturating_sub(1)),
+                    format!("the network has nodes 0 to {}", count.saturating_sub(1)),
                 ))
             }
-            End::Name(name) => match self.0.get(name).copied() {
+            NodeReference::Name(name) => match self.0.get(name).copied() {
                 Some(NameMatch::One(place)) => Ok(place),
                 Some(NameMatch::Several(first, second)) => {
                     let [first, second] = [first, second].map(|at| &topology.nodes[at].name);
-                    let message = format!("`{}` is the name of several nodes", cut(name));
+                    let message = format!("`{}` is the name of several nodes", truncate_text(name));
                     let help = format!(
-                        "the nodes are `{first}` and `{second}` in the scenario; give each a name of its own in all files"
+                        "the nodes are `{first}` and `{second}` in the scenario; give them different names in all files"
                     );
                     Err(unknown(message, help))
                 }
@@ -265,7 +280,7 @@ impl Known {
                     });
                     let near = netflow_units::nearest_name(name, names, &[]);
                     let help = near.map(|near| format!("did you mean `{near}`?"));
-                    let message = format!("the network has no node `{}`", cut(name));
+                    let message = format!("unknown node `{}`", truncate_text(name));
                     Err(unknown(message, help.unwrap_or_default()))
                 }
             },

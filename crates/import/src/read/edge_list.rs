@@ -8,17 +8,18 @@ use netflow_document::{ProblemKind, Words};
 use netflow_scenario::file::DemandKind;
 use netflow_units::BitsPerSecond;
 
-use super::demands::{Demands, End, Row};
+use super::demands::{DemandRow, Demands, NodeReference};
 use super::node_table::Nodes;
 use super::sndlib_native::number;
-use crate::About;
+use crate::Subject;
 use crate::attributes::{
-    self, Attribute, StatedQuantity, cut, is_of_link, letters, near_of_link, plain, with_point,
+    self, Attribute, StatedQuantity, is_link_attribute, nearest_link_attribute, normalize_name,
+    single_line, truncate_text, with_separator_help,
 };
-use crate::draft::TopologyBuilder;
 use crate::errors::{ImportError, ReadResult};
 use crate::label::{self, ByteUnit};
 use crate::lines::lines;
+use crate::topology_builder::TopologyBuilder;
 
 /// Names of the columns with the ends, in lower case without punctuation, the likeliest first.
 const FROM: &[&str] = &[
@@ -59,15 +60,15 @@ const TO: &[&str] = &[
     "v",
 ];
 /// Names of further columns of demands, in addition to the ends and the rate.
-const OF_DEMANDS: &[&str] = &["name", "id", "class", "path", "kind"];
+const DEMAND_COLUMNS: &[&str] = &["name", "id", "class", "path", "kind"];
 
 /// Returns the role of a column: its name in lower case without punctuation. Neo4j writes the role after
 /// a colon: `:START_ID`, `node:ID(Router)`.
 pub(super) fn role(name: &str) -> String {
     let name = name.split('(').next().unwrap_or_default();
     match name.rsplit_once(':') {
-        Some((_, role @ ("ID" | "START_ID" | "END_ID"))) => letters(role),
-        _ => letters(name),
+        Some((_, role @ ("ID" | "START_ID" | "END_ID"))) => normalize_name(role),
+        _ => normalize_name(name),
     }
 }
 
@@ -101,20 +102,20 @@ pub(super) fn has_demands(text: &str) -> bool {
         return false;
     };
     let (rates, others): (Vec<&str>, Vec<&str>) = table
-        .others()
+        .other_columns()
         .map(|(_, name)| name)
-        .partition(|name| unit_words(name).is_some());
+        .partition(|name| rate_unit_text(name).is_some());
     let [rate] = rates[..] else { return false };
-    let known = |name: &&str| OF_DEMANDS.contains(&&*role(name));
-    let is_told = |name: &&str| !is_of_link(name) || role(name) == "type";
+    let known = |name: &&str| DEMAND_COLUMNS.contains(&&*role(name));
+    let is_told = |name: &&str| !is_link_attribute(name) || role(name) == "type";
     // `rate` may be a bandwidth, `demand` may not.
-    let or_bandwidth = is_of_link(rate);
+    let or_bandwidth = is_link_attribute(rate);
     others.iter().all(known) || !or_bandwidth && others.iter().all(|it| known(it) || is_told(it))
 }
 
 /// Returns the part of a demand column's name that may be a unit: `mbps` for `demand_mbps` and for
 /// `mbps`.
-fn unit_words(name: &str) -> Option<String> {
+fn rate_unit_text(name: &str) -> Option<String> {
     const WORDS: &[&str] = &["demand", "rate", "volume", "traffic", "load", "constant"];
     let between = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '_');
     let words: Vec<&str> = name.split(between).filter(|it| !it.is_empty()).collect();
@@ -123,7 +124,7 @@ fn unit_words(name: &str) -> Option<String> {
             Some(rest.join("_"))
         }
         Some((only, [])) if attributes::is_rate_unit(only) => {
-            unit_of(only).map(|_| (*only).to_owned())
+            parse_unit(only).map(|_| (*only).to_owned())
         }
         _ => None,
     }
@@ -132,23 +133,20 @@ fn unit_words(name: &str) -> Option<String> {
 /// Reads links. Their nodes may be those of a separate table, or new.
 pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> ReadResult<()> {
     for (name, says) in nodes.iter().flat_map(|nodes| &nodes.rows) {
-        draft.add_node_saying(name, says.clone(), 0..0)?;
+        draft.add_node_with(name, says.clone(), 0..0)?;
     }
     for text in nodes.iter().flat_map(|nodes| &nodes.assumptions) {
-        draft.assumptions.whole(text.clone());
+        draft.assumptions.add_general(text.clone());
     }
     let listed = draft.node_count();
     let table = Table::of(draft.text)?;
-    for (_, name) in table.others() {
+    for (_, name) in table.other_columns() {
         let directed = name.eq_ignore_ascii_case("directed") || name.eq_ignore_ascii_case("duplex");
-        if !directed && !is_of_link(name) {
-            let near = near_of_link(name);
+        if !directed && !is_link_attribute(name) {
+            let near = nearest_link_attribute(name);
             let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-            let text = format!(
-                "the column `{}` says nothing that is known{near}",
-                cut(name)
-            );
-            draft.assumptions.whole(text);
+            let text = format!("ignoring unknown column `{}`{near}", truncate_text(name));
+            draft.assumptions.add_general(text);
         }
     }
     let (mut undirected, mut known) = (true, false);
@@ -158,49 +156,49 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> Re
         let line = draft.line(&span);
         let first = *seen.entry(cells).or_insert(line);
         if first != line {
-            let ends = [table.from, table.to].map(|end| cut(row.get(end).unwrap_or_default()));
-            let text = "a row repeats one above it cell by cell: one link; two links differ in a column, such as `name`";
-            let about = About::Other(ends.join("--"), line);
-            draft.assumptions.about(text, about);
+            let ends = [table.from, table.to].map(|end| truncate_text(row.get(end).unwrap_or_default()));
+            let text = "a row is equal to an earlier row: read as one link; give parallel links different names in a column `name`";
+            let about = Subject::Other(ends.join("--"), line);
+            draft.assumptions.add(text, about);
             return Ok(());
         }
-        let from = draft.named(table.cell(row, table.from, &span)?, span.clone())?;
-        let to = draft.named(table.cell(row, table.to, &span)?, span.clone())?;
+        let from = draft.node_or_new(table.cell(row, table.from, &span)?, span.clone())?;
+        let to = draft.node_or_new(table.cell(row, table.to, &span)?, span.clone())?;
         known |= from.min(to) < listed;
         let mut directed = false;
         let mut said = Vec::new();
-        for (column, name) in table.others() {
+        for (column, name) in table.other_columns() {
             let value = row.get(column).unwrap_or_default();
             match name.to_ascii_lowercase().as_str() {
-                "directed" => directed = truth(name, value, &span)?.unwrap_or(false),
-                "duplex" => directed = !truth(name, value, &span)?.unwrap_or(true),
+                "directed" => directed = parse_bool(name, value, &span)?.unwrap_or(false),
+                "duplex" => directed = !parse_bool(name, value, &span)?.unwrap_or(true),
                 _ => said.push(Attribute::new(name, value, span.clone())),
             }
         }
         undirected &= !directed;
-        draft.add_link((from, to), directed, attributes::link(&said)?, span)
+        draft.add_link((from, to), directed, attributes::parse_link(&said)?, span)
     })?;
     let unlisted = draft.node_count() - listed;
     if nodes.is_some() && unlisted > 0 {
         if !known {
-            let message = "no link begins or ends at a node of the table of nodes";
-            let help = "both tables have to call the nodes the same: that of nodes in a column `id`, `node` or `name`";
+            let message = "no link refers to a node of the node table";
+            let help = "use the same node names in both tables; the node table has them in a column `id`, `node` or `name`";
             return Err(ImportError::new(ProblemKind::UnknownName, 0..0, message).help(help));
         }
-        let text = format!("{unlisted} of the links' nodes are not in the table of nodes");
-        draft.assumptions.whole(text);
+        let text = format!("{unlisted} nodes of links are not in the node table");
+        draft.assumptions.add_general(text);
     }
     let says = |name: &str| {
         ["directed", "duplex"]
             .iter()
             .any(|it| name.eq_ignore_ascii_case(it))
     };
-    if undirected && !table.others().any(|(_, name)| says(name)) {
-        let silence = "there is no column `directed`";
+    if undirected && !table.other_columns().any(|(_, name)| says(name)) {
+        let silence = "the table has no column `directed`";
         if !draft.infer_directions(silence) {
-            draft
-                .assumptions
-                .whole(format!("links lead both ways: {silence}"));
+            draft.assumptions.add_general(format!(
+                "links are read as bidirectional, because {silence}"
+            ));
         }
     }
     Ok(())
@@ -212,37 +210,39 @@ pub(super) fn demands(text: &str) -> ReadResult<Demands> {
     }
     let table = Table::of(text)?;
     let rate = table
-        .others()
-        .find_map(|(column, name)| Some((column, name, unit_words(name)?)));
+        .other_columns()
+        .find_map(|(column, name)| Some((column, name, rate_unit_text(name)?)));
     let (column, name, words) = rate.unwrap_or_default();
-    let unit = unit_of_column(name, &words);
+    let unit = parse_column_unit(name, &words);
     let mut found = Demands::default();
-    for (_, name) in table.others() {
-        if unit_words(name).is_none() && !OF_DEMANDS.contains(&&*role(name)) {
-            let name = cut(name);
-            let text = format!("the column `{name}` of the demands says nothing that is known");
+    for (_, name) in table.other_columns() {
+        if rate_unit_text(name).is_none() && !DEMAND_COLUMNS.contains(&&*role(name)) {
+            let name = truncate_text(name);
+            let text = format!("ignoring unknown column `{name}` of the demands");
             found.assumptions.push(text);
         }
     }
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
-        let (rate, remark) = rate_of_demand(cell, name, &unit, &span)?;
-        let end = |column| -> ReadResult<End> {
-            Ok(End::Name(table.cell(row, column, &span)?.to_owned()))
+        let (rate, remark) = parse_demand_rate(cell, name, &unit, &span)?;
+        let end = |column| -> ReadResult<NodeReference> {
+            Ok(NodeReference::Name(
+                table.cell(row, column, &span)?.to_owned(),
+            ))
         };
-        let mut demand = Row::new(end(table.from)?, end(table.to)?, rate, span.clone());
+        let mut demand = DemandRow::new(end(table.from)?, end(table.to)?, rate, span.clone());
         demand.remark = remark;
-        for (column, name) in table.others() {
+        for (column, name) in table.other_columns() {
             let value = row.get(column).unwrap_or_default();
             if value.is_empty() {
                 continue;
             }
             match &*role(name) {
-                "kind" => demand.kind = Some(kind(value, &span)?),
-                "class" => demand.class = Some(plain(value)),
+                "kind" => demand.kind = Some(parse_kind(value, &span)?),
+                "class" => demand.class = Some(single_line(value)),
                 "path" => {
                     let nodes = value.replace("->", ">");
-                    demand.path = nodes.split('>').map(plain).collect();
+                    demand.path = nodes.split('>').map(single_line).collect();
                 }
                 _ => {}
             }
@@ -257,11 +257,11 @@ pub(super) fn demands(text: &str) -> ReadResult<Demands> {
 fn matrix(text: &str) -> ReadResult<Demands> {
     let table = Table::between(text, 0, 0)?;
     let corner = table.columns.get(0).unwrap_or_default();
-    let unit = unit_words(corner).map_or(Ok(None), |words| unit_of_column(corner, &words));
+    let unit = rate_unit_text(corner).map_or(Ok(None), |words| parse_column_unit(corner, &words));
     let mut found = Demands::default();
-    found.assumptions.push(
-        "in the matrix of demands, rows are the senders and columns the receivers".to_owned(),
-    );
+    found
+        .assumptions
+        .push("rows of the demand matrix are read as senders, columns as receivers".to_owned());
     table.rows(|row, span| {
         let from = table.cell(row, 0, &span)?;
         for (column, to) in table.columns.iter().enumerate().skip(1) {
@@ -269,13 +269,13 @@ fn matrix(text: &str) -> ReadResult<Demands> {
             if matches!(cell, "" | "-") {
                 continue;
             }
-            let (rate, remark) = rate_of_demand(cell, corner, &unit, &span)?;
+            let (rate, remark) = parse_demand_rate(cell, corner, &unit, &span)?;
             if rate.is_zero() {
-                found.zeros += 1;
+                found.zero_demands += 1;
                 continue;
             }
-            let [from, to] = [from, to].map(|end| End::Name(end.to_owned()));
-            let mut demand = Row::new(from, to, rate, span.clone());
+            let [from, to] = [from, to].map(|end| NodeReference::Name(end.to_owned()));
+            let mut demand = DemandRow::new(from, to, rate, span.clone());
             demand.remark = remark;
             found.rows.push(demand);
         }
@@ -284,9 +284,9 @@ fn matrix(text: &str) -> ReadResult<Demands> {
     Ok(found)
 }
 
-fn kind(value: &str, span: &Range<usize>) -> ReadResult<DemandKind> {
+fn parse_kind(value: &str, span: &Range<usize>) -> ReadResult<DemandKind> {
     DemandKind::named(&value.to_ascii_lowercase()).ok_or_else(|| {
-        let message = format!("unknown kind `{}` of demands", cut(value));
+        let message = format!("unknown kind `{}` of demands", truncate_text(value));
         let names: Vec<&str> = DemandKind::names().collect();
         let help = format!("allowed: {}", names.join(", "));
         ImportError::value(span.clone(), message).help(help)
@@ -297,22 +297,22 @@ fn kind(value: &str, span: &Range<usize>) -> ReadResult<DemandKind> {
 type Remark = Option<(String, &'static str)>;
 
 /// Parses the rate in a cell of a demand column.
-fn rate_of_demand(
+fn parse_demand_rate(
     cell: &str,
     name: &str,
-    unit: &Result<Option<Unit>, String>,
+    unit: &Result<Option<DemandUnit>, String>,
     span: &Range<usize>,
 ) -> ReadResult<(StatedQuantity, Remark)> {
     const BYTES: &str = ": read as bytes";
     if let Ok(rate) = cell.parse::<BitsPerSecond>() {
-        let remark = attributes::is_of_bytes(cell).then(|| (cell.to_owned(), BYTES));
+        let remark = attributes::is_byte_rate(cell).then(|| (cell.to_owned(), BYTES));
         return Ok((StatedQuantity::WithUnit(rate.get()), remark));
     }
     let number = match of_cell(cell, span) {
         Ok(number) => number,
         // Rates may have the notation of links: `10G`.
         Err(wrong) if cell.contains(|c: char| c.is_alphabetic()) => {
-            let stated = label::bandwidth(cell, ByteUnit::Bytes).ok_or(wrong)?;
+            let stated = label::parse_bandwidth(cell, ByteUnit::Bytes).ok_or(wrong)?;
             let bytes = if stated.bytes.is_some() { BYTES } else { "" };
             return Ok((
                 StatedQuantity::WithUnit(stated.bps),
@@ -329,50 +329,53 @@ fn rate_of_demand(
         Ok(None) => Ok((StatedQuantity::WithoutUnit(number), None)),
         Err(message) => {
             let help = "name the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write units \
-                        behind the numbers";
+                        after the numbers";
             Err(ImportError::value(span.clone(), message.clone()).help(help))
         }
     }
 }
 
 /// A unit of rates from the name of a column.
-struct Unit {
+struct DemandUnit {
     bps: f64,
     is_of_bytes: bool,
 }
 
 /// Parses a word as a unit, in the notation of column names or of scenarios.
-fn unit_of(word: &str) -> Option<Unit> {
+fn parse_unit(word: &str) -> Option<DemandUnit> {
     let mut known = attributes::RATE_UNITS.iter();
     if let Some((_, bps)) = known.find(|(unit, _)| word.eq_ignore_ascii_case(unit)) {
-        let is_of_bytes = attributes::counts_bytes(&format!("_{word}"), *bps);
+        let is_of_bytes = attributes::has_byte_unit_suffix(&format!("_{word}"), *bps);
         let bits = if is_of_bytes { 8.0 } else { 1.0 };
-        return Some(Unit {
+        return Some(DemandUnit {
             bps: bits * bps,
             is_of_bytes,
         });
     }
     let one = format!("1 {word}").parse::<BitsPerSecond>().ok()?;
-    Some(Unit {
+    Some(DemandUnit {
         bps: one.get(),
-        is_of_bytes: attributes::is_of_bytes(word),
+        is_of_bytes: attributes::is_byte_rate(word),
     })
 }
 
 /// Returns the unit among the words of a demand column's name after the first.
 ///
 /// A word that is not a known unit is an error if no other word is one, and so are two units.
-fn unit_of_column(name: &str, words: &str) -> Result<Option<Unit>, String> {
+fn parse_column_unit(name: &str, words: &str) -> Result<Option<DemandUnit>, String> {
     // Words that may accompany or replace a unit.
     const NEUTRAL: [&str; 17] = [
         "value", "mean", "avg", "average", "rate", "volume", "demand", "traffic", "load", "peak",
         "max", "min", "median", "total", "sum", "busy", "hour",
     ];
     let words = || words.split('_').filter(|word| !word.is_empty());
-    let mut units = words().filter_map(unit_of);
+    let mut units = words().filter_map(parse_unit);
     match (units.next(), units.next()) {
         (Some(unit), None) => Ok(Some(unit)),
-        (Some(_), Some(_)) => Err(format!("`{}` says two units of rates", cut(name))),
+        (Some(_), Some(_)) => Err(format!(
+            "`{}` contains two units of rates",
+            truncate_text(name)
+        )),
         (None, _) => {
             let is_neutral = |word: &str| {
                 let word = word.to_ascii_lowercase();
@@ -381,9 +384,9 @@ fn unit_of_column(name: &str, words: &str) -> Result<Option<Unit>, String> {
             match words().find(|word| !is_neutral(word)) {
                 None => Ok(None),
                 Some(word) => Err(format!(
-                    "`{}` says no unit of rates: `{}`",
-                    cut(name),
-                    cut(word)
+                    "`{}` has no known unit of rates: `{}`",
+                    truncate_text(name),
+                    truncate_text(word)
                 )),
             }
         }
@@ -391,16 +394,19 @@ fn unit_of_column(name: &str, words: &str) -> Result<Option<Unit>, String> {
 }
 
 fn of_cell(cell: &str, span: &Range<usize>) -> ReadResult<f64> {
-    number(cell, span).map_err(|wrong| with_point(wrong, cell))
+    number(cell, span).map_err(|wrong| with_separator_help(wrong, cell))
 }
 
-fn truth(name: &str, value: &str, span: &Range<usize>) -> ReadResult<Option<bool>> {
+fn parse_bool(name: &str, value: &str, span: &Range<usize>) -> ReadResult<Option<bool>> {
     match value.to_ascii_lowercase().as_str() {
         "" => Ok(None),
         "true" | "1" | "yes" => Ok(Some(true)),
         "false" | "0" | "no" => Ok(Some(false)),
         _ => {
-            let message = format!("`{}` of `{name}` is neither true nor false", cut(value));
+            let message = format!(
+                "`{}` of `{name}` is neither true nor false",
+                truncate_text(value)
+            );
             Err(ImportError::value(span.clone(), message))
         }
     }
@@ -437,10 +443,7 @@ impl<'t> Table<'t> {
         let mut reader = reader(delimiter).from_reader(text.as_bytes());
         match reader.headers() {
             Ok(columns) => Ok((delimiter, columns.clone())),
-            Err(error) => Err(ImportError::syntax(
-                span,
-                format!("this is no CSV: {error}"),
-            )),
+            Err(error) => Err(ImportError::syntax(span, format!("invalid CSV: {error}"))),
         }
     }
 
@@ -454,8 +457,8 @@ impl<'t> Table<'t> {
         };
         let (Some(from), Some(to)) = (find(FROM), find(TO)) else {
             let missing = if find(FROM).is_none() { "from" } else { "to" };
-            let message = format!("the first row has no column `{missing}`");
-            let help = "the first row names the columns: `from` and `to`, and for example `bandwidth`, `delay`, `km`, `metric`, `directed`";
+            let message = format!("the table has no column `{missing}`");
+            let help = "write a first row with the column names: `from`, `to`, and for example `bandwidth`, `delay`, `km`, `metric`, `directed`";
             let (span, _) = first_line(text);
             return Err(ImportError::new(ProblemKind::Missing, span, message).help(help));
         };
@@ -477,7 +480,7 @@ impl<'t> Table<'t> {
     }
 
     /// Returns the other columns.
-    pub(super) fn others(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(super) fn other_columns(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.columns.iter().enumerate();
         let others =
             all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty());
@@ -510,17 +513,18 @@ impl<'t> Table<'t> {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
                         } => {
-                            format!("this row has {len} cells, the first one {expected_len}")
+                            format!(
+                                "this row has {len} cells, but the first row has {expected_len}"
+                            )
                         }
-                        _ => format!("this is no CSV: {error}"),
+                        _ => format!("invalid CSV: {error}"),
                     };
                     let wrong = ImportError::syntax(span, message);
                     return Err(match error.kind() {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
-                        } if len > expected_len && self.delimiter == b',' => wrong.help(
-                            "each comma begins a cell: the decimal mark is a point; quote texts that have commas",
-                        ),
+                        } if len > expected_len && self.delimiter == b',' => wrong
+                            .help("use a point as the decimal mark, and quote texts with commas"),
                         _ => wrong,
                     });
                 }
@@ -537,7 +541,7 @@ impl<'t> Table<'t> {
         let cell = row.get(column).filter(|cell| !cell.is_empty());
         cell.ok_or_else(|| {
             let name = self.columns.get(column).unwrap_or_default();
-            let message = format!("the cell of `{}` is empty", cut(name));
+            let message = format!("the cell of `{}` is empty", truncate_text(name));
             ImportError::new(ProblemKind::Missing, span.clone(), message)
         })
     }
@@ -585,7 +589,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_of_rates_has_demands_and_one_of_bandwidths_links() {
+    fn column_names_distinguish_demands_and_links() {
         assert!(has_demands("from,to,rate\nA,B,1\n"));
         assert!(has_demands("from,to,rate_bps\nA,B,1\n"));
         for head in [

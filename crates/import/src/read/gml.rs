@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
-use crate::attributes::{self, Attribute, cut, plain};
-use crate::draft::TopologyBuilder;
+use crate::attributes::{self, Attribute, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
+use crate::topology_builder::TopologyBuilder;
 
 /// Maximum depth of nested lists, which bounds the recursion.
-const DEEPEST: usize = 50;
+const MAX_DEPTH: usize = 50;
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let mut parser = Parser {
@@ -20,12 +20,14 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let top = parser.list(None, 0)?;
     let mut graphs = top.iter().filter(|entry| entry.is("graph"));
     let Some(graph) = graphs.next() else {
-        let help = "GML begins with `graph [`";
-        return Err(ImportError::new(ProblemKind::Missing, 0..0, "there is no `graph`").help(help));
+        let help = "a GML file begins with `graph [`";
+        return Err(
+            ImportError::new(ProblemKind::Missing, 0..0, "the file has no `graph`").help(help),
+        );
     };
     if let Some(second) = graphs.next() {
-        let help = "put each into a file of its own";
-        let message = "there is more than one `graph`";
+        let help = "write each graph to a separate file";
+        let message = "the file has more than one `graph`";
         return Err(
             ImportError::new(ProblemKind::NotAvailable, second.key_span.clone(), message)
                 .help(help),
@@ -34,7 +36,10 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let graph = graph.entries()?;
     let said = |name: &str| {
         let entry = graph.iter().find(|entry| entry.key == name)?;
-        entry.text().map(plain).filter(|text| !text.is_empty())
+        entry
+            .text()
+            .map(single_line)
+            .filter(|text| !text.is_empty())
     };
     draft.name = said("label")
         .or_else(|| said("name"))
@@ -53,8 +58,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     }
     for edge in graph.iter().filter(|entry| entry.is("edge")) {
         let entries = edge.entries()?;
-        let from = draft.known(&edge.value_of(entries, "source")?, edge.span.clone())?;
-        let to = draft.known(&edge.value_of(entries, "target")?, edge.span.clone())?;
+        let from = draft.existing_node(&edge.value_of(entries, "source")?, edge.span.clone())?;
+        let to = draft.existing_node(&edge.value_of(entries, "target")?, edge.span.clone())?;
         let says = flat(entries);
         let says: Vec<_> = says
             .into_iter()
@@ -63,7 +68,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         draft.add_link(
             (from, to),
             directed.unwrap_or(false),
-            attributes::link(&says)?,
+            attributes::parse_link(&says)?,
             edge.span.clone(),
         )?;
     }
@@ -191,7 +196,10 @@ impl<'t> Parser<'t> {
         let key = &rest[..end.unwrap_or(rest.len())];
         if !key.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             let c = rest.chars().next().unwrap_or(' ');
-            let message = format!("a key is missing before `{}`", cut(&c.to_string()));
+            let message = format!(
+                "a key is missing before `{}`",
+                truncate_text(&c.to_string())
+            );
             return Err(ImportError::syntax(start..start + c.len_utf8(), message));
         }
         self.at += key.len();
@@ -210,8 +218,8 @@ impl<'t> Parser<'t> {
         let start = self.at;
         let rest = self.rest();
         match rest.chars().next() {
-            Some('[') if depth >= DEEPEST => {
-                let message = format!("more than {DEEPEST} lists in one another");
+            Some('[') if depth >= MAX_DEPTH => {
+                let message = format!("more than {MAX_DEPTH} nested lists");
                 Err(ImportError::new(
                     ProblemKind::TooLarge,
                     start..start + 1,
@@ -296,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entities_are_what_they_stand_for() {
+    fn entities_are_decoded() {
         assert_eq!(
             without_entities("Z&#252;rich &amp; &#xE4; &no; &"),
             "Zürich & ä &no; &"

@@ -6,11 +6,11 @@ use netflow_document::ProblemKind;
 use roxmltree::Node;
 
 use super::xml::{attribute, child, children, parse, tag, text_of};
-use crate::About;
-use crate::attributes::{self, Attribute, cut, plain};
-use crate::draft::TopologyBuilder;
+use crate::Subject;
+use crate::attributes::{self, Attribute, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
-use crate::write::graphml::MARK;
+use crate::topology_builder::TopologyBuilder;
+use crate::write::graphml::GRAPHML_HEADER;
 
 /// Metadata of networks of the Topology Zoo that is kept.
 const ORIGIN: &[&str] = &[
@@ -56,22 +56,22 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         return Err(ImportError::new(
             ProblemKind::Missing,
             tag(root),
-            "there is no <graph>",
+            "the file has no <graph>",
         ));
     };
     if let Some(second) = graphs.next() {
-        let message = "there is more than one <graph>";
-        let help = "put each into a file of its own";
+        let message = "the file has more than one <graph>";
+        let help = "write each graph to a separate file";
         return Err(ImportError::new(ProblemKind::NotAvailable, tag(second), message).help(help));
     }
-    about(draft, graph, &keys)?;
+    add_graph_attributes(draft, graph, &keys)?;
     // In files that netflow writes, two directed links are never directions of one link.
-    draft.pairs = !draft.text.contains(MARK);
+    draft.pairs = !draft.text.contains(GRAPHML_HEADER);
     let directed = match graph.attribute("edgedefault") {
         Some("directed") => true,
         Some("undirected") | None => false,
         Some(other) => {
-            let message = format!("`edgedefault` is `{}`", cut(other));
+            let message = format!("`edgedefault` is `{}`", truncate_text(other));
             return Err(
                 ImportError::value(tag(graph), message).help("allowed: directed, undirected")
             );
@@ -81,8 +81,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     for node in children(graph, "node") {
         let id = attribute(node, "id")?;
         if let Some(inner) = child(node, "graph") {
-            let message = format!("node `{}` has a graph of its own", cut(id));
-            let help = "put that graph into a file of its own";
+            let message = format!("node `{}` contains a graph", truncate_text(id));
+            let help = "write the inner graph to a separate file";
             return Err(
                 ImportError::new(ProblemKind::NotAvailable, tag(inner), message).help(help),
             );
@@ -92,18 +92,18 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     }
     for edge in children(graph, "edge") {
         let at = tag(edge);
-        let from = draft.known(attribute(edge, "source")?, at.clone())?;
-        let to = draft.known(attribute(edge, "target")?, at.clone())?;
+        let from = draft.existing_node(attribute(edge, "source")?, at.clone())?;
+        let to = draft.existing_node(attribute(edge, "target")?, at.clone())?;
         let directed = match edge.attribute("directed") {
             None => directed,
             Some("true" | "1") => true,
             Some("false" | "0") => false,
             Some(other) => {
-                let message = format!("`directed` is `{}`", cut(other));
+                let message = format!("`directed` is `{}`", truncate_text(other));
                 return Err(ImportError::value(at, message).help("allowed: true, false"));
             }
         };
-        let says = attributes::link(&data(edge, "edge", &keys)?)?;
+        let says = attributes::parse_link(&data(edge, "edge", &keys)?)?;
         draft.add_link((from, to), directed, says, at)?;
     }
     let says = |edge: Node<'_, '_>| edge.has_attribute("directed");
@@ -113,7 +113,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     {
         draft
             .assumptions
-            .whole("the graph does not say whether edges have directions: taken as undirected");
+            .add_general("the graph has no `edgedefault`: edges are read as undirected");
     }
     for (number, hyperedge) in children(graph, "hyperedge").enumerate() {
         add_hyperedge(draft, hyperedge, number, &keys)?;
@@ -137,25 +137,25 @@ fn add_hyperedge(
     let data = data(hyperedge, "hyperedge", keys)?;
     for endpoint in children(hyperedge, "endpoint") {
         let span = tag(endpoint);
-        let end = draft.known(attribute(endpoint, "node")?, span.clone())?;
+        let end = draft.existing_node(attribute(endpoint, "node")?, span.clone())?;
         let (ends, directed) = match endpoint.attribute("type").unwrap_or("undir") {
             "undir" => ((middle, end), false),
             "in" => ((end, middle), true),
             "out" => ((middle, end), true),
             other => {
-                let message = format!("`type` is `{}`", cut(other));
+                let message = format!("`type` is `{}`", truncate_text(other));
                 return Err(ImportError::value(span, message).help("allowed: in, out, undir"));
             }
         };
-        draft.add_link(ends, directed, attributes::link(&data)?, span)?;
+        draft.add_link(ends, directed, attributes::parse_link(&data)?, span)?;
     }
-    let text = "a <hyperedge> becomes a node with a link to each of its ends";
-    let about = About::Node(middle, draft.line(&at));
-    draft.assumptions.about(text, about);
+    let text = "a <hyperedge> is read as a node with a link to each of its ends";
+    let about = Subject::Node(middle, draft.line(&at));
+    draft.assumptions.add(text, about);
     Ok(())
 }
 
-fn about(
+fn add_graph_attributes(
     draft: &mut TopologyBuilder<'_>,
     graph: Node<'_, '_>,
     keys: &HashMap<&str, Key<'_>>,
@@ -163,13 +163,13 @@ fn about(
     let said = data(graph, "graph", keys)?;
     let value = |name: &str| {
         let found = said.iter().find(|attribute| attribute.name == name)?;
-        let value = plain(&found.value);
+        let value = single_line(&found.value);
         (!value.is_empty()).then_some(value)
     };
     let name = value("label")
         .or_else(|| value("name"))
         .or_else(|| value("Network"));
-    draft.name = name.or_else(|| graph.attribute("id").map(plain));
+    draft.name = name.or_else(|| graph.attribute("id").map(single_line));
     let origin = ORIGIN
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), value(name)?)));
@@ -188,7 +188,7 @@ fn data<'a>(
     for data in children(node, "data") {
         let id = attribute(data, "key")?;
         let Some(key) = keys.get(id) else {
-            let message = format!("there is no <key> `{}`", cut(id));
+            let message = format!("unknown <key> `{}`", truncate_text(id));
             return Err(ImportError::new(
                 ProblemKind::UnknownName,
                 tag(data),

@@ -15,11 +15,11 @@ mod xml;
 use std::path::Path;
 
 use netflow_document::{FileId, Findings, Problems, Sources};
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_units::BitsPerSecond;
 
-use crate::draft::TopologyBuilder;
 use crate::errors::{ImportError, ReadResult};
+use crate::topology_builder::TopologyBuilder;
 use crate::{Assumption, Format, Topology};
 use demands::Demands;
 use node_table::Nodes;
@@ -55,16 +55,16 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
     let mut findings = Findings::default();
     let mut files = Vec::new();
     for path in paths {
-        let text = match read_text(path, Kind::Topology) {
+        let text = match read_text(path, FileKind::Topology) {
             Ok(text) => text,
-            Err(refusal) => return Err(netflow_document::unread(path, refusal, "")),
+            Err(refusal) => return Err(netflow_document::unreadable_file(path, refusal, "")),
         };
         files.push((*path, sources.add(path, text)));
     }
     let texts = files
         .iter()
         .map(|(path, (file, text))| (*path, *file, text.as_str()));
-    all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+    read_all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
 /// Reads a text. The format is detected by the content, otherwise by the file name.
@@ -76,14 +76,18 @@ pub fn from_text(name: &str, text: &str, reading: &Reading) -> Result<Topology, 
     let mut findings = Findings::default();
     let (file, text) = sources.add(Path::new(name), text.to_owned());
     let texts = vec![(Path::new(name), file, text.as_str())];
-    all(texts, reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+    read_all(texts, reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
 /// The text of a file.
-type Text<'t> = (&'t Path, FileId, &'t str);
+type SourceText<'t> = (&'t Path, FileId, &'t str);
 
 /// Combines all texts into one network: one text has links, the others demands.
-fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
+fn read_all(
+    texts: Vec<SourceText<'_>>,
+    reading: &Reading,
+    findings: &mut Findings,
+) -> Option<Topology> {
     let mut network: Option<(TopologyBuilder<'_>, FileId)> = None;
     let mut demands: Vec<(FileId, &str, Demands)> = Vec::new();
     let count = texts.len();
@@ -92,13 +96,14 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         format == Some(Format::EdgeList)
     };
     let mut nodes: Option<Nodes> = None;
-    let has_nodes = |&(path, _, text): &Text<'_>| is_csv(path, text) && node_table::has_nodes(text);
-    let (tables, texts): (Vec<Text<'_>>, Vec<_>) = texts.into_iter().partition(has_nodes);
+    let has_nodes =
+        |&(path, _, text): &SourceText<'_>| is_csv(path, text) && node_table::has_nodes(text);
+    let (tables, texts): (Vec<SourceText<'_>>, Vec<_>) = texts.into_iter().partition(has_nodes);
     for &(_, file, text) in &tables {
         let read = match nodes {
             Some(_) => {
-                let wrong = ImportError::syntax(0..0, "this is a second table of nodes");
-                Err(wrong.help("put all of them into one"))
+                let wrong = ImportError::syntax(0..0, "this is a second node table");
+                Err(wrong.help("merge the node tables"))
             }
             None => node_table::read(text),
         };
@@ -112,7 +117,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     }
     for (path, file, text) in texts {
         let of_nodes = nodes.as_ref().filter(|_| is_csv(path, text));
-        let read = one(path, text, reading, count > 1, of_nodes);
+        let read = read_one(path, text, reading, count > 1, of_nodes);
         let draft = match read {
             Ok(Parsed::Demands(said)) => {
                 demands.push((file, text, said));
@@ -125,8 +130,8 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
             }
         };
         if network.is_some() {
-            let help = "several files are one network: one with links, the others with demands (columns `from`, `to`, `rate`); \
-                other networks are imported one by one";
+            let help = "give one file with links and others with demands (columns `from`, `to`, `rate`); \
+                import other networks separately";
             ImportError::syntax(0..0, "this is a second network")
                 .help(help)
                 .report(file, findings);
@@ -137,11 +142,11 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     let Some((draft, file)) = network else {
         let first = demands.first().map(|(file, ..)| *file);
         let what = match first {
-            Some(_) => "there are demands, but no links",
-            None => "there are nodes, but no links",
+            Some(_) => "the files have demands, but no links",
+            None => "the files have nodes, but no links",
         };
         let first = first.or_else(|| tables.first().map(|(_, file, _)| *file));
-        let help = "name the file with the links as well, before or after it; a column of bandwidths is named, for example, \
+        let help = "add the file with the links, before or after this file; name a column of bandwidths, for example, \
                     `bandwidth_mbps`";
         ImportError::syntax(0..0, what)
             .help(help)
@@ -151,14 +156,15 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     if let Some((_, of_nodes, _)) = tables.first()
         && draft.format != Format::EdgeList
     {
-        let help = "other formats say themselves where their nodes are: leave the table out";
-        ImportError::syntax(0..0, "a table of nodes goes with a CSV table of links")
+        let help = "leave out the node table: other formats contain the positions of nodes";
+        ImportError::syntax(0..0, "a node table needs a CSV table of links")
             .help(help)
             .report(*of_nodes, findings);
         return None;
     }
-    let has_bare_rates = draft.has_bare_rates() || demands.iter().any(|it| it.2.has_bare_rates());
-    let elsewhere = demands.iter().map(|(.., said)| said.largest_of_no_unit());
+    let has_bare_rates =
+        draft.has_unitless_rates() || demands.iter().any(|it| it.2.has_unitless_rates());
+    let elsewhere = demands.iter().map(|(.., said)| said.max_unitless_rate());
     let elsewhere = elsewhere.fold(0.0, f64::max);
     let mut network = match draft.finish(reading, elsewhere) {
         Ok(network) => network,
@@ -168,7 +174,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         }
     };
     for (demands_file, text, said) in demands {
-        if let Err(wrong) = said.join(&mut network, text, reading) {
+        if let Err(wrong) = said.add_to(&mut network, text, reading) {
             wrong.report(demands_file, findings);
             return None;
         }
@@ -185,7 +191,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
             1 => "the file has one node and no links".to_owned(),
             nodes => format!("the file has {nodes} nodes and no links"),
         };
-        let help = "a network needs a link";
+        let help = "add at least one link";
         ImportError::syntax(0..0, message)
             .help(help)
             .report(file, findings);
@@ -201,19 +207,21 @@ fn has_implausible_units(topology: &Topology) -> Option<Assumption> {
     let demands = || topology.demands.iter().map(|demand| demand.rate_bps);
     let (fastest, slowest) = (links().reduce(f64::max)?, links().reduce(f64::min)?);
     let (largest, all) = (demands().reduce(f64::max)?, demands().sum::<f64>());
-    let help =
-        "if a unit is wrong, name columns by it (`rate_mbps`), or use --unit for links and demands";
+    let help = "check the units: name columns with their unit (`rate_mbps`), or use --unit for links and demands";
     let text = if largest > 10.0 * fastest {
         let times = (largest / fastest).round();
         format!("the largest demand is {times} times the bandwidth of the fastest link: {help}")
     } else if all < 1e-4 * slowest {
         let [all, slowest] = [all, slowest].map(BitsPerSecond);
-        format!("all demands are {all}, and the slowest link has {slowest}: {help}")
+        format!("all demands together are {all}, and the slowest link has {slowest}: {help}")
     } else {
         return None;
     };
     let about = Vec::new();
-    Some(Assumption { text, about })
+    Some(Assumption {
+        text,
+        subjects: about,
+    })
 }
 
 /// The content of a file.
@@ -228,7 +236,7 @@ fn is_scenario(text: &str) -> bool {
     lines.any(|line| matches!(line, "[[link]]" | "[simulation]"))
 }
 
-fn one<'t>(
+fn read_one<'t>(
     path: &Path,
     text: &'t str,
     reading: &Reading,
@@ -237,12 +245,12 @@ fn one<'t>(
 ) -> ReadResult<Parsed<'t>> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        let help = format!("name the format: --format with one of {}", names.join(", "));
+        let help = format!("use --format with one of {}", names.join(", "));
         if is_scenario(text) {
-            let help = "a scenario needs no import: `netflow run FILE` runs it";
-            return Err(ImportError::syntax(0..0, "this is a scenario already").help(help));
+            let help = "a scenario needs no import: use `netflow run FILE`";
+            return Err(ImportError::syntax(0..0, "the file is already a scenario").help(help));
         }
-        return Err(ImportError::syntax(0..0, "the format is none that is known").help(help));
+        return Err(ImportError::syntax(0..0, "unrecognized file format").help(help));
     };
     let content = text.trim_start_matches('\u{feff}');
     if content.trim().is_empty() {

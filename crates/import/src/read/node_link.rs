@@ -9,9 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::sndlib_native::number;
-use crate::attributes::{self, Attribute, StatedQuantity, cut, plain};
-use crate::draft::TopologyBuilder;
+use crate::attributes::{self, Attribute, StatedQuantity, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
+use crate::topology_builder::TopologyBuilder;
 
 /// The top-level object. Nodes and links keep their positions in the text.
 #[derive(Deserialize)]
@@ -37,22 +37,28 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         let message = error.to_string();
         // The position is reported separately.
         let message = message.split(" at line ").next().unwrap_or_default();
-        ImportError::syntax(at, format!("this is no node-link JSON: {message}"))
+        ImportError::syntax(at, format!("invalid node-link JSON: {message}"))
     })?;
     let Some(nodes) = document.nodes else {
         let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
-        return Err(
-            ImportError::new(ProblemKind::Missing, 0..1, "there is no list `nodes`").help(help),
-        );
+        return Err(ImportError::new(
+            ProblemKind::Missing,
+            0..1,
+            "the document has no list `nodes`",
+        )
+        .help(help));
     };
     let edges = match (document.edges, document.links) {
         (Some(edges), None) | (None, Some(edges)) => edges,
         (Some(edges), Some(links)) if links.is_empty() => edges,
         (Some(edges), Some(links)) if edges.is_empty() => links,
         (Some(_), Some(_)) => {
-            let help = "which of the two has the links? remove the other";
-            let wrong =
-                ImportError::new(ProblemKind::Conflict, 0..1, "there are `edges` and `links`");
+            let help = "keep the list with the links, and remove the other";
+            let wrong = ImportError::new(
+                ProblemKind::Conflict,
+                0..1,
+                "the document has both `edges` and `links`",
+            );
             return Err(wrong.help(help));
         }
         (None, None) => {
@@ -60,7 +66,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             let wrong = ImportError::new(
                 ProblemKind::Missing,
                 0..1,
-                "there is neither a list `edges` nor `links`",
+                "the document has no list `edges` or `links`",
             );
             return Err(wrong.help(help));
         }
@@ -68,20 +74,20 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     for raw in nodes {
         let (object, span) = object(draft, raw)?;
         let id = id(&object, "id", &span)?;
-        let said = said(&object, &span)?;
+        let said = object_attributes(&object, &span)?;
         draft.add_node(&id, &said, span)?;
     }
     for raw in edges {
         let (object, span) = object(draft, raw)?;
-        let from = draft.known(&id(&object, "source", &span)?, span.clone())?;
-        let to = draft.known(&id(&object, "target", &span)?, span.clone())?;
-        let said = said(&object, &span)?;
+        let from = draft.existing_node(&id(&object, "source", &span)?, span.clone())?;
+        let to = draft.existing_node(&id(&object, "target", &span)?, span.clone())?;
+        let said = object_attributes(&object, &span)?;
         // The key of a parallel edge is not a name.
         let said: Vec<_> = said.into_iter().filter(|it| it.name != "id").collect();
         draft.add_link(
             (from, to),
             document.directed.unwrap_or(false),
-            attributes::link(&said)?,
+            attributes::parse_link(&said)?,
             span,
         )?;
     }
@@ -89,35 +95,35 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         draft.infer_directions("the document has no `directed`");
     }
     match document.graph {
-        Some(graph) if graph.get().starts_with('{') => about(draft, graph),
+        Some(graph) if graph.get().starts_with('{') => add_graph_attributes(draft, graph),
         _ => Ok(()),
     }
 }
 
 /// Reads the name of the network and its demands: `{"demands": {"0": {"1": 5.0}}}`.
-fn about(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<()> {
+fn add_graph_attributes(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<()> {
     let (graph, span) = object(draft, raw)?;
     if let Some(Value::String(name)) = graph.get("name") {
-        draft.name = Some(plain(name));
+        draft.name = Some(single_line(name));
     }
     let Some(Value::Object(demands)) = graph.get("demands") else {
         return Ok(());
     };
     for (from, to) in demands {
         let Value::Object(to) = to else {
-            let message = format!("the demands of `{}` are no object", cut(from));
+            let message = format!("the demands of `{}` are not an object", truncate_text(from));
             return Err(ImportError::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
         };
         for (to, rate) in to {
             let ends = (
-                draft.known(from, span.clone())?,
-                draft.known(to, span.clone())?,
+                draft.existing_node(from, span.clone())?,
+                draft.existing_node(to, span.clone())?,
             );
             let Some(rate) = rate.as_f64() else {
                 let message = format!(
-                    "the demand from `{}` to `{}` is no number",
-                    cut(from),
-                    cut(to)
+                    "the demand from `{}` to `{}` is not a number",
+                    truncate_text(from),
+                    truncate_text(to)
                 );
                 return Err(ImportError::value(span, message));
             };
@@ -135,7 +141,7 @@ fn object(draft: &TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<(Object, Ra
     match serde_json::from_str(raw.get()) {
         Ok(object) => Ok((object, span)),
         Err(_) => {
-            let message = format!("`{}` is not an object", cut(raw.get()));
+            let message = format!("`{}` is not an object", truncate_text(raw.get()));
             Err(ImportError::value(span, message).help("write {\"key\": value, ...}"))
         }
     }
@@ -146,7 +152,7 @@ fn id(object: &Object, key: &str, span: &Range<usize>) -> ReadResult<String> {
     match object.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Null) | None => {
-            let message = format!("there is no `{key}`");
+            let message = format!("missing key `{key}`");
             Err(ImportError::new(
                 ProblemKind::Missing,
                 span.clone(),
@@ -158,7 +164,10 @@ fn id(object: &Object, key: &str, span: &Range<usize>) -> ReadResult<String> {
 }
 
 /// Returns the attributes of an object. `pos` is a pair of coordinates.
-fn said<'o>(object: &'o Object, span: &Range<usize>) -> ReadResult<Vec<Attribute<'o>>> {
+fn object_attributes<'o>(
+    object: &'o Object,
+    span: &Range<usize>,
+) -> ReadResult<Vec<Attribute<'o>>> {
     let mut said = Vec::new();
     for (key, value) in object {
         match value {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use netflow_document::ProblemKind;
 
 use super::edge_list::{Table, role};
-use crate::attributes::{self, Attribute, NodeAttributes, cut, is_of_node};
+use crate::attributes::{self, Attribute, NodeAttributes, is_node_attribute, truncate_text};
 use crate::errors::{ImportError, ReadResult};
 
 /// Names of the column with the node identifiers, the likeliest first.
@@ -27,7 +27,7 @@ pub(super) fn has_nodes(text: &str) -> bool {
     };
     let mut columns = columns.iter().enumerate();
     let key = key(text);
-    let others = columns.any(|(at, name)| Some(at) != key && is_of_node(name));
+    let others = columns.any(|(at, name)| Some(at) != key && is_node_attribute(name));
     key.is_some() && others && Table::of(text).is_err()
 }
 
@@ -42,10 +42,12 @@ pub(super) fn read(text: &str) -> ReadResult<Nodes> {
     // `has_nodes` has checked that it exists.
     let key = key(text).unwrap_or_default();
     let table = Table::between(text, key, key)?;
-    let unknown = table.others().filter(|(_, name)| !is_of_node(name));
+    let unknown = table
+        .other_columns()
+        .filter(|(_, name)| !is_node_attribute(name));
     let unknown = unknown.map(|(_, name)| {
-        let name = cut(name);
-        format!("the column `{name}` of the table of nodes says nothing that is known")
+        let name = truncate_text(name);
+        format!("ignoring unknown column `{name}` of the node table")
     });
     let mut nodes = Nodes {
         assumptions: unknown.collect(),
@@ -55,22 +57,22 @@ pub(super) fn read(text: &str) -> ReadResult<Nodes> {
     table.rows(|row, span| {
         let name = table.cell(row, key, &span)?.to_owned();
         if !seen.insert(name.clone()) {
-            let message = format!("node `{}` exists twice", cut(&name));
+            let message = format!("node `{}` exists twice", truncate_text(&name));
             return Err(ImportError::new(ProblemKind::Duplicate, span, message));
         }
-        let said = table.others().map(|(column, name)| {
+        let said = table.other_columns().map(|(column, name)| {
             let value = row.get(column).unwrap_or_default();
             Attribute::new(name, value, span.clone())
         });
         let said: Vec<Attribute<'_>> = said.collect();
-        let mut says = attributes::node(&said)?;
+        let mut says = attributes::parse_node(&said)?;
         // Other tables refer to the node by this name.
         says.label = says.label.or(says.name);
         says.name = Some(name.clone());
         let beyond = |degrees: Option<f64>, most: f64| degrees.is_some_and(|it| it.abs() > most);
         if beyond(says.longitude, 180.0) || beyond(says.latitude, 90.0) {
-            let message = format!("node `{}` is nowhere on the earth", cut(&name));
-            let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
+            let message = format!("node `{}` has invalid coordinates", truncate_text(&name));
+            let help = "allowed: longitudes -180 to 180, latitudes -90 to 90";
             return Err(ImportError::value(span, message).help(help));
         }
         nodes.rows.push((name, says));

@@ -5,20 +5,20 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
-use crate::attributes::{LinkAttributes, StatedQuantity, cut, scaled};
-use crate::draft::TopologyBuilder;
+use crate::attributes::{LinkAttributes, StatedQuantity, scaled, truncate_text};
 use crate::errors::{ImportError, ReadResult};
 use crate::label::LabelBandwidth;
 use crate::lines::{Word, lines, words};
+use crate::topology_builder::TopologyBuilder;
 
-const LIKE: &str = "$ns duplex-link $a $b 10Mb 5ms DropTail";
+const EXAMPLE_LINE: &str = "$ns duplex-link $a $b 10Mb 5ms DropTail";
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let text = draft.text;
     let mut set: HashMap<&str, &str> = HashMap::new();
     let mut depth = 0_usize;
     let mut others = 0_usize;
-    for (start, line) in joined(text) {
+    for (start, line) in logical_lines(text) {
         let code = line.trim_start();
         if code.is_empty() || code.starts_with('#') {
             continue;
@@ -30,9 +30,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         match (link, words.as_slice()) {
             (Some(at), _) if at + 1 == words.len() && at == 0 => others += 1,
             (Some(at), _) if depth > 0 => {
-                let message = "this link is made in a loop, a procedure or a condition";
-                let help =
-                    "only links that are written out are read: run the script, or write them out";
+                let message = "this link is created in a loop, a procedure or a condition";
+                let help = "write each link as a separate line";
                 return Err(ImportError::new(
                     ProblemKind::NotAvailable,
                     words[at].span.clone(),
@@ -54,8 +53,10 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         depth = (depth + opened).saturating_sub(closed);
     }
     if others > 0 {
-        let text = "lines that make no links are not read, nor are limits of queues";
-        draft.assumptions.whole(format!("{text}: {others} of them"));
+        let text = "ignoring queue limits and lines that do not create links";
+        draft
+            .assumptions
+            .add_general(format!("{text}: {others} lines"));
     }
     Ok(())
 }
@@ -66,7 +67,7 @@ fn static_part<'t>(text: &'t str, word: &Word<'_>) -> &'t str {
 }
 
 /// Returns lines; a line that ends in a backslash is joined with the next.
-fn joined(text: &str) -> impl Iterator<Item = (usize, String)> {
+fn logical_lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut all = lines(text);
     std::iter::from_fn(move || {
         let (start, line) = all.next()?;
@@ -98,21 +99,20 @@ fn add_link(
             "`{}` needs two nodes, a bandwidth and a delay",
             command.text
         );
-        return Err(
-            ImportError::new(ProblemKind::Missing, span, message).help(format!("write {LIKE}"))
-        );
+        return Err(ImportError::new(ProblemKind::Missing, span, message)
+            .help(format!("write {EXAMPLE_LINE}")));
     };
     let mut ends = [0, 0];
     for (end, word) in ends.iter_mut().zip([from, to]) {
         let name = word.text.strip_prefix('$').unwrap_or(word.text);
         if name.is_empty() || name.contains(['$', '[', '{', '"']) {
-            let message = format!("`{}` is not the name of a node", cut(word.text));
-            let help = "only links that are written out are read, such as `$n1` or `$n(1)`";
+            let message = format!("`{}` is not the name of a node", truncate_text(word.text));
+            let help = "write the node as a variable, such as `$n1` or `$n(1)`";
             return Err(
                 ImportError::new(ProblemKind::NotAvailable, word.span.clone(), message).help(help),
             );
         }
-        *end = draft.named(name, word.span.clone())?;
+        *end = draft.node_or_new(name, word.span.clone())?;
     }
     let value = |word: &Word<'_>| match word.text.strip_prefix('$') {
         None => Ok(word.text.to_owned()),
@@ -120,7 +120,7 @@ fn add_link(
             .get(name)
             .map(|value| (*value).to_owned())
             .ok_or_else(|| {
-                let message = format!("no line before sets `{}`", cut(name));
+                let message = format!("`{}` is not set on an earlier line", truncate_text(name));
                 ImportError::new(ProblemKind::UnknownName, word.span.clone(), message)
             }),
     };
@@ -160,7 +160,7 @@ fn bandwidth_bps(text: &str, span: &Range<usize>) -> ReadResult<f64> {
     if bps.is_finite() && bps > 0.0 {
         Ok(bps)
     } else {
-        let message = format!("`{}` is not a bandwidth of ns-2", cut(text));
+        let message = format!("`{}` is not a bandwidth of ns-2", truncate_text(text));
         Err(ImportError::value(span.clone(), message).help("write 10Mb, 64k or 1000000"))
     }
 }
@@ -179,7 +179,7 @@ fn delay_s(text: &str, span: &Range<usize>) -> ReadResult<f64> {
     if delay_s.is_finite() && delay_s >= 0.0 {
         Ok(delay_s)
     } else {
-        let message = format!("`{}` is not a delay of ns-2", cut(text));
+        let message = format!("`{}` is not a delay of ns-2", truncate_text(text));
         Err(ImportError::value(span.clone(), message).help("write 5ms, 0.005 or 20us"))
     }
 }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_of_ns2() {
+    fn ns2_quantities_are_parsed() {
         let bandwidth = |text| bandwidth_bps(text, &(0..0)).unwrap();
         assert_eq!(bandwidth("10Mb"), 1e7);
         assert_eq!(bandwidth("1.5Mbps"), 1.5e6);

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
-use super::demands::{Demands, End, Row};
+use super::demands::{DemandRow, Demands, NodeReference};
 use super::sndlib_native::number;
-use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, cut};
-use crate::draft::TopologyBuilder;
+use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, truncate_text};
 use crate::errors::{ImportError, ReadResult};
 use crate::lines::{Word, lines, words};
+use crate::topology_builder::TopologyBuilder;
 
 /// Units of Repetita: kbit/s for rates, µs for delays.
 const RATE_UNIT_BPS: f64 = 1e3;
@@ -21,7 +21,7 @@ pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let mut rows = Rows::of(draft.text);
     for row in rows.section("NODES", "label x y")? {
         let [label, x, y] = row.as_slice() else {
-            return Err(is_not(&row, "node", "label x y"));
+            return Err(row_error(&row, "node", "label x y"));
         };
         // Labels often begin with the number of the node.
         let attributes = [
@@ -40,18 +40,21 @@ pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     }
     for row in rows.section("EDGES", "label src dest weight bw delay")? {
         let [label, from, to, weight, bandwidth, delay] = row.as_slice() else {
-            return Err(is_not(&row, "edge", "label src dest weight bw delay"));
+            return Err(row_error(&row, "edge", "label src dest weight bw delay"));
         };
         let ends = (
-            draft.known(from.text, from.span.clone())?,
-            draft.known(to.text, to.span.clone())?,
+            draft.existing_node(from.text, from.span.clone())?,
+            draft.existing_node(to.text, to.span.clone())?,
         );
         let positive = |word: &Word<'_>| {
             let number = number(word.text, &word.span)?;
             if number >= 0.0 {
                 Ok(number)
             } else {
-                Err(ImportError::value(word.span.clone(), "this is negative"))
+                Err(ImportError::value(
+                    word.span.clone(),
+                    "the value is negative",
+                ))
             }
         };
         let says = LinkAttributes {
@@ -69,7 +72,7 @@ pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         };
         draft.add_link(ends, true, says, label.span.start..delay.span.end)?;
     }
-    rows.end()
+    rows.finish()
 }
 
 /// Returns the label without the number of the node as a prefix: `New York` for `0_New_York`.
@@ -85,23 +88,23 @@ pub(super) fn demands(text: &str) -> ReadResult<Demands> {
     let mut found = Vec::new();
     for row in rows.section("DEMANDS", "label src dest bw")? {
         let [label, from, to, rate] = row.as_slice() else {
-            return Err(is_not(&row, "demand", "label src dest bw"));
+            return Err(row_error(&row, "demand", "label src dest bw"));
         };
         let node = |word: &Word<'_>| {
             let number: Result<usize, _> = word.text.parse();
-            number.map(End::Number).map_err(|_| {
-                let message = format!("`{}` is not the number of a node", cut(word.text));
+            number.map(NodeReference::Number).map_err(|_| {
+                let message = format!("`{}` is not the number of a node", truncate_text(word.text));
                 ImportError::value(word.span.clone(), message)
             })
         };
-        found.push(Row::new(
+        found.push(DemandRow::new(
             node(from)?,
             node(to)?,
             StatedQuantity::WithoutUnit(number(rate.text, &rate.span)?),
             label.span.start..rate.span.end,
         ));
     }
-    rows.end()?;
+    rows.finish()?;
     Ok(Demands {
         rows: found,
         unit_bps: Some(RATE_UNIT_BPS),
@@ -109,11 +112,11 @@ pub(super) fn demands(text: &str) -> ReadResult<Demands> {
     })
 }
 
-fn is_not(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
-    ImportError::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
+fn row_error(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
+    ImportError::syntax(row_span(row), format!("invalid {what}")).help(format!("write {like}"))
 }
 
-fn whole(row: &[Word<'_>]) -> Range<usize> {
+fn row_span(row: &[Word<'_>]) -> Range<usize> {
     match (row.first(), row.last()) {
         (Some(first), Some(last)) => first.span.start..last.span.end,
         _ => 0..0,
@@ -152,15 +155,15 @@ impl<'t> Rows<'t> {
         let at = if head.is_empty() {
             self.end..self.end
         } else {
-            whole(&head)
+            row_span(&head)
         };
-        let help = format!("write `{name} COUNT`, and below it `{columns}` and the rows");
+        let help = format!("write `{name} COUNT`, then a line `{columns}`, then the rows");
         let counted = match head.as_slice() {
             [word, count] if word.text == name => count.text.parse::<usize>().ok(),
             _ => None,
         };
         let Some(count) = counted else {
-            let message = format!("`{name}` and a number are missing here");
+            let message = format!("expected `{name}` and a number");
             return Err(ImportError::syntax(at, message).help(help));
         };
         // The header may be missing.
@@ -172,22 +175,25 @@ impl<'t> Rows<'t> {
             match self.rows.next_if(|row| !is_head(row)) {
                 Some(row) => found.push(row),
                 None => {
-                    let message = format!("rows announced: {count}, rows found: {}", found.len());
+                    let message = format!("expected {count} rows, found {}", found.len());
                     return Err(ImportError::new(ProblemKind::Missing, at, message));
                 }
             }
         }
         if let Some(row) = self.rows.peek().filter(|row| !is_head(row)) {
-            let message = format!("one row more than `{name} {count}` announces");
-            return Err(ImportError::syntax(whole(row), message));
+            let message = format!("more rows than in `{name} {count}`");
+            return Err(ImportError::syntax(row_span(row), message));
         }
         Ok(found)
     }
 
-    fn end(mut self) -> ReadResult<()> {
+    fn finish(mut self) -> ReadResult<()> {
         match self.rows.next() {
             None => Ok(()),
-            Some(row) => Err(ImportError::syntax(whole(&row), "nothing is expected here")),
+            Some(row) => Err(ImportError::syntax(
+                row_span(&row),
+                "unexpected text after the last section",
+            )),
         }
     }
 }

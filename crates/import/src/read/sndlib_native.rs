@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
-use crate::About;
-use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, cut};
-use crate::draft::TopologyBuilder;
+use crate::Subject;
+use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, truncate_text};
 use crate::errors::{ImportError, ReadResult};
 use crate::lines::{Word, lines};
+use crate::topology_builder::TopologyBuilder;
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let text = draft.text;
@@ -17,15 +17,15 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     for (start, line) in lines(text) {
         let line = line.trim_start_matches('\u{feff}');
         if let Some(name) = line.trim().strip_prefix("# network ") {
-            draft.name = Some(cut(name));
+            draft.name = Some(truncate_text(name));
         }
         let line = line.split('#').next().unwrap_or_default();
         let words = words(start, line);
         let Some(first) = words.first() else { continue };
         if first.text == "?SNDlib" {
             if !line.contains("network") {
-                let message = "this file of SNDlib has no network";
-                let help = "solutions and models are not read";
+                let message = "the SNDlib file has no network";
+                let help = "give a file with a network: solutions and models are not supported";
                 return Err(ImportError::new(
                     ProblemKind::NotAvailable,
                     first.span.clone(),
@@ -37,13 +37,13 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         }
         match (&open, words.as_slice()) {
             (None, [name, bracket]) if bracket.text == "(" => {
-                open = Some((Section::named(name)?, name.span.clone()));
+                open = Some((Section::from_name(name)?, name.span.clone()));
             }
             (None, [name, open, close]) if open.text == "(" && close.text == ")" => {
-                Section::named(name)?;
+                Section::from_name(name)?;
             }
             (None, _) => {
-                let message = format!("`{}` stands in no section", cut(line));
+                let message = format!("`{}` is outside all sections", truncate_text(line));
                 let help =
                     "sections begin with META (, NODES (, LINKS (, DEMANDS (, ADMISSIBLE_PATHS (";
                 return Err(ImportError::syntax(first.span.clone(), message).help(help));
@@ -76,7 +76,7 @@ enum Section {
 }
 
 impl Section {
-    fn named(name: &Word<'_>) -> ReadResult<Section> {
+    fn from_name(name: &Word<'_>) -> ReadResult<Section> {
         match name.text {
             "META" => Ok(Section::Meta),
             "NODES" => Ok(Section::Nodes),
@@ -84,7 +84,7 @@ impl Section {
             "DEMANDS" => Ok(Section::Demands),
             "ADMISSIBLE_PATHS" => Ok(Section::Paths),
             other => {
-                let message = format!("unknown section `{}`", cut(other));
+                let message = format!("unknown section `{}`", truncate_text(other));
                 let names = ["META", "NODES", "LINKS", "DEMANDS", "ADMISSIBLE_PATHS"];
                 let near = netflow_units::nearest_name(other, names.into_iter(), &[]);
                 let help = near.map(|near| format!("did you mean `{near}`? "));
@@ -130,55 +130,57 @@ fn meta(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) {
                 _ => draft.rate_unit,
             };
         }
-        draft.origin.push((cut(key.text), cut(value.text)));
+        draft
+            .origin
+            .push((truncate_text(key.text), truncate_text(value.text)));
     }
 }
 
 /// The words before, within and after the first brackets of a row.
 type Components<'r, 't> = (&'r [Word<'t>], &'r [Word<'t>], &'r [Word<'t>]);
 
-fn parts<'r, 't>(row: &'r [Word<'t>]) -> Option<Components<'r, 't>> {
+fn split_components<'r, 't>(row: &'r [Word<'t>]) -> Option<Components<'r, 't>> {
     let open = row.iter().position(|word| word.text == "(")?;
     let close = open + row[open..].iter().position(|word| word.text == ")")?;
     Some((&row[..open], &row[open + 1..close], &row[close + 1..]))
 }
 
-fn whole(row: &[Word<'_>]) -> Range<usize> {
+fn row_span(row: &[Word<'_>]) -> Range<usize> {
     match (row.first(), row.last()) {
         (Some(first), Some(last)) => first.span.start..last.span.end,
         _ => 0..0,
     }
 }
 
-fn is_not(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
-    ImportError::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
+fn row_error(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
+    ImportError::syntax(row_span(row), format!("invalid {what}")).help(format!("write {like}"))
 }
 
 /// Reads a node: `Aachen ( 6.04 50.76 )`.
 fn node(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
     let like = "NAME ( LONGITUDE LATITUDE )";
     let Some(id) = row.first() else { return Ok(()) };
-    let attributes = match parts(row) {
+    let attributes = match split_components(row) {
         None if row.len() == 1 => Vec::new(),
         Some(([_], [x, y], _)) => vec![
             Attribute::new("x", x.text, x.span.clone()),
             Attribute::new("y", y.text, y.span.clone()),
         ],
-        _ => return Err(is_not(row, "node", like)),
+        _ => return Err(row_error(row, "node", like)),
     };
     for attribute in &attributes {
         number(&attribute.value, &attribute.span)?;
     }
-    draft.add_node(id.text, &attributes, whole(row))?;
-    if let Some((_, _, rest)) = parts(row)
+    draft.add_node(id.text, &attributes, row_span(row))?;
+    if let Some((_, _, rest)) = split_components(row)
         && let Some(first) = rest.first()
     {
         let text = format!(
-            "`{}` behind a node says nothing that is known",
-            cut(first.text)
+            "ignoring unknown text `{}` after a node",
+            truncate_text(first.text)
         );
-        let about = About::Node(draft.node_count() - 1, draft.line(&first.span));
-        draft.assumptions.about(text, about);
+        let about = Subject::Node(draft.node_count() - 1, draft.line(&first.span));
+        draft.assumptions.add(text, about);
     }
     Ok(())
 }
@@ -186,21 +188,21 @@ fn node(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
 /// Reads a link: `L1 ( A B ) pre-installed cost routing-cost setup-cost ( {capacity cost}* )`.
 fn link(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
     let like = "NAME ( FROM TO ) PRE-INSTALLED COST ROUTING-COST SETUP-COST ( CAPACITY COST ... )";
-    let Some(([id], [from, to], rest)) = parts(row) else {
-        return Err(is_not(row, "link", like));
+    let Some(([id], [from, to], rest)) = split_components(row) else {
+        return Err(row_error(row, "link", like));
     };
-    let Some((numbers, modules, [])) = parts(rest) else {
-        return Err(is_not(row, "link", like));
+    let Some((numbers, modules, [])) = split_components(rest) else {
+        return Err(row_error(row, "link", like));
     };
     let [installed, _, _, _] = numbers else {
-        return Err(is_not(row, "link", like));
+        return Err(row_error(row, "link", like));
     };
     let ends = (
-        draft.known(from.text, from.span.clone())?,
-        draft.known(to.text, to.span.clone())?,
+        draft.existing_node(from.text, from.span.clone())?,
+        draft.existing_node(to.text, to.span.clone())?,
     );
     if modules.len() % 2 != 0 {
-        return Err(is_not(
+        return Err(row_error(
             modules,
             "list of modules",
             "pairs of CAPACITY and COST",
@@ -218,9 +220,9 @@ fn link(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
         ..LinkAttributes::default()
     };
     says.bandwidth = link_capacity(installed, &offered)
-        .map(|capacity| (StatedQuantity::WithoutUnit(capacity), whole(row)));
+        .map(|capacity| (StatedQuantity::WithoutUnit(capacity), row_span(row)));
     remark(draft, installed, &offered);
-    draft.add_link(ends, false, says, whole(row))
+    draft.add_link(ends, false, says, row_span(row))
 }
 
 /// Returns the capacity of a link: the installed capacity, otherwise that of the smallest module.
@@ -232,12 +234,12 @@ pub(super) fn link_capacity(installed: Option<f64>, offered: &[f64]) -> Option<f
 
 /// Lists the assumptions about directions and capacity.
 pub(super) fn remark(draft: &mut TopologyBuilder<'_>, installed: Option<f64>, offered: &[f64]) {
-    draft
-        .assumptions
-        .whole("links lead both ways: SNDlib's files do not say it");
+    draft.assumptions.add_general(
+        "links are read as bidirectional, because SNDlib files do not define directions",
+    );
     if !installed.is_some_and(|capacity| capacity > 0.0) && !offered.is_empty() {
-        let text = "a link without pre-installed capacity has that of its smallest module, once";
-        draft.assumptions.whole(text);
+        let text = "a link without pre-installed capacity gets the capacity of one smallest module";
+        draft.assumptions.add_general(text);
     }
 }
 
@@ -252,7 +254,7 @@ fn capacity(word: &Word<'_>) -> ReadResult<Option<f64>> {
             } else {
                 Err(ImportError::value(
                     word.span.clone(),
-                    "a capacity is negative",
+                    "the capacity is negative",
                 ))
             }
         }
@@ -262,20 +264,24 @@ fn capacity(word: &Word<'_>) -> ReadResult<Option<f64>> {
 pub(super) fn number(text: &str, span: &Range<usize>) -> ReadResult<f64> {
     let number: Option<f64> = text.trim().parse().ok();
     let finite = number.filter(|number| number.is_finite());
-    finite
-        .ok_or_else(|| ImportError::value(span.clone(), format!("`{}` is not a number", cut(text))))
+    finite.ok_or_else(|| {
+        ImportError::value(
+            span.clone(),
+            format!("`{}` is not a number", truncate_text(text)),
+        )
+    })
 }
 
 /// Reads a demand: `D1 ( A B ) 1 34.00 UNLIMITED`.
 fn demand(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
     let like = "NAME ( FROM TO ) ROUTING-UNIT VALUE LONGEST-PATH";
-    let Some(([_], [from, to], [unit, value, _])) = parts(row) else {
-        return Err(is_not(row, "demand", like));
+    let Some(([_], [from, to], [unit, value, _])) = split_components(row) else {
+        return Err(row_error(row, "demand", like));
     };
     let ends = (
-        draft.known(from.text, from.span.clone())?,
-        draft.known(to.text, to.span.clone())?,
+        draft.existing_node(from.text, from.span.clone())?,
+        draft.existing_node(to.text, to.span.clone())?,
     );
     let rate = number(unit.text, &unit.span)? * number(value.text, &value.span)?;
-    draft.add_demand(ends, StatedQuantity::WithoutUnit(rate), whole(row))
+    draft.add_demand(ends, StatedQuantity::WithoutUnit(rate), row_span(row))
 }

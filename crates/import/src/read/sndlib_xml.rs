@@ -6,9 +6,9 @@ use roxmltree::Node;
 use super::sndlib_native::{link_capacity, number, remark};
 use super::xml::{attribute, child, children, parse, tag, text_of};
 use crate::Coordinates;
-use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, cut, plain};
-use crate::draft::TopologyBuilder;
+use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
+use crate::topology_builder::TopologyBuilder;
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let document = parse(draft.text)?;
@@ -22,7 +22,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     }
     if let Some(meta) = child(root, "meta") {
         for said in meta.children().filter(Node::is_element) {
-            let (name, value) = (said.tag_name().name(), plain(&text_of(said)));
+            let (name, value) = (said.tag_name().name(), single_line(&text_of(said)));
             if name == "unit" {
                 draft.rate_unit = match value.as_str() {
                     "BITPERSEC" => Some(1.0),
@@ -35,8 +35,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             draft.origin.push((name.to_owned(), value));
         }
     }
-    let structure = wanted(root, "networkStructure")?;
-    let nodes = wanted(structure, "nodes")?;
+    let structure = required_child(root, "networkStructure")?;
+    let nodes = required_child(structure, "nodes")?;
     let kind = nodes.attribute("coordinatesType");
     if kind == Some("pixel") {
         draft.coordinates = Some(Coordinates::Plane);
@@ -49,7 +49,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
                 _ => ["x", "y"],
             };
             for (element, name) in ["x", "y"].into_iter().zip(names) {
-                let it = wanted(coordinates, element)?;
+                let it = required_child(coordinates, element)?;
                 let value = text_of(it);
                 number(&value, &it.range())?;
                 said.push(Attribute::new(name, value, it.range()));
@@ -82,7 +82,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
         .flat_map(|demands| children(demands, "demand"))
     {
         let ends = ends(draft, demand)?;
-        let value = wanted(demand, "demandValue")?;
+        let value = required_child(demand, "demandValue")?;
         let mut rate = number(&text_of(value), &value.range())?;
         if let Some(unit) = child(demand, "routingUnit") {
             rate *= number(&text_of(unit), &unit.range())?;
@@ -92,7 +92,7 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     Ok(())
 }
 
-fn wanted<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> ReadResult<Node<'a, 'i>> {
+fn required_child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> ReadResult<Node<'a, 'i>> {
     child(node, name).ok_or_else(|| {
         let message = format!("<{}> has no <{name}>", node.tag_name().name());
         ImportError::new(ProblemKind::Missing, tag(node), message)
@@ -101,14 +101,14 @@ fn wanted<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> ReadResult<Node<'a,
 
 fn ends(draft: &TopologyBuilder<'_>, of: Node<'_, '_>) -> ReadResult<(usize, usize)> {
     let end = |name| {
-        let element = wanted(of, name)?;
-        draft.known(text_of(element).trim(), element.range())
+        let element = required_child(of, name)?;
+        draft.existing_node(text_of(element).trim(), element.range())
     };
     Ok((end("source")?, end("target")?))
 }
 
 fn capacity(module: Node<'_, '_>) -> ReadResult<f64> {
-    let capacity = wanted(module, "capacity")?;
+    let capacity = required_child(module, "capacity")?;
     let text = text_of(capacity);
     let number = number(&text, &capacity.range())?;
     if number >= 0.0 {
@@ -116,7 +116,7 @@ fn capacity(module: Node<'_, '_>) -> ReadResult<f64> {
     } else {
         Err(ImportError::value(
             capacity.range(),
-            format!("a capacity of {}", cut(&text)),
+            format!("invalid capacity {}", truncate_text(&text)),
         ))
     }
 }

@@ -8,13 +8,13 @@ use roxmltree::{Document, Node, ParsingOptions};
 use crate::errors::{ImportError, ReadResult};
 
 /// Maximum number of elements and texts in a document.
-const MOST_NODES: u32 = 20_000_000;
+const MAX_XML_NODES: u32 = 20_000_000;
 
 /// Parses a document. Documents with a DTD are rejected.
 pub(super) fn parse(text: &str) -> ReadResult<Document<'_>> {
     let options = ParsingOptions {
         allow_dtd: false,
-        nodes_limit: MOST_NODES,
+        nodes_limit: MAX_XML_NODES,
         ..ParsingOptions::default()
     };
     Document::parse_with_options(text, options).map_err(|error| {
@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str) -> ReadResult<Document<'_>> {
                 ImportError::new(ProblemKind::NotAvailable, at, message)
                     .help("remove the <!DOCTYPE ...>")
             }
-            _ => ImportError::syntax(at, format!("this is no XML: {message}")),
+            _ => ImportError::syntax(at, format!("invalid XML: {message}")),
         }
     })
 }

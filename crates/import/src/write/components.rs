@@ -83,7 +83,7 @@ impl Components {
 
     /// Returns two distant nodes of the largest strongly connected component: its first node, and the
     /// last node that a breadth-first search from there finds.
-    pub(super) fn far_pair(&self) -> Option<(usize, usize)> {
+    pub(super) fn distant_pair(&self) -> Option<(usize, usize)> {
         let mut size_of = vec![0_usize; self.strong_component.len()];
         for &part in &self.strong_component {
             size_of[part] += 1;

@@ -29,7 +29,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Marker near the beginning of every file that this module writes.
-pub const MARK: &str = "<!-- A network, written by netflow. -->";
+pub const GRAPHML_HEADER: &str = "<!-- A network, written by netflow. -->";
 
 /// Returns all nodes and links as GraphML. Demands are left out.
 ///
@@ -43,7 +43,7 @@ pub fn write(topology: &Topology) -> String {
 
 fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
     writeln!(text, "<?xml version=\"1.0\" encoding=\"utf-8\"?>")?;
-    writeln!(text, "{MARK}")?;
+    writeln!(text, "{GRAPHML_HEADER}")?;
     writeln!(
         text,
         "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"

@@ -4,8 +4,8 @@ use netflow_units::{BitsPerSecond, Seconds};
 
 use super::scenario::Defaults;
 use crate::assumption::Assumptions;
-use crate::distance::{fibre_delay_s, great_circle_km, least_delay_s};
-use crate::{About, Topology};
+use crate::distance::{fibre_delay_s, great_circle_km, min_delay_s};
+use crate::{Subject, Topology};
 
 /// A link with bandwidth and delay, and remarks on their origin.
 pub(super) struct ResolvedLink {
@@ -19,14 +19,14 @@ pub(super) struct ResolvedLink {
 }
 
 /// Minimum delay of a link: cabling within a building.
-const SHORTEST_DELAY_S: f64 = 10e-6;
+const MIN_DELAY_S: f64 = 10e-6;
 
 /// Tolerance, as a fraction, within which a stated length equals the great-circle distance of the ends.
-const SAME_LENGTH: f64 = 0.01;
+const LENGTH_TOLERANCE: f64 = 0.01;
 
 /// Returns the delay of a fibre of this length, rounded to the microsecond.
-fn of_fibre(km: f64) -> f64 {
-    ((fibre_delay_s(km) * 1e6).round() / 1e6).clamp(SHORTEST_DELAY_S, 3600.0)
+fn rounded_fibre_delay_s(km: f64) -> f64 {
+    ((fibre_delay_s(km) * 1e6).round() / 1e6).clamp(MIN_DELAY_S, 3600.0)
 }
 
 /// Completes the links of a network. Assumptions are listed.
@@ -37,19 +37,19 @@ pub(super) fn resolve_links(
 ) -> Vec<ResolvedLink> {
     let mut far = 0;
     let links = topology.links.iter().enumerate().map(|(place, link)| {
-        let about = || About::Link(place, 0);
+        let about = || Subject::Link(place, 0);
         let (bandwidth_bps, bandwidth_remark) = match link.bandwidth_bps {
             Some(bps) => (bps, link.bandwidth_remark.clone().unwrap_or_default()),
             None => {
                 let rate = BitsPerSecond(choices.bandwidth_bps);
-                let text = format!("bandwidth {rate} (--bandwidth), for nothing tells it");
-                assumptions.about(text, about());
+                let text = format!("bandwidth {rate} (--bandwidth), because the file has none");
+                assumptions.add(text, about());
                 let why = link.bandwidth_remark.clone();
                 (
                     choices.bandwidth_bps,
                     format!(
                         "assumed; {}",
-                        why.unwrap_or_else(|| "nothing tells it".to_owned())
+                        why.unwrap_or_else(|| "the file has none".to_owned())
                     ),
                 )
             }
@@ -61,38 +61,42 @@ pub(super) fn resolve_links(
             _ => None,
         };
         // A length equal to the distance of the ends was computed from their positions.
-        let straight = |length: f64| km.is_some_and(|km| (length - km).abs() <= SAME_LENGTH * km);
+        let straight =
+            |length: f64| km.is_some_and(|km| (length - km).abs() <= LENGTH_TOLERANCE * km);
         let stated = link.length_km.filter(|&km| !straight(km));
         let (delay_s, delay_remark) = if let Some(delay_s) = link.delay_s {
-            if km.is_some_and(|km| delay_s < 0.99 * least_delay_s(km)) {
+            if km.is_some_and(|km| delay_s < 0.99 * min_delay_s(km)) {
                 let text =
-                    "the delay that the file tells is less than light takes between the ends";
-                assumptions.about(text, about());
+                    "the delay in the file is less than the travel time of light between the ends";
+                assumptions.add(text, about());
             }
             (delay_s, String::new())
         } else if let Some(length) = stated {
             if km.is_some_and(|km| length < km) {
-                let text = "the length that the file states is less than the distance of the ends";
-                assumptions.about(text, about());
+                let text = "the length in the file is less than the distance of the ends";
+                assumptions.add(text, about());
             }
-            let text =
-                "delay by the length that the file states, at two thirds of the speed of light";
-            assumptions.about(text, about());
-            (of_fibre(length), format!("{length} km"))
+            let text = "delay from the length in the file, at two thirds of the speed of light";
+            assumptions.add(text, about());
+            (rounded_fibre_delay_s(length), format!("{length} km"))
         } else if let Some(km) = km {
             far += 1;
-            (of_fibre(km * choices.detour), format!("{km:.1} km"))
+            (
+                rounded_fibre_delay_s(km * choices.detour),
+                format!("{km:.1} km"),
+            )
         } else {
             let delay = Seconds(choices.delay_s);
-            let text = format!("delay {delay} (--delay), for an end has no place on the earth");
-            assumptions.about(text, about());
+            let text = format!("delay {delay} (--delay), because an end has no coordinates");
+            assumptions.add(text, about());
             (
                 choices.delay_s,
-                "assumed; an end has no place on the earth".to_owned(),
+                "assumed; an end has no coordinates".to_owned(),
             )
         };
         let reverse = link.reverse.as_ref();
-        let reverse_delay_s = reverse.and_then(|it| it.delay_s.or(it.length_km.map(of_fibre)));
+        let reverse_delay_s =
+            reverse.and_then(|it| it.delay_s.or(it.length_km.map(rounded_fibre_delay_s)));
         ResolvedLink {
             bandwidth_bps,
             bandwidth_remark,
@@ -106,12 +110,12 @@ pub(super) fn resolve_links(
     });
     let links: Vec<ResolvedLink> = links.collect();
     if far > 0 {
-        assumptions.whole(format!(
-            "delays of {far} of {} links by great-circle distance × {} (--detour), at two thirds of the \
+        assumptions.add_general(format!(
+            "delays of {far} of {} links from great-circle distance × {} (--detour), at two thirds of the \
              speed of light, at least {}",
             links.len(),
             choices.detour,
-            Seconds(SHORTEST_DELAY_S)
+            Seconds(MIN_DELAY_S)
         ));
     }
     links

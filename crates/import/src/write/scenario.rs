@@ -6,13 +6,13 @@ use std::fmt::{self, Write};
 use netflow_document::Words;
 use netflow_network::{LinkSpec, NetworkBuilder, NodeId};
 use netflow_scenario::file::DemandKind;
-use netflow_units::{BitsPerSecond, Room, Seconds};
+use netflow_units::{BitsPerSecond, BufferSize, Seconds};
 
 use super::components::Components;
 use super::resolve::{ResolvedLink, resolve_links};
 use crate::assumption::Assumptions;
-use crate::attributes::plain;
-use crate::{About, Assumption, Node, Position, Reverse, Topology};
+use crate::attributes::single_line;
+use crate::{Assumption, Node, Position, Reverse, Subject, Topology};
 
 /// Defaults for information that a file lacks.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Defaults {
     /// Delay in seconds of links without one.
     pub delay_s: f64,
     /// Buffer size of queues; `None` for the default of scenarios.
-    pub buffer: Option<Room>,
+    pub buffer: Option<BufferSize>,
     /// Length of a fibre path relative to the great-circle distance.
     pub detour: f64,
     /// Kind of traffic of demands without one.
@@ -68,7 +68,7 @@ pub struct WrittenScenario {
 
 /// Writes a network as a scenario that can be run. Its comments list all assumptions.
 pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> WrittenScenario {
-    let mut assumptions = Assumptions::after(topology.assumptions.clone());
+    let mut assumptions = Assumptions::continue_list(topology.assumptions.clone());
     let resolved = resolve_links(topology, choices, &mut assumptions);
     let components = Components::of(topology);
     let mut topology = topology.clone();
@@ -92,15 +92,15 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
             let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
             let name = format!("{}->{}", name(demand.from), name(demand.to));
             let text = if leads {
-                "demands of kind `tcp` or `video` without a return path: left out"
+                "demands of kind `tcp` or `video` without a return path: ignored"
             } else {
-                "demands without a path from sender to receiver: left out"
+                "demands without a path from sender to receiver: ignored"
             };
-            assumptions.about(text, About::Other(name, 0));
+            assumptions.add(text, Subject::Other(name, 0));
         }
         reached
     });
-    note_kinds(&topology, &mut assumptions);
+    note_demand_kinds(&topology, &mut assumptions);
     if let [_, _, ..] = components.sizes[..] {
         let sizes: Vec<String> = components
             .sizes
@@ -113,15 +113,15 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
         } else {
             ""
         };
-        assumptions.whole(format!(
-            "the network has {} parts without a link between them, of {}{and_more} nodes",
+        assumptions.add_general(format!(
+            "the network has {} disconnected parts, of {}{and_more} nodes",
             components.sizes.len(),
             sizes.join(", ")
         ));
     }
     for &node in &components.isolated {
-        let text = "a node without links is in no scenario: left out";
-        assumptions.about(text, About::Node(node, 0));
+        let text = "a node has no links: ignored";
+        assumptions.add(text, Subject::Node(node, 0));
     }
     let sound = |metric: f64| (0.0..=1e9).contains(&metric);
     let known = topology.links.iter().filter(|link| link.metric.is_some());
@@ -132,77 +132,75 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
             link.metric.is_some_and(sound) && reverse.is_none_or(sound)
         });
     if known > 0 && !by_metric {
-        assumptions.whole(
-            "the metrics of the links stand in comments, for not all of them have one: routing goes by delay",
+        assumptions.add_general(
+            "metrics are only in comments, because not all links have a valid one: routing uses delays",
         );
     }
-    let mut layout = Layout {
+    let mut layout = LinkWriter {
         topology: &topology,
         choices,
         by_metric,
         between: HashMap::new(),
         circuits: Vec::new(),
-        unlike: false,
+        has_unequal_parallel_links: false,
     };
     let links = layout.links(&resolved);
-    let alike = !layout.circuits.is_empty() && !layout.unlike;
+    let alike = !layout.circuits.is_empty() && !layout.has_unequal_parallel_links;
     let shares = choices.ecmp.unwrap_or(alike || by_metric);
     if by_metric && choices.ecmp.is_none() {
-        assumptions.whole(
-            "all links have a metric: paths of equal metric share traffic (`ecmp = true`), as with IS-IS and OSPF; \
-             --ecmp=false uses one of them",
+        assumptions.add_general(
+            "all links have a metric: traffic is divided among paths of equal metric (`ecmp = true`), as with IS-IS and OSPF; \
+             use --ecmp=false for single paths",
         );
     }
     for &place in &layout.circuits {
         let text = match (shares, alike) {
             (true, true) => {
-                "several links between the same two nodes share traffic, as all paths of equal cost do with `ecmp`"
+                "parallel links share traffic, like all equal-cost paths (`ecmp = true`)"
             }
             (true, false) => {
-                "of several links between the same two nodes those of the lowest cost share traffic equally, also if their \
-                 bandwidths differ (`ecmp = true`)"
+                "parallel links of the lowest cost share traffic equally, even if their bandwidths differ \
+                 (`ecmp = true`)"
             }
-            (false, true) => {
-                "of several equal links between the same two nodes one carries the traffic"
-            }
+            (false, true) => "one of several equal parallel links carries all traffic",
             (false, false) => {
-                "of several links between the same two nodes the shortest carries the traffic, or the fastest of \
-                 those, because they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
+                "parallel links differ in bandwidth or length: the shortest carries all traffic, and among equally short links \
+                 the fastest; use `ecmp = true` to divide it equally among links of equal cost"
             }
         };
-        assumptions.about(text, About::Link(place, 0));
+        assumptions.add(text, Subject::Link(place, 0));
     }
     if !shares {
-        let chosen = on_one_of_several_paths(&topology, &resolved, by_metric);
+        let chosen = count_demands_with_equal_paths(&topology, &resolved, by_metric);
         let all = topology.demands.len();
         if chosen > 0 {
             let verb = if chosen == 1 { "uses" } else { "use" };
-            assumptions.whole(format!(
-                "{chosen} of {all} demands {verb} one of several shortest paths: --ecmp divides traffic among them"
+            assumptions.add_general(format!(
+                "{chosen} of {all} demands {verb} one of several shortest paths: use --ecmp to divide traffic among them"
             ));
         }
     }
     let zeros = topology.zero_demands;
     let example = if topology.demands.is_empty() && zeros == 0 {
-        components.far_pair()
+        components.distant_pair()
     } else {
         None
     };
     if let Some((from, to)) = example {
         let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
         let [from, to] = names;
-        assumptions.whole(format!(
-            "no traffic is known: one connection, {from}->{to}, is there as an example"
+        assumptions.add_general(format!(
+            "the file has no traffic: the scenario has one example connection, {from}->{to}"
         ));
     } else if topology.demands.is_empty() && zeros > 0 {
         let text = format!(
-            "no traffic: of the demands {zeros} are 0, and no other is left; the scenario runs once you add a demand"
+            "no traffic: {zeros} demands are 0, and all others are ignored; add a demand to run the scenario"
         );
-        assumptions.whole(text);
+        assumptions.add_general(text);
     } else if topology.demands.is_empty() {
-        let text = "no traffic is known, and no node that reaches another is reached from it: the scenario has no connection, \
-                    and runs once you add one";
-        assumptions.whole(text.to_owned());
+        let text = "no traffic, and no two nodes reach each other in both directions: the scenario has no connection; \
+                    add one to run it";
+        assumptions.add_general(text.to_owned());
     }
     let assumptions = assumptions.finish();
     let mut text = String::new();
@@ -227,7 +225,7 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
 }
 
 /// Returns the number of demands with several shortest paths. A scenario without `ecmp` uses one of them.
-fn on_one_of_several_paths(
+fn count_demands_with_equal_paths(
     topology: &Topology,
     resolved: &[ResolvedLink],
     by_metric: bool,
@@ -252,12 +250,12 @@ fn on_one_of_several_paths(
     let mut paths = builder.equal_paths();
     let demands = topology.demands.iter();
     let free = demands.filter(|demand| demand.path.is_none());
-    free.filter(|demand| paths.are_several(nodes[demand.from], nodes[demand.to]))
+    free.filter(|demand| paths.has_several_paths(nodes[demand.from], nodes[demand.to]))
         .count()
 }
 
 /// Lists the kinds of the demands and their consequences for acknowledgements.
-fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
+fn note_demand_kinds(topology: &Topology, assumptions: &mut Assumptions) {
     let has = |kind| topology.demands.iter().any(|it| it.kind == Some(kind));
     for kind in DemandKind::WORDS
         .iter()
@@ -273,50 +271,50 @@ fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
                  underestimated"
             }
         };
-        assumptions.whole(format!(
+        assumptions.add_general(format!(
             "demands are of kind `{}` (--kind): {text}",
             kind.name()
         ));
     }
     if topology.demands.iter().any(|it| it.class.is_some()) {
-        let text = "classes of demands are part of their names: add `[[link.class]]` to links and `class` to demands \
-                    for queues of their own";
-        assumptions.whole(text);
+        let text = "class names of demands are only part of their names: add `[[link.class]]` to links and `class` to demands \
+                    for separate queues";
+        assumptions.add_general(text);
     }
 }
 
 /// Writer of the links, which assigns numbers to parallel links.
-struct Layout<'a> {
+struct LinkWriter<'a> {
     topology: &'a Topology,
     choices: &'a Defaults,
     /// True if all links have a metric for routing.
     by_metric: bool,
     /// Existing links between two nodes, the smaller index first.
-    between: HashMap<(usize, usize), Between>,
+    between: HashMap<(usize, usize), ParallelLinks>,
     /// Indices of links with a circuit number.
     circuits: Vec<usize>,
     /// True if any of them differs in bandwidth or cost from the first link between its nodes.
-    unlike: bool,
+    has_unequal_parallel_links: bool,
 }
 
 /// The links between two nodes.
-struct Between {
+struct ParallelLinks {
     links: usize,
     /// Bandwidth and cost of the first link.
     bandwidth_bps: f64,
     cost: f64,
     /// Existing directions: from the node of smaller index to the other, and the opposite.
-    ways: [bool; 2],
+    directions: [bool; 2],
 }
 
-impl Layout<'_> {
+impl LinkWriter<'_> {
     fn links(&mut self, resolved: &[ResolvedLink]) -> String {
         let mut text = String::new();
         for (place, (link, resolved)) in self.topology.links.iter().zip(resolved).enumerate() {
             let duplex = !link.directed;
-            let circuit = self.circuit(place, resolved, duplex);
+            let circuit = self.assign_circuit(place, resolved, duplex);
             let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
-            let row = Row {
+            let row = LinkRow {
                 ends: [link.from, link.to].map(name),
                 circuit,
                 duplex,
@@ -326,7 +324,7 @@ impl Layout<'_> {
                 remark: [
                     link.name
                         .as_ref()
-                        .map(|name| format!("called {}", plain(name))),
+                        .map(|name| format!("called {}", single_line(name))),
                     link.metric
                         .filter(|_| !self.by_metric)
                         .map(|metric| format!("metric {metric}")),
@@ -342,47 +340,53 @@ impl Layout<'_> {
 
     /// Adds a link between two nodes. Returns a circuit number if there is already a link in one of its
     /// directions.
-    fn circuit(&mut self, place: usize, resolved: &ResolvedLink, duplex: bool) -> Option<usize> {
+    fn assign_circuit(
+        &mut self,
+        place: usize,
+        resolved: &ResolvedLink,
+        duplex: bool,
+    ) -> Option<usize> {
         let link = &self.topology.links[place];
         let (from, to) = (link.from, link.to);
         let ends = (from.min(to), from.max(to));
         let metric = link.metric.filter(|_| self.by_metric);
         let cost = metric.unwrap_or(resolved.delay_s);
-        let between = self.between.entry(ends).or_insert(Between {
+        let between = self.between.entry(ends).or_insert(ParallelLinks {
             links: 0,
             bandwidth_bps: resolved.bandwidth_bps,
             cost,
-            ways: [false; 2],
+            directions: [false; 2],
         });
         between.links += 1;
         let back = usize::from(from > to);
-        let mut busy = std::mem::replace(&mut between.ways[back], true);
+        let mut busy = std::mem::replace(&mut between.directions[back], true);
         if duplex {
-            busy |= std::mem::replace(&mut between.ways[1 - back], true);
+            busy |= std::mem::replace(&mut between.directions[1 - back], true);
         }
         if busy {
             self.circuits.push(place);
-            self.unlike |= between.bandwidth_bps != resolved.bandwidth_bps || between.cost != cost;
+            self.has_unequal_parallel_links |=
+                between.bandwidth_bps != resolved.bandwidth_bps || between.cost != cost;
         }
         busy.then_some(between.links)
     }
 }
 
 /// The data of a link in the scenario.
-struct Row<'a> {
+struct LinkRow<'a> {
     ends: [&'a str; 2],
     /// Number that distinguishes it from other links between the same nodes.
     circuit: Option<usize>,
     duplex: bool,
     resolved: &'a ResolvedLink,
-    buffer: Option<Room>,
+    buffer: Option<BufferSize>,
     srlg: &'a [String],
     metric: Option<f64>,
     reverse: Option<&'a Reverse>,
     remark: [Option<String>; 2],
 }
 
-impl Row<'_> {
+impl LinkRow<'_> {
     fn write(&self, text: &mut String) -> fmt::Result {
         let remarks: Vec<&str> = self.remark.iter().flatten().map(String::as_str).collect();
         if remarks.is_empty() {
@@ -429,7 +433,7 @@ impl Row<'_> {
     }
 }
 
-impl Row<'_> {
+impl LinkRow<'_> {
     /// Returns the keys of the opposite direction that differ.
     fn reversed(&self) -> Vec<String> {
         let metric = self.reverse.and_then(|it| it.metric);
@@ -455,7 +459,7 @@ impl fmt::Display for Remark<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             "" => Ok(()),
-            remark => write!(f, "  # {}", plain(remark)),
+            remark => write!(f, "  # {}", single_line(remark)),
         }
     }
 }
@@ -492,39 +496,45 @@ impl Writer<'_> {
         let name = topology
             .name
             .as_deref()
-            .map_or_else(|| "A network".to_owned(), plain);
-        let files: Vec<String> = self.origin.files.iter().map(|file| plain(file)).collect();
+            .map_or_else(|| "A network".to_owned(), single_line);
+        let files: Vec<String> = self
+            .origin
+            .files
+            .iter()
+            .map(|file| single_line(file))
+            .collect();
         let format = topology.format.map_or("", |format| format.description());
         let title = format!(
             "{name}: {} and {}, read from {} ({format}).",
-            counted(topology.nodes.len(), "node"),
-            counted(topology.links.len(), "link"),
+            count_text(topology.nodes.len(), "node"),
+            count_text(topology.links.len(), "link"),
             files.join(", ")
         );
         comment(text, "# ", &title)?;
         for (key, value) in &topology.origin {
-            comment(text, "#   ", &format!("{}: {}", plain(key), plain(value)))?;
+            comment(
+                text,
+                "#   ",
+                &format!("{}: {}", single_line(key), single_line(value)),
+            )?;
         }
         if !self.origin.command.is_empty() {
-            writeln!(text, "#\n# Made by: {}", plain(&self.origin.command))?;
+            writeln!(text, "#\n# Command: {}", single_line(&self.origin.command))?;
         }
         if !self.assumptions.is_empty() {
-            writeln!(
-                text,
-                "#\n# What was assumed; each link below says what of it:"
-            )?;
+            writeln!(text, "#\n# Assumptions, also at each link below:")?;
         }
         for assumption in self.assumptions {
             let links = assumption
-                .about
+                .subjects
                 .iter()
-                .any(|about| matches!(about, About::Link(..)));
+                .any(|about| matches!(about, Subject::Link(..)));
             let listed = if links {
-                assumption.short(topology)
+                assumption.summary(topology)
             } else {
-                assumption.whole(topology)
+                assumption.full_text(topology)
             };
-            comment(text, "# - ", &plain(&listed))?;
+            comment(text, "# - ", &single_line(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
         if let Some(ecmp) = self.ecmp {
@@ -536,7 +546,7 @@ impl Writer<'_> {
             .as_ref()
             .filter(|_| !topology.demands.is_empty())
         {
-            writeln!(text, "\n# The demands.")?;
+            writeln!(text, "\n# Demands")?;
             writeln!(text, "[include]\ndemands = {}", Quoted(demands))?;
         }
         Ok(())
@@ -556,7 +566,7 @@ impl Writer<'_> {
                 .nodes
                 .iter()
                 .any(|node| matches!(node.position, Some(Position::Degrees { .. })));
-            text.push_str("\n# What nodes are called, and where they are drawn");
+            text.push_str("\n# Labels and positions of nodes");
             text.push_str(if degrees {
                 ": x is the longitude, y the latitude.\n"
             } else {
@@ -592,7 +602,7 @@ impl Writer<'_> {
     fn traffic(&self, example: Option<(usize, usize)>, text: &mut String) -> fmt::Result {
         let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
         if self.origin.demands.is_none() && !self.topology.demands.is_empty() {
-            text.push_str("\n# The demands.\n");
+            text.push_str("\n# Demands\n");
             let names = super::demands::names(self.topology);
             for (demand, called) in self.topology.demands.iter().zip(names) {
                 let (from, to) = (Quoted(name(demand.from)), Quoted(name(demand.to)));
@@ -627,7 +637,7 @@ impl Writer<'_> {
 }
 
 /// Returns a count with its noun: `1 link`, `2 links`.
-fn counted(count: usize, what: &str) -> String {
+fn count_text(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
@@ -657,10 +667,10 @@ fn comment(text: &mut String, begin: &str, line: &str) -> fmt::Result {
 }
 
 const LINKS: &str = "
-# Links lead both ways unless they say `duplex = false`; each direction has its own queue.
+# Links are bidirectional unless they have `duplex = false`; each direction has its own queue.
 ";
 
 const EXAMPLE: &str = "
-# No traffic is known: this connection is here so that the scenario runs. Put your own in its place;
+# The file has no traffic: this example connection makes the scenario run. Replace it with your own;
 # `netflow profile list` shows other sources, and { constant = \"2 Mbit/s\" } is one.
 ";

@@ -1,13 +1,13 @@
 //! Heads of HTTP/1.1 messages, whose total length includes the head.
 
 /// Length in bytes above which a request has a body.
-const MOST_GET_BYTES: u64 = 4096;
+const MAX_GET_BYTES: u64 = 4096;
 
 /// Returns the head of a request and the length of its body. Together they have `request_bytes`, or the
 /// length of the shortest head; the request states a reply of `reply_bytes`.
 pub fn request_head(request_bytes: u32, reply_bytes: u32) -> (Vec<u8>, u64) {
     let request_bytes = u64::from(request_bytes);
-    if request_bytes > MOST_GET_BYTES {
+    if request_bytes > MAX_GET_BYTES {
         let start = format!("POST /{reply_bytes} HTTP/1.1\r\nHost: netflow\r\n");
         return with_length(start, request_bytes);
     }

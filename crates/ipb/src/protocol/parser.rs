@@ -2,20 +2,20 @@
 
 use std::collections::VecDeque;
 
-use netflow_workload::Kind;
+use netflow_workload::UserKind;
 
 use super::head::{TooLong, with_head};
 use super::script::{KeystrokeRun, Reader, SCRIPT_TAG};
 use crate::DropReason;
 
 /// Maximum number of headers of a request.
-const MOST_HEADERS: usize = 32;
+const MAX_HEADERS: usize = 32;
 
 /// A complete request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Kind of user.
-    pub kind: Kind,
+    pub kind: UserKind,
     /// Length in bytes, without scripts.
     pub request_bytes: u64,
     /// Length of the requested reply, in bytes.
@@ -41,7 +41,7 @@ enum State {
     /// Request whose body is incomplete.
     Body { asked: Request, left_bytes: u64 },
     /// Scripts and keystrokes.
-    Terminal(Terminal),
+    Terminal(TelnetParser),
     /// Earlier input was invalid.
     Broken(DropReason),
 }
@@ -69,12 +69,12 @@ impl Parser {
 
     /// Returns the missing bytes of an incomplete request, or 0 while the length is unknown; `None`
     /// between requests.
-    pub fn left_bytes(&self) -> Option<u64> {
+    pub fn remaining_bytes(&self) -> Option<u64> {
         match &self.state {
             State::Start => None,
             State::Head(head) => (!head.is_empty()).then_some(0),
             State::Body { left_bytes, .. } => Some(*left_bytes),
-            State::Terminal(terminal) => terminal.left_bytes(),
+            State::Terminal(terminal) => terminal.remaining_script_bytes(),
             State::Broken(_) => None,
         }
     }
@@ -84,7 +84,7 @@ impl Parser {
             match &mut self.state {
                 State::Start => match input.first() {
                     None => return Ok(None),
-                    Some(&SCRIPT_TAG) => self.state = State::Terminal(Terminal::default()),
+                    Some(&SCRIPT_TAG) => self.state = State::Terminal(TelnetParser::default()),
                     Some(_) => self.state = State::Head(Vec::new()),
                 },
                 State::Head(head) => {
@@ -133,12 +133,12 @@ fn take_head(
     match with_head(kept, input, |head| read_head(head, most_bytes)) {
         Ok(Some(read)) => read.map(Some),
         // Invalid input is rejected without waiting for the end of the head.
-        Ok(None) => could_be_a_request(kept).map(|()| None),
+        Ok(None) => check_request_prefix(kept).map(|()| None),
         Err(TooLong) => Err(DropReason::HeadTooLong),
     }
 }
 
-fn could_be_a_request(head: &[u8]) -> Result<(), DropReason> {
+fn check_request_prefix(head: &[u8]) -> Result<(), DropReason> {
     let begins = |method: &[u8]| {
         let length = method.len().min(head.len());
         head.get(..length) == method.get(..length)
@@ -151,8 +151,8 @@ fn could_be_a_request(head: &[u8]) -> Result<(), DropReason> {
 }
 
 fn read_head(head: &[u8], most_bytes: u32) -> Result<(Request, u64), DropReason> {
-    could_be_a_request(head)?;
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    check_request_prefix(head)?;
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let complete = request.parse(head).is_ok_and(|status| status.is_complete());
     let known = matches!(request.method, Some("GET" | "POST")) && request.version == Some(1);
@@ -178,7 +178,7 @@ fn read_head(head: &[u8], most_bytes: u32) -> Result<(Request, u64), DropReason>
         return Err(DropReason::MessageTooLong);
     }
     let asked = Request {
-        kind: Kind::Http,
+        kind: UserKind::Http,
         request_bytes,
         reply_bytes: reply_bytes as u32,
         script_bytes: 0,
@@ -196,7 +196,7 @@ fn number(digits: &[u8]) -> Result<u64, DropReason> {
 }
 
 #[derive(Debug, Default)]
-struct Terminal {
+struct TelnetParser {
     /// Parser of an incomplete script.
     reader: Option<Reader>,
     script_bytes: u64,
@@ -205,7 +205,7 @@ struct Terminal {
     taken_bytes: u32,
 }
 
-impl Terminal {
+impl TelnetParser {
     fn next(&mut self, input: &mut &[u8], most_bytes: u32) -> Result<Option<Request>, DropReason> {
         while self.reader.is_some() || self.script.is_empty() {
             let Some((&byte, rest)) = input.split_first() else {
@@ -239,7 +239,7 @@ impl Terminal {
         }
         self.taken_bytes = 0;
         let asked = Request {
-            kind: Kind::Telnet,
+            kind: UserKind::Telnet,
             request_bytes: u64::from(run.keystroke_bytes),
             reply_bytes: run.echo_bytes,
             script_bytes: std::mem::take(&mut self.script_bytes),
@@ -251,7 +251,7 @@ impl Terminal {
         Ok(Some(asked))
     }
 
-    fn left_bytes(&self) -> Option<u64> {
+    fn remaining_script_bytes(&self) -> Option<u64> {
         match self.script.front() {
             _ if self.reader.is_some() => Some(0),
             Some(run) if self.taken_bytes > 0 => {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn other_programs_may_ask_too() {
+    fn requests_of_other_clients_are_accepted() {
         let asked = b"GET /500 HTTP/1.1\r\nHost: 127.0.0.1:4050\r\nUser-Agent: curl/8\r\nAccept: */*\r\n\r\n";
         let found = all(&mut Parser::new(1000), asked).unwrap();
         assert_eq!(found.len(), 1);
@@ -322,7 +322,7 @@ mod tests {
     proptest! {
         /// Encoded requests are parsed correctly for every split into portions.
         #[test]
-        fn requests_survive_any_cut(
+        fn requests_parse_in_any_fragmentation(
             lengths in prop::collection::vec((35..9000_u32, 1..100_000_u32), 1..10),
             cut in 1..700_usize,
         ) {
@@ -337,14 +337,14 @@ mod tests {
             for portion in bytes.chunks(cut) {
                 found.extend(all(&mut parser, portion).unwrap());
             }
-            prop_assert_eq!(parser.left_bytes(), None);
+            prop_assert_eq!(parser.remaining_bytes(), None);
             let found: Vec<_> = found.iter().map(|a| (a.request_bytes, a.reply_bytes)).collect();
             let sent: Vec<_> = lengths.iter().map(|&(a, b)| (u64::from(a.max(45)), b)).collect();
             prop_assert_eq!(found, sent);
         }
 
         #[test]
-        fn keystrokes_survive_any_cut(
+        fn keystrokes_parse_in_any_fragmentation(
             runs in prop::collection::vec((1..4_u32, 1..300_u32, 1..70_000_u32), 1..20),
             cut in 1..50_usize,
         ) {

@@ -50,13 +50,13 @@ impl Failure {
         match self {
             Self::Refused => "connection refused",
             Self::Unreachable => "server unreachable",
-            Self::ConnectTimeout => "no connection in time",
-            Self::Timeout => "no reply in time",
+            Self::ConnectTimeout => "connection timed out",
+            Self::Timeout => "reply timed out",
             Self::Reset => "connection reset",
             Self::CutShort => "connection closed before the reply was complete",
             Self::Malformed => "malformed reply",
-            Self::WrongLength => "reply of another length",
-            Self::Surplus => "more than was asked for",
+            Self::WrongLength => "wrong reply length",
+            Self::Surplus => "unrequested data after the reply",
             Self::System => "system error",
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netflow_workload::{Kind, Times, Waits};
+use netflow_workload::{ResponseTimes, TimeSample, UserKind};
 use serde::Serialize;
 
 use super::{Failure, Load, StopCondition};
@@ -17,7 +17,7 @@ pub struct Measured {
     /// Counts and response times of the users, by load.
     pub users: Vec<Users>,
     /// Users who arrived when all connections were in use.
-    pub held_back: QueuedUsers,
+    pub queued_users: QueuedUsers,
     /// Lateness of the run at the end of each pause, in seconds, in any order.
     pub late_s: Vec<f64>,
     /// Duration of the run, in seconds.
@@ -30,7 +30,7 @@ pub struct Measured {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Users {
     /// Kind of the users.
-    pub kind: Kind,
+    pub kind: UserKind,
     /// Number of arrived users.
     pub come: u64,
     /// Number of users who finished their session.
@@ -48,9 +48,9 @@ pub struct Users {
     pub script_bytes: u64,
     /// Number of requests that, or whose replies, were longer than the workload's lengths, because no
     /// message is shorter than its head.
-    pub lengthened: u64,
+    pub padded_messages: u64,
     /// Response times.
-    pub waits: Waits,
+    pub waits: ResponseTimes,
 }
 
 impl Users {
@@ -119,8 +119,8 @@ impl Measured {
             request_bytes: 0,
             reply_bytes: 0,
             script_bytes: 0,
-            lengthened: 0,
-            waits: Waits::default(),
+            padded_messages: 0,
+            waits: ResponseTimes::default(),
         };
         Self {
             users: loads.iter().map(users).collect(),
@@ -129,8 +129,8 @@ impl Measured {
     }
 
     /// Returns the response times of all users.
-    pub fn waits(&self) -> Waits {
-        let mut waits = Waits::default();
+    pub fn waits(&self) -> ResponseTimes {
+        let mut waits = ResponseTimes::default();
         for users in &self.users {
             waits.extend(users.waits.clone());
         }
@@ -139,7 +139,7 @@ impl Measured {
 
     /// Returns whether the run kept up with its own timers, so that its response times are valid.
     pub fn is_conclusive(&self) -> bool {
-        let late = Times::new(self.late_s.clone());
+        let late = TimeSample::new(self.late_s.clone());
         late.count() == 0 || late.quantile(0.99) <= MAX_P99_LATENESS_S
     }
 

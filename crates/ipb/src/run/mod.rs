@@ -79,7 +79,7 @@ impl Iterator for Arrivals {
 pub(crate) struct Shared {
     pub options: RunOptions,
     /// Time after which users begin nothing more.
-    over: Option<Instant>,
+    end_time: Option<Instant>,
     measured: Mutex<Measured>,
 }
 
@@ -102,8 +102,8 @@ impl Shared {
     }
 
     /// Returns the end of the run, if it is not after `time`.
-    pub fn is_over_before(&self, time: Instant) -> Option<Instant> {
-        self.over.filter(|over| *over <= time)
+    pub fn end_if_before(&self, time: Instant) -> Option<Instant> {
+        self.end_time.filter(|over| *over <= time)
     }
 
     /// Records the lateness of an event that was due at `then`.
@@ -119,7 +119,7 @@ struct NextUser {
     session: Session,
     due: Instant,
     /// True if all connections were in use at the arrival.
-    held: bool,
+    has_waited: bool,
 }
 
 impl NextUser {
@@ -136,7 +136,7 @@ impl NextUser {
         if let Ok(permit) = free_connections.clone().try_acquire_owned() {
             return permit;
         }
-        self.held = true;
+        self.has_waited = true;
         match free_connections.clone().acquire_owned().await {
             Ok(permit) => permit,
             // The semaphore is never closed.
@@ -159,7 +159,7 @@ async fn run_users(
     let end = over.map(|over| over + seconds(options.timeout_s));
     let shared = Arc::new(Shared {
         options: options.clone(),
-        over,
+        end_time: over,
         measured: Mutex::new(Measured::of(&options.loads)),
     });
     let free_connections = Arc::new(Semaphore::new(options.connections));
@@ -172,9 +172,9 @@ async fn run_users(
             load,
             session,
             due,
-            held: false,
+            has_waited: false,
         };
-        Some(next).filter(|next| shared.is_over_before(next.due).is_none())
+        Some(next).filter(|next| shared.end_if_before(next.due).is_none())
     };
     let mut next = next_user(come);
     let mut ticks = interval(Duration::from_millis(100));
@@ -223,11 +223,11 @@ fn admit(
 ) {
     let now = Instant::now();
     // A user who arrives in time gets a connection, unless all stay in use.
-    let too_late = shared.is_over_before(now).is_some();
+    let too_late = shared.end_if_before(now).is_some();
     let mut measured = shared.measured();
-    if user.held || too_late {
+    if user.has_waited || too_late {
         let wait_s = now.duration_since(user.due).as_secs_f64();
-        measured.held_back.add(wait_s, too_late);
+        measured.queued_users.add(wait_s, too_late);
     }
     if too_late {
         return;

@@ -14,17 +14,17 @@ const BLOCKS: [(u32, u32); 2] = [(17, 9), (17, 7)];
 const FAR_BLOCKS: [(u32, u32); 2] = [(26, 9), (9, 6)];
 /// Flag of far blocks, and flag of further blocks.
 const FAR: u64 = 1 << 50;
-const MORE: u64 = 1 << 51;
+const FURTHER_BLOCKS: u64 = 1 << 51;
 /// Position of the receive window.
-const WINDOW: u32 = 52;
+const WINDOW_SHIFT: u32 = 52;
 /// Bits of its mantissa, and of its exponent.
-const COUNT: u32 = 6;
-const DOUBLED: u32 = 4;
+const MANTISSA_BITS: u32 = 6;
+const EXPONENT_BITS: u32 = 4;
 const DUPLICATE: u64 = 1 << 62;
 const CONGESTED: u64 = 1 << 63;
 
 /// Sequence number of the answer to a SYN.
-pub(crate) const SYN_ANSWERED: i32 = -1;
+pub(crate) const SYN_ACK_SEQ: i32 = -1;
 
 /// Encodes an acknowledgement. The number of segments before `cumulative` is the packet's sequence number.
 pub(crate) fn pack(ack: &Ack) -> u64 {
@@ -51,14 +51,14 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
         at += start_bits + length_bits;
     }
     let flag = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
-    told | u64::from(pack_number(ack.window)) << WINDOW
+    told | u64::from(pack_number(ack.window)) << WINDOW_SHIFT
         | flag(ack.duplicate, DUPLICATE)
         | flag(ack.congested, CONGESTED)
-        | flag(ack.sacks.blocks().len() > BLOCKS.len(), MORE)
+        | flag(ack.sacks.blocks().len() > BLOCKS.len(), FURTHER_BLOCKS)
 }
 
 /// Returns true if one acknowledgement can list a further block next to the pending ones.
-pub(crate) fn lists(block: FurtherBlock) -> bool {
+pub(crate) fn can_encode_block(block: FurtherBlock) -> bool {
     let is_near = block.first.max(block.latest_end) < 1 << BLOCKS[0].0;
     let [_, (start_bits, length_bits)] = FAR_BLOCKS;
     let follows = |gap| gap < (1 << start_bits) - (1 << length_bits);
@@ -75,45 +75,47 @@ fn layout(is_far: bool) -> [(u32, u32); 2] {
 
 /// Returns the number of SACK blocks in an acknowledgement, including the block of a duplicate (RFC 2883). At
 /// most three others are counted.
-pub(crate) fn listed_blocks(told: u64) -> u32 {
+pub(crate) fn listed_blocks(encoded: u64) -> u32 {
     let mut at = 0;
-    let blocks = layout(told & FAR != 0);
+    let blocks = layout(encoded & FAR != 0);
     let blocks = blocks.iter().filter(|&&(start_bits, length_bits)| {
-        let length = told >> at & ((1 << length_bits) - 1);
+        let length = encoded >> at & ((1 << length_bits) - 1);
         at += start_bits + length_bits;
         length > 0
     });
-    blocks.count() as u32 + u32::from(told & DUPLICATE != 0) + u32::from(told & MORE != 0)
+    blocks.count() as u32
+        + u32::from(encoded & DUPLICATE != 0)
+        + u32::from(encoded & FURTHER_BLOCKS != 0)
 }
 
 /// Encodes a number of at least 1 in ten bits, rounded down by at most 1/64; `None` becomes 0.
 pub(crate) fn pack_number(number: Option<u32>) -> u32 {
     let Some(number) = number else { return 0 };
     let number = number.max(1);
-    let doubled = number.ilog2().saturating_sub(COUNT);
-    match doubled + 1 < 1 << DOUBLED {
-        true if number >> COUNT == 0 => number,
-        true => (doubled + 1) << COUNT | (number >> doubled) & ((1 << COUNT) - 1),
-        false => (1 << (COUNT + DOUBLED)) - 1,
+    let doubled = number.ilog2().saturating_sub(MANTISSA_BITS);
+    match doubled + 1 < 1 << EXPONENT_BITS {
+        true if number >> MANTISSA_BITS == 0 => number,
+        true => (doubled + 1) << MANTISSA_BITS | (number >> doubled) & ((1 << MANTISSA_BITS) - 1),
+        false => (1 << (MANTISSA_BITS + EXPONENT_BITS)) - 1,
     }
 }
 
 pub(crate) fn unpack_number(packed: u32) -> Option<u32> {
-    let (doubled, count) = (packed >> COUNT, packed & ((1 << COUNT) - 1));
+    let (doubled, count) = (packed >> MANTISSA_BITS, packed & ((1 << MANTISSA_BITS) - 1));
     match doubled {
         0 => (count > 0).then_some(count),
-        _ => Some((1 << COUNT | count) << (doubled - 1)),
+        _ => Some((1 << MANTISSA_BITS | count) << (doubled - 1)),
     }
 }
 
 /// Decodes an acknowledgement.
-pub(crate) fn unpack(seq: i32, told: u64) -> Ack {
+pub(crate) fn unpack(seq: i32, encoded: u64) -> Ack {
     let cumulative = seq.max(0) as u32;
     let (mut sacks, mut at) = (Sacks::default(), 0);
-    let is_far = told & FAR != 0;
+    let is_far = encoded & FAR != 0;
     let mut first_start = None;
     for (start_bits, length_bits) in layout(is_far) {
-        let block = told >> at & ((1 << (start_bits + length_bits)) - 1);
+        let block = encoded >> at & ((1 << (start_bits + length_bits)) - 1);
         let start = (block >> length_bits) as u32;
         let length = (block & ((1 << length_bits) - 1)) as u32;
         if length > 0 {
@@ -126,13 +128,13 @@ pub(crate) fn unpack(seq: i32, told: u64) -> Ack {
         }
         at += start_bits + length_bits;
     }
-    let window = (told >> WINDOW) as u32 & ((1 << (COUNT + DOUBLED)) - 1);
+    let window = (encoded >> WINDOW_SHIFT) as u32 & ((1 << (MANTISSA_BITS + EXPONENT_BITS)) - 1);
     Ack {
         cumulative,
         sacks,
-        duplicate: told & DUPLICATE != 0,
+        duplicate: encoded & DUPLICATE != 0,
         pure: true,
-        congested: told & CONGESTED != 0,
+        congested: encoded & CONGESTED != 0,
         echo_ns: None,
         window: unpack_number(window),
     }
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out() {
+    fn acks_survive_encoding() {
         for ack in [
             ack(0, &[], false, false),
             ack(7, &[(9, 10)], true, false),
@@ -187,7 +189,7 @@ mod tests {
 
     /// Long blocks keep their end. Blocks too far away are omitted.
     #[test]
-    fn what_is_too_large_is_cut() {
+    fn oversized_blocks_are_truncated() {
         let long = unpack(5, pack(&ack(5, &[(6, 30_000)], false, false)));
         assert_eq!(long.sacks.blocks(), [(30_000 - 511, 30_000)]);
         let far = unpack(
@@ -204,7 +206,7 @@ mod tests {
 
     /// Windows are never larger than offered, and smaller by at most 1/64.
     #[test]
-    fn windows_are_told_to_a_64th() {
+    fn windows_are_encoded_within_one_64th() {
         let told = |window| {
             let ack = Ack {
                 window,

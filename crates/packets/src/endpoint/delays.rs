@@ -12,17 +12,17 @@ const UNITS: u64 = 256;
 /// Histogram of times of one kind, which grows with the longest time. Its unit is a fraction of the shortest
 /// possible time, so that impossible times take little memory.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub struct TimeHistogram {
     counts: Histogram<u32>,
     unit_ns: u64,
     pub sum_ns: u64,
     pub count: u64,
 }
 
-impl Times {
+impl TimeHistogram {
     /// Returns a histogram of times of at least `least_ns`.
-    pub fn new(least_ns: u64) -> Option<Times> {
-        Some(Times {
+    pub fn new(least_ns: u64) -> Option<TimeHistogram> {
+        Some(TimeHistogram {
             counts: Histogram::new(DIGITS).ok()?,
             unit_ns: (least_ns / UNITS).max(1),
             sum_ns: 0,
@@ -38,7 +38,7 @@ impl Times {
     }
 
     /// Returns the times added since `before`.
-    fn since(&self, before: &Times) -> Times {
+    fn since(&self, before: &TimeHistogram) -> TimeHistogram {
         let mut since = self.clone();
         // All times counted before are counted here, too.
         let _ = since.counts.subtract(&before.counts);
@@ -67,22 +67,22 @@ impl Times {
 
 /// One-way delays of a connection: of every data packet that arrives, over all its transfers.
 #[derive(Clone, Debug)]
-pub struct OneWay {
+pub struct OneWayDelays {
     /// Delay of each packet.
-    pub times: Times,
+    pub times: TimeHistogram,
     /// Sum of the absolute differences of the delays of consecutive packets, in ns.
-    pub steps_ns: u64,
+    pub delay_change_sum_ns: u64,
     /// Number of these differences.
-    pub steps: u64,
+    pub delay_changes: u64,
 }
 
-impl OneWay {
+impl OneWayDelays {
     /// Returns empty statistics of paths with a delay of at least `least_ns`.
-    pub fn new(least_ns: u64) -> Option<OneWay> {
-        Some(OneWay {
-            times: Times::new(least_ns)?,
-            steps_ns: 0,
-            steps: 0,
+    pub fn new(least_ns: u64) -> Option<OneWayDelays> {
+        Some(OneWayDelays {
+            times: TimeHistogram::new(least_ns)?,
+            delay_change_sum_ns: 0,
+            delay_changes: 0,
         })
     }
 
@@ -91,22 +91,25 @@ impl OneWay {
     pub fn add(&mut self, delay_ns: u64, last_ns: Option<u64>) {
         self.times.add(delay_ns);
         if let Some(last_ns) = last_ns {
-            self.steps += 1;
-            self.steps_ns += delay_ns.abs_diff(last_ns);
+            self.delay_changes += 1;
+            self.delay_change_sum_ns += delay_ns.abs_diff(last_ns);
         }
     }
 
-    fn since(&self, before: &OneWay) -> OneWay {
-        OneWay {
+    fn since(&self, before: &OneWayDelays) -> OneWayDelays {
+        OneWayDelays {
             times: self.times.since(&before.times),
-            steps_ns: self.steps_ns - before.steps_ns,
-            steps: self.steps - before.steps,
+            delay_change_sum_ns: self.delay_change_sum_ns - before.delay_change_sum_ns,
+            delay_changes: self.delay_changes - before.delay_changes,
         }
     }
 
     /// Returns the mean absolute difference of the delays of consecutive packets, in seconds.
     pub fn jitter_s(&self) -> Option<f64> {
-        mean(self.steps_ns as f64 * 1e-9, self.steps as f64)
+        mean(
+            self.delay_change_sum_ns as f64 * 1e-9,
+            self.delay_changes as f64,
+        )
     }
 }
 
@@ -114,23 +117,23 @@ impl OneWay {
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
     /// One-way delays from sender to receiver.
-    pub one_way: Option<Box<OneWay>>,
+    pub one_way: Option<Box<OneWayDelays>>,
     /// Round-trip times that senders measure.
-    pub round_trip: Option<Box<Times>>,
+    pub round_trip: Option<Box<TimeHistogram>>,
 }
 
 impl Delays {
     /// Returns the delays since `before`.
     pub fn since(&self, before: &Delays) -> Delays {
         Delays {
-            one_way: later(&self.one_way, &before.one_way, OneWay::since),
-            round_trip: later(&self.round_trip, &before.round_trip, Times::since),
+            one_way: difference(&self.one_way, &before.one_way, OneWayDelays::since),
+            round_trip: difference(&self.round_trip, &before.round_trip, TimeHistogram::since),
         }
     }
 }
 
 /// Returns the present value without the earlier one.
-fn later<T: Clone>(
+fn difference<T: Clone>(
     now: &Option<Box<T>>,
     before: &Option<Box<T>>,
     since: fn(&T, &T) -> T,
@@ -143,7 +146,7 @@ fn later<T: Clone>(
 
 /// Returns the value in `place`, which is made first if there is none; `None` if that fails.
 #[inline]
-pub(crate) fn there<T>(
+pub(crate) fn get_or_create<T>(
     place: &mut Option<Box<T>>,
     make: impl FnOnce() -> Option<T>,
 ) -> Option<&mut T> {
@@ -159,10 +162,10 @@ mod tests {
 
     /// Percentiles of a period are not those of the whole run.
     #[test]
-    fn what_was_added_since_is_as_if_nothing_had_been_before() {
+    fn period_percentiles_exclude_earlier_delays() {
         let delays = |times_ns: &[u64]| {
-            let mut one_way = OneWay::new(1000).unwrap();
-            let mut round_trip = Times::new(2000).unwrap();
+            let mut one_way = OneWayDelays::new(1000).unwrap();
+            let mut round_trip = TimeHistogram::new(2000).unwrap();
             let mut last_ns = None;
             for &time_ns in times_ns {
                 one_way.add(time_ns, last_ns.replace(time_ns));
@@ -185,7 +188,7 @@ mod tests {
         assert_eq!(since.1.percentiles(), alone.1.percentiles());
         assert_eq!(since.0.times.mean_s(), alone.0.times.mean_s());
         // The difference between the last packet before and the first one since counts.
-        assert_eq!(since.0.steps, alone.0.steps + 1);
+        assert_eq!(since.0.delay_changes, alone.0.delay_changes + 1);
         let nothing = parts(delays(&all).since(&delays(&all)));
         assert_eq!(
             (nothing.0.times.percentiles(), nothing.0.jitter_s()),

@@ -8,18 +8,18 @@ use rand_pcg::Pcg32;
 /// Generator of packets, one at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketGenerator {
-    rhythm: Rhythm,
+    process: ArrivalProcess,
     /// Start of the current wait in ns, its length in constant or mean intervals, and its end in ns; the end
     /// is infinite without a next packet.
-    since_ns: f64,
+    wait_start_ns: f64,
     intervals: f64,
     next_ns: f64,
-    made: u64,
+    generated: u64,
     random: Pcg32,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Rhythm {
+enum ArrivalProcess {
     Never,
     Constant {
         interval_ns: f64,
@@ -33,66 +33,66 @@ enum Rhythm {
         burst_pkts: f64,
         off_ns: f64,
         /// Remaining packets of this burst.
-        left: u32,
+        remaining_pkts: u32,
     },
 }
 
 impl PacketGenerator {
     /// Returns the generator of an application whose connection starts at `start_ns`.
-    pub fn of_application(
+    pub fn for_application(
         application: Application,
         start_ns: u64,
         random: Pcg32,
     ) -> PacketGenerator {
         let rhythm = match application {
-            Application::Bulk => Rhythm::Never,
-            Application::Poisson { rate_pps } => Rhythm::Poisson {
+            Application::Bulk => ArrivalProcess::Never,
+            Application::Poisson { rate_pps } => ArrivalProcess::Poisson {
                 interval_ns: 1e9 / rate_pps,
             },
             Application::OnOff {
                 rate_pps,
                 on_s,
                 off_s,
-            } => Rhythm::OnOff {
+            } => ArrivalProcess::OnOff {
                 interval_ns: 1e9 / rate_pps,
                 burst_pkts: on_s * rate_pps,
                 off_ns: off_s * 1e9,
-                left: 0,
+                remaining_pkts: 0,
             },
         };
         PacketGenerator::new(rhythm, start_ns, random)
     }
 
     /// Returns the generator of a source. It generates nothing for sources with feedback.
-    pub fn of_source(source: &Source, start_ns: u64, random: Pcg32) -> PacketGenerator {
+    pub fn for_source(source: &Source, start_ns: u64, random: Pcg32) -> PacketGenerator {
         let rhythm = match *source {
-            Source::Constant { rate_pps } => Rhythm::Constant {
+            Source::Constant { rate_pps } => ArrivalProcess::Constant {
                 interval_ns: 1e9 / rate_pps,
             },
-            Source::Poisson { rate_pps } => Rhythm::Poisson {
+            Source::Poisson { rate_pps } => ArrivalProcess::Poisson {
                 interval_ns: 1e9 / rate_pps,
             },
             Source::Profile(_) | Source::Window(_) | Source::Stack(_) | Source::Users(_) => {
-                Rhythm::Never
+                ArrivalProcess::Never
             }
         };
         PacketGenerator::new(rhythm, start_ns, random)
     }
 
-    fn new(rhythm: Rhythm, start_ns: u64, random: Pcg32) -> PacketGenerator {
+    fn new(rhythm: ArrivalProcess, start_ns: u64, random: Pcg32) -> PacketGenerator {
         let mut generator = PacketGenerator {
-            rhythm,
-            since_ns: start_ns as f64,
+            process: rhythm,
+            wait_start_ns: start_ns as f64,
             intervals: 0.0,
             next_ns: start_ns as f64,
-            made: 0,
+            generated: 0,
             random,
         };
-        generator.wait();
-        if let Rhythm::Constant { interval_ns } = rhythm {
+        generator.draw_interval();
+        if let ArrivalProcess::Constant { interval_ns } = rhythm {
             // The phase is random, so that sources that start together do not send in lockstep.
             generator.intervals = 1.0 - generator.random.random::<f64>();
-            generator.next_ns = generator.since_ns + generator.intervals * interval_ns;
+            generator.next_ns = generator.wait_start_ns + generator.intervals * interval_ns;
         }
         generator
     }
@@ -104,32 +104,32 @@ impl PacketGenerator {
     }
 
     /// Returns the number of packets generated.
-    pub fn made(&self) -> u64 {
-        self.made
+    pub fn generated(&self) -> u64 {
+        self.generated
     }
 
     /// Generates the next packet, and schedules the one after it.
     pub fn advance(&mut self) {
-        self.made += 1;
-        self.wait();
+        self.generated += 1;
+        self.draw_interval();
     }
 
-    fn wait(&mut self) {
+    fn draw_interval(&mut self) {
         let random = &mut self.random;
-        self.since_ns = self.next_ns;
+        self.wait_start_ns = self.next_ns;
         self.intervals = 1.0;
-        self.next_ns += match &mut self.rhythm {
-            Rhythm::Never => f64::INFINITY,
-            Rhythm::Constant { interval_ns } => *interval_ns,
-            Rhythm::Poisson { interval_ns } => {
+        self.next_ns += match &mut self.process {
+            ArrivalProcess::Never => f64::INFINITY,
+            ArrivalProcess::Constant { interval_ns } => *interval_ns,
+            ArrivalProcess::Poisson { interval_ns } => {
                 self.intervals = exponential(random);
                 *interval_ns * self.intervals
             }
-            Rhythm::OnOff {
+            ArrivalProcess::OnOff {
                 interval_ns,
                 burst_pkts,
                 off_ns,
-                left,
+                remaining_pkts: left,
             } => {
                 let mut wait_ns = *interval_ns;
                 if *left == 0 {
@@ -145,21 +145,22 @@ impl PacketGenerator {
     /// Sets a constant or mean rate from `now_ns` on, in packets/s; 0 pauses the generator. The remaining
     /// wait keeps its length in intervals.
     pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
-        let (Rhythm::Constant { interval_ns } | Rhythm::Poisson { interval_ns }) = &mut self.rhythm
+        let (ArrivalProcess::Constant { interval_ns } | ArrivalProcess::Poisson { interval_ns }) =
+            &mut self.process
         else {
             return;
         };
         let now_ns = now_ns as f64;
-        if now_ns > self.since_ns {
+        if now_ns > self.wait_start_ns {
             // At rate 0, the wait does not progress.
             if interval_ns.is_finite() {
                 self.intervals = ((self.next_ns - now_ns) / *interval_ns).max(0.0);
             }
-            self.since_ns = now_ns;
+            self.wait_start_ns = now_ns;
         }
         *interval_ns = 1e9 / rate_pps;
         self.next_ns = if interval_ns.is_finite() {
-            self.since_ns + *interval_ns * self.intervals
+            self.wait_start_ns + *interval_ns * self.intervals
         } else {
             f64::INFINITY
         };
@@ -167,7 +168,7 @@ impl PacketGenerator {
 
     /// Stops the generator.
     pub fn stop(&mut self) {
-        self.rhythm = Rhythm::Never;
+        self.process = ArrivalProcess::Never;
         self.next_ns = f64::INFINITY;
     }
 }
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     fn of(source: Source, start_ns: u64) -> PacketGenerator {
-        PacketGenerator::of_source(&source, start_ns, Pcg32::new(7, 1))
+        PacketGenerator::for_source(&source, start_ns, Pcg32::new(7, 1))
     }
 
     fn take(generator: &mut PacketGenerator, n: usize) -> Vec<u64> {
@@ -198,7 +199,7 @@ mod tests {
 
     /// Rates set before the start are replaced by the last one, as if it had always been set.
     #[test]
-    fn a_rate_that_is_set_before_the_start_is_that_of_the_source() {
+    fn rate_before_start_replaces_the_source_rate() {
         let mut random = Pcg32::seed_from_u64(1);
         let sources = [
             |rate_pps| Source::Constant { rate_pps },
@@ -221,7 +222,7 @@ mod tests {
 
     /// The remaining part of an interval is scaled with the rate, and stays the same while the rate is 0.
     #[test]
-    fn what_is_left_of_a_wait_is_as_many_intervals() {
+    fn remaining_wait_scales_with_the_rate() {
         let mut random = Pcg32::seed_from_u64(2);
         for _ in 0..200 {
             let (before_pps, after_pps): (f64, f64) =
@@ -254,11 +255,11 @@ mod tests {
     /// Among 100 calls that start together and send 50 packets/s, no two send together. Their first packets
     /// are at uniformly distributed times within 20 ms.
     #[test]
-    fn constant_rates_that_start_together_do_not_send_together() {
+    fn simultaneous_constant_rate_sources_are_desynchronized() {
         let first = |number| {
             let random = Pcg32::new(7, number);
             let source = Source::Constant { rate_pps: 50.0 };
-            let mut generator = PacketGenerator::of_source(&source, 3_000_000_000, random);
+            let mut generator = PacketGenerator::for_source(&source, 3_000_000_000, random);
             let [first_ns, second_ns] = [0, 1].map(|_| take(&mut generator, 1)[0]);
             assert!((19_999_999..=20_000_001).contains(&(second_ns - first_ns)));
             first_ns - 3_000_000_000
@@ -272,7 +273,7 @@ mod tests {
 
     /// A stopped source generates no more packets at any rate.
     #[test]
-    fn a_rate_starts_nothing_that_has_stopped() {
+    fn rate_change_does_not_restart_a_stopped_source() {
         let mut generator = of(Source::Constant { rate_pps: 5.0 }, 0);
         generator.stop();
         generator.set_rate(10, 100.0);

@@ -4,16 +4,16 @@ use netflow_network::{Acks, ConnectionSpec, Source};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::tcp::ns2::Receiver;
 
-use crate::endpoint::delays::OneWay;
+use crate::endpoint::delays::OneWayDelays;
 use crate::endpoint::stack::StackReceiver;
 use crate::link::managed_queue::{CONGESTED, delay_ns};
 use crate::link::wire::{Packet, Wires};
-use crate::topology::Ends;
+use crate::topology::TransferPaths;
 
 /// Receiver with its counters.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiverEndpoint {
-    pub answers: Answers,
+    pub ack_policy: AckPolicy,
     /// True if acknowledgements are traffic and counted.
     counts_acks: bool,
     /// Packets that arrived, and those of them that were new.
@@ -21,49 +21,49 @@ pub(crate) struct ReceiverEndpoint {
     pub delivered: u64,
     pub acks_sent: u64,
     /// Acknowledgements without a route.
-    pub acks_stranded: u64,
+    pub acks_unrouted: u64,
     /// True if the first packet opens the connection and has no data.
-    opens: bool,
+    starts_with_syn: bool,
     /// Number of packets to receive, and time in ns at which all of them had arrived.
     pub size: Option<u64>,
     pub finished_ns: Option<u64>,
     /// One-way delays in ns of packets since the last [`drain`](ReceiverEndpoint::drain), and the last delay
     /// before.
-    fresh_ns: Vec<u64>,
+    new_delays_ns: Vec<u64>,
     last_ns: Option<u64>,
 }
 
 /// Acknowledgement policy.
 #[derive(Clone, Debug)]
-pub(crate) enum Answers {
+pub(crate) enum AckPolicy {
     /// Cumulative acknowledgements of an ns-2 agent.
     InOrder(Receiver),
     /// An acknowledgement of each packet, or of every second one.
     Each {
-        second: bool,
+        every_second: bool,
     },
     /// Acknowledgements of a TCP stack.
     Stack(Box<StackReceiver>),
-    Nothing,
+    NoAcks,
 }
 
 impl ReceiverEndpoint {
     /// Returns the receiver of a connection with this acknowledgement policy.
-    pub fn new(spec: &ConnectionSpec, answers: Answers) -> ReceiverEndpoint {
+    pub fn new(spec: &ConnectionSpec, answers: AckPolicy) -> ReceiverEndpoint {
         ReceiverEndpoint {
-            answers,
+            ack_policy: answers,
             counts_acks: spec.acks != Acks::None,
             arrived: 0,
             delivered: 0,
             acks_sent: 0,
-            acks_stranded: 0,
-            opens: match &spec.source {
+            acks_unrouted: 0,
+            starts_with_syn: match &spec.source {
                 Source::Window(window) => window.variant.opens_connections(),
                 _ => true,
             },
             size: spec.size_pkts.map(|size| size.ceil() as u64),
             finished_ns: None,
-            fresh_ns: Vec::new(),
+            new_delays_ns: Vec::new(),
             last_ns: None,
         }
     }
@@ -71,8 +71,8 @@ impl ReceiverEndpoint {
     /// Returns a placeholder for a receiver that belongs to a partition.
     pub fn placeholder(&self) -> ReceiverEndpoint {
         ReceiverEndpoint {
-            answers: Answers::Nothing,
-            fresh_ns: Vec::new(),
+            ack_policy: AckPolicy::NoAcks,
+            new_delays_ns: Vec::new(),
             ..*self
         }
     }
@@ -80,38 +80,38 @@ impl ReceiverEndpoint {
     /// Returns the time of the next timer event in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        match &self.answers {
-            Answers::InOrder(receiver) => receiver.due_ns,
-            Answers::Stack(receiver) => receiver.due_ns(),
-            Answers::Each { .. } | Answers::Nothing => NEVER,
+        match &self.ack_policy {
+            AckPolicy::InOrder(receiver) => receiver.due_ns,
+            AckPolicy::Stack(receiver) => receiver.due_ns(),
+            AckPolicy::Each { .. } | AckPolicy::NoAcks => NEVER,
         }
     }
 
     /// Returns true if packets have arrived since their delays were drained.
     #[inline]
-    pub fn has_fresh(&self) -> bool {
-        !self.fresh_ns.is_empty()
+    pub fn has_new_delays(&self) -> bool {
+        !self.new_delays_ns.is_empty()
     }
 
     /// Moves the delays of new arrivals to the statistics `into`.
-    pub fn drain(&mut self, into: &mut OneWay) {
-        for delay_ns in self.fresh_ns.drain(..) {
+    pub fn drain_delays(&mut self, into: &mut OneWayDelays) {
+        for delay_ns in self.new_delays_ns.drain(..) {
             into.add(delay_ns, self.last_ns.replace(delay_ns));
         }
     }
 
     /// Returns the number of the next packet expected in order.
-    pub fn heard(&self) -> i32 {
-        match &self.answers {
-            Answers::InOrder(receiver) => receiver.in_order() + 1,
-            Answers::Stack(receiver) => receiver.heard(),
-            Answers::Each { .. } | Answers::Nothing => 0,
+    pub fn next_expected(&self) -> i32 {
+        match &self.ack_policy {
+            AckPolicy::InOrder(receiver) => receiver.in_order() + 1,
+            AckPolicy::Stack(receiver) => receiver.next_expected(),
+            AckPolicy::Each { .. } | AckPolicy::NoAcks => 0,
         }
     }
 
     /// Runs all events before `until_ns`.
-    pub fn receive(&mut self, ends: &Ends, until_ns: u64, wires: &mut Wires) {
-        let data_in = ends.data_in;
+    pub fn receive(&mut self, ends: &TransferPaths, until_ns: u64, wires: &mut Wires) {
+        let data_in = ends.data_input_wire;
         wires.sort(data_in);
         let mut taken = 0;
         loop {
@@ -121,21 +121,21 @@ impl ReceiverEndpoint {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     taken += 1;
-                    self.fresh_ns
+                    self.new_delays_ns
                         .push(delay_ns(packet.time_ns, packet.metadata));
-                    if let Answers::Stack(receiver) = &mut self.answers {
+                    if let AckPolicy::Stack(receiver) = &mut self.ack_policy {
                         let congested = packet.metadata & CONGESTED != 0;
-                        if let Some(first) = receiver.settle(packet.seq, congested) {
-                            self.answer(ends, packet.time_ns, first, wires);
+                        if let Some(first) = receiver.flush_delayed_ack(packet.seq, congested) {
+                            self.send_ack(ends, packet.time_ns, first, wires);
                         }
                     }
-                    (packet.time_ns, self.data_arrives(packet))
+                    (packet.time_ns, self.receive_data(packet))
                 }
-                _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
+                _ if due_ns < until_ns => (due_ns, self.take_due_ack()),
                 _ => break,
             };
             if let Some(ack) = ack {
-                self.answer(ends, now_ns, ack, wires);
+                self.send_ack(ends, now_ns, ack, wires);
             }
         }
         wires.skip(data_in, taken);
@@ -143,7 +143,13 @@ impl ReceiverEndpoint {
 
     /// Sends an acknowledgement with this sequence number and metadata.
     #[inline]
-    fn answer(&mut self, ends: &Ends, now_ns: u64, (seq, metadata): (i32, u64), wires: &mut Wires) {
+    fn send_ack(
+        &mut self,
+        ends: &TransferPaths,
+        now_ns: u64,
+        (seq, metadata): (i32, u64),
+        wires: &mut Wires,
+    ) {
         let ack = Packet {
             time_ns: now_ns + ends.off_network_ack_delay_ns,
             metadata,
@@ -153,29 +159,31 @@ impl ReceiverEndpoint {
         let sent = wires.push(ends.acks.wire, ack);
         if self.counts_acks {
             self.acks_sent += 1;
-            self.acks_stranded += u64::from(!sent);
+            self.acks_unrouted += u64::from(!sent);
         }
     }
 
     /// Processes a data packet. Returns the acknowledgement to send at once, if any.
     #[inline]
-    fn data_arrives(&mut self, packet: Packet) -> Option<(i32, u64)> {
+    fn receive_data(&mut self, packet: Packet) -> Option<(i32, u64)> {
         self.arrived += 1;
-        let (new, ack) = match &mut self.answers {
-            Answers::InOrder(receiver) => {
+        let (new, ack) = match &mut self.ack_policy {
+            AckPolicy::InOrder(receiver) => {
                 let (new, at_once) = receiver.receive(packet.time_ns, packet.seq);
-                let has_data = packet.seq > 0 || !self.opens;
+                let has_data = packet.seq > 0 || !self.starts_with_syn;
                 (new && has_data, at_once.then(|| (receiver.in_order(), 0)))
             }
-            Answers::Each { second } => {
+            AckPolicy::Each {
+                every_second: second,
+            } => {
                 let at_once = !*second || self.arrived.is_multiple_of(2);
                 (true, at_once.then_some((packet.seq, self.arrived)))
             }
-            Answers::Stack(receiver) => {
+            AckPolicy::Stack(receiver) => {
                 let congested = packet.metadata & CONGESTED != 0;
                 receiver.receive(packet.time_ns, packet.seq, packet.metadata, congested)
             }
-            Answers::Nothing => (true, None),
+            AckPolicy::NoAcks => (true, None),
         };
         if new && self.finished_ns.is_none() {
             self.delivered += 1;
@@ -187,14 +195,14 @@ impl ReceiverEndpoint {
     }
 
     /// Returns the delayed acknowledgement that is due now.
-    fn ack_is_due(&mut self) -> Option<(i32, u64)> {
-        match &mut self.answers {
-            Answers::InOrder(receiver) => {
+    fn take_due_ack(&mut self) -> Option<(i32, u64)> {
+        match &mut self.ack_policy {
+            AckPolicy::InOrder(receiver) => {
                 receiver.due_ns = NEVER;
                 Some((receiver.in_order(), 0))
             }
-            Answers::Stack(receiver) => Some(receiver.say()),
-            Answers::Each { .. } | Answers::Nothing => None,
+            AckPolicy::Stack(receiver) => Some(receiver.acknowledgement()),
+            AckPolicy::Each { .. } | AckPolicy::NoAcks => None,
         }
     }
 }

@@ -14,23 +14,23 @@ use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::endpoint::ack_encoding::{
-    SYN_ANSWERED, lists, pack, pack_number, unpack, unpack_number,
+    SYN_ACK_SEQ, can_encode_block, pack, pack_number, unpack, unpack_number,
 };
 use crate::endpoint::generator::PacketGenerator;
-use crate::link::managed_queue::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
+use crate::link::managed_queue::{RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns};
 
 /// Maximum delay of an acknowledgement in the host in ns, due to interrupts and scheduling. Without it, phase
 /// effects at drop-tail queues make the same connections lose always (Floyd and Jacobson, 1992).
-const MOST_HELD_NS: f64 = 100_000.0;
+const MAX_HOST_DELAY_NS: f64 = 100_000.0;
 
 /// Number of segments that no transfer exceeds.
-const ENDLESS: u32 = i32::MAX as u32 - 1;
+const UNLIMITED: u32 = i32::MAX as u32 - 1;
 
 /// Sender with a TCP stack.
 #[derive(Clone, Debug)]
 pub(crate) struct StackSender {
     stack: Arc<Stack>,
-    opening: Handshake,
+    handshake: Handshake,
     is_open: bool,
     sender: Sender,
     /// Maximum number of segments in flight, whatever the receive window.
@@ -40,14 +40,14 @@ pub(crate) struct StackSender {
     size: u32,
     /// Acknowledgements that the host has not delivered yet: time of delivery in ns, sequence number and
     /// metadata.
-    held: VecDeque<(u64, i32, u64)>,
+    undelivered_acks: VecDeque<(u64, i32, u64)>,
     random: Pcg32,
     /// Segments to send now.
-    out: Vec<u32>,
+    to_send: Vec<u32>,
     /// First segment that has never been sent.
-    fresh: u32,
+    first_unsent: u32,
     /// Maximum number of segments in flight so far.
-    most_out: u32,
+    max_in_flight: u32,
     /// Number of packets sent, including SYNs.
     pub sent: u64,
     /// Totals of earlier connections: round-trip times in seconds with their number, and losses found.
@@ -65,7 +65,7 @@ impl StackSender {
     ) -> StackSender {
         let mut new = StackSender::without_data(stack, limit, application, random);
         if let Some(size) = spec.size_pkts {
-            new.size = size.ceil().min(f64::from(ENDLESS)) as u32;
+            new.size = size.ceil().min(f64::from(UNLIMITED)) as u32;
         }
         if let Application::Bulk = spec.application {
             new.sender.offer(new.size);
@@ -85,17 +85,17 @@ impl StackSender {
         let (timers, ticks) = (phase(), phase());
         StackSender {
             stack: stack.clone(),
-            opening: Handshake::new(stack, timers),
+            handshake: Handshake::new(stack, timers),
             is_open: false,
             sender: Sender::new(stack, stack.mss_bytes, limit, [timers, ticks]),
             limit,
             application,
-            size: ENDLESS,
-            held: VecDeque::new(),
+            size: UNLIMITED,
+            undelivered_acks: VecDeque::new(),
             random,
-            out: Vec::new(),
-            fresh: 0,
-            most_out: 0,
+            to_send: Vec::new(),
+            first_unsent: 0,
+            max_in_flight: 0,
             sent: 0,
             rtts_before: (0.0, 0),
             losses_before: (0, 0),
@@ -104,10 +104,10 @@ impl StackSender {
 
     /// Starts a new connection. Counters continue.
     pub fn reset(&mut self) {
-        (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.losses_found());
+        (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.detected_losses());
         let mut phase = || self.random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
-        self.opening = Handshake::new(&self.stack, timers);
+        self.handshake = Handshake::new(&self.stack, timers);
         self.sender = Sender::new(
             &self.stack,
             self.stack.mss_bytes,
@@ -115,26 +115,26 @@ impl StackSender {
             [timers, ticks],
         );
         self.is_open = false;
-        self.held.clear();
-        self.out.clear();
-        self.fresh = 0;
+        self.undelivered_acks.clear();
+        self.to_send.clear();
+        self.first_unsent = 0;
     }
 
     /// Opens the server's side: its answer to a SYN, sent at `from_ns`, is acknowledged now. If the SYN was
     /// `repeated`, there is no round-trip sample.
     pub fn accept(&mut self, from_ns: u64, now_ns: u64, repeated: bool) {
-        self.opening.send(&self.stack, from_ns, false);
+        self.handshake.send(&self.stack, from_ns, false);
         if repeated {
-            self.opening.repeat();
+            self.handshake.repeat();
         }
         self.is_open = true;
-        self.opening
+        self.handshake
             .end(&self.stack, now_ns, None, &mut self.sender);
     }
 
     /// Returns true if the SYN was sent more than once.
     pub fn has_repeated_syn(&self) -> bool {
-        self.opening.has_repeated()
+        self.handshake.has_repeated()
     }
 
     /// Returns true if the connection is open for data.
@@ -155,19 +155,19 @@ impl StackSender {
     /// Sends available data, perhaps after an idle period.
     pub fn push(&mut self, now_ns: u64) {
         if self.is_open {
-            self.sender.wake(now_ns);
-            self.sender.send(now_ns, &mut self.out);
+            self.sender.restart_after_idle(now_ns);
+            self.sender.send(now_ns, &mut self.to_send);
         }
     }
 
     /// Returns true if nothing remains to be done, unless packets are in flight.
-    pub fn is_at_rest(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.due_ns() == NEVER && self.sender.acknowledged() == self.sender.sent()
     }
 
     /// Sends the SYN.
     pub fn start(&mut self, now_ns: u64, send: impl FnOnce(i32)) {
-        self.opening.send(&self.stack, now_ns, true);
+        self.handshake.send(&self.stack, now_ns, true);
         self.sent += 1;
         send(0);
     }
@@ -178,48 +178,55 @@ impl StackSender {
         let timer_ns = if self.is_open {
             self.sender.timer_ns()
         } else {
-            self.opening.timer_ns()
+            self.handshake.timer_ns()
         };
-        let held_ns = self.held.front().map_or(NEVER, |&(at_ns, ..)| at_ns);
+        let held_ns = self
+            .undelivered_acks
+            .front()
+            .map_or(NEVER, |&(at_ns, ..)| at_ns);
         timer_ns.min(self.application.next_ns()).min(held_ns)
     }
 
     /// Receives an acknowledgement at the host, which delivers it to the sender a little later.
-    pub fn acknowledge(&mut self, now_ns: u64, seq: i32, told: u64) {
-        let most_ns = MOST_HELD_NS.min(1e9 * self.sender.srtt_s() / 16.0);
+    pub fn acknowledge(&mut self, now_ns: u64, seq: i32, encoded: u64) {
+        let most_ns = MAX_HOST_DELAY_NS.min(1e9 * self.sender.srtt_s() / 16.0);
         let at_ns = now_ns + (most_ns * self.random.random::<f64>()) as u64;
         // Acknowledgements stay in order.
-        let last_ns = self.held.back().map_or(at_ns, |&(last_ns, ..)| last_ns);
-        self.held.push_back((at_ns.max(last_ns), seq, told));
+        let last_ns = self
+            .undelivered_acks
+            .back()
+            .map_or(at_ns, |&(last_ns, ..)| last_ns);
+        self.undelivered_acks
+            .push_back((at_ns.max(last_ns), seq, encoded));
     }
 
     /// Delivers an acknowledgement to the sender.
-    fn take(&mut self, now_ns: u64, seq: i32, told: u64) {
+    fn deliver_ack(&mut self, now_ns: u64, seq: i32, encoded: u64) {
         if self.is_open {
-            if seq != SYN_ANSWERED {
-                let ack = unpack(seq, told);
-                self.sender.receive(now_ns, &ack, &mut self.out);
+            if seq != SYN_ACK_SEQ {
+                let ack = unpack(seq, encoded);
+                self.sender.receive(now_ns, &ack, &mut self.to_send);
             }
-        } else if seq == SYN_ANSWERED {
+        } else if seq == SYN_ACK_SEQ {
             self.is_open = true;
-            let echo_ns = now_ns - delay_ns(now_ns, told);
-            self.opening
+            let echo_ns = now_ns - delay_ns(now_ns, encoded);
+            self.handshake
                 .end(&self.stack, now_ns, Some(echo_ns), &mut self.sender);
-            self.sender.send(now_ns, &mut self.out);
+            self.sender.send(now_ns, &mut self.to_send);
         }
     }
 
     /// Runs the event that is due. A SYN is sent by `send_syn`.
-    pub fn time_has_come(&mut self, now_ns: u64, send_syn: impl FnOnce(i32)) {
-        if let Some(&(at_ns, seq, told)) = self.held.front()
+    pub fn run_due_event(&mut self, now_ns: u64, send_syn: impl FnOnce(i32)) {
+        if let Some(&(at_ns, seq, told)) = self.undelivered_acks.front()
             && at_ns == now_ns
         {
-            self.held.pop_front();
-            self.take(now_ns, seq, told);
+            self.undelivered_acks.pop_front();
+            self.deliver_ack(now_ns, seq, told);
         } else if self.application.next_ns() == now_ns {
             let offered = self.sender.offered() + 1;
             if self.is_open {
-                self.sender.wake(now_ns);
+                self.sender.restart_after_idle(now_ns);
             }
             self.sender.offer(offered);
             self.application.advance();
@@ -227,19 +234,19 @@ impl StackSender {
                 self.application.stop();
             }
             if self.is_open {
-                self.sender.send(now_ns, &mut self.out);
+                self.sender.send(now_ns, &mut self.to_send);
             }
         } else if self.is_open {
-            self.sender.time_out(now_ns, &mut self.out);
+            self.sender.time_out(now_ns, &mut self.to_send);
         } else {
-            self.opening.time_out();
+            self.handshake.time_out();
             self.start(now_ns, send_syn);
         }
     }
 
     /// Returns the number of packets that the application made.
-    pub fn made(&self) -> u64 {
-        self.application.made()
+    pub fn generated(&self) -> u64 {
+        self.application.generated()
     }
 
     /// Stops new data. Lost packets are still retransmitted.
@@ -251,19 +258,19 @@ impl StackSender {
     /// Calls `send` for each packet to send now, with its metadata except for the send time. All packets of
     /// DCTCP may be marked, also retransmissions, as in Linux.
     pub fn emit(&mut self, mut send: impl FnMut(i32, u64)) {
-        self.sent += self.out.len() as u64;
-        self.most_out = self
-            .most_out
+        self.sent += self.to_send.len() as u64;
+        self.max_in_flight = self
+            .max_in_flight
             .max(self.sender.sent() - self.sender.acknowledged());
         let is_dctcp = self.stack.congestion == CongestionControl::Dctcp;
-        let round_trip = 1e9 * self.sender.srtt_s() / ROUND_TRIP_NS as f64;
+        let round_trip = 1e9 * self.sender.srtt_s() / RTT_UNIT_NS as f64;
         let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
         let round_trip = u64::from(pack_number(round_trip));
-        for segment in self.out.drain(..) {
-            let again = segment < self.fresh && !is_dctcp;
-            self.fresh = self.fresh.max(segment + 1);
-            let flag = if again { SENT_AGAIN } else { 0 };
-            send(segment as i32 + 1, flag | round_trip << ROUND_TRIP);
+        for segment in self.to_send.drain(..) {
+            let again = segment < self.first_unsent && !is_dctcp;
+            self.first_unsent = self.first_unsent.max(segment + 1);
+            let flag = if again { RETRANSMITTED } else { 0 };
+            send(segment as i32 + 1, flag | round_trip << RTT_SHIFT);
         }
     }
 
@@ -280,8 +287,8 @@ impl StackSender {
     }
 
     /// Returns the maximum number of segments in flight so far.
-    pub fn most_out(&self) -> u32 {
-        self.most_out
+    pub fn max_in_flight(&self) -> u32 {
+        self.max_in_flight
     }
 
     /// Returns the rate in packets/s: the window per round-trip time, or the pacing rate if it is lower.
@@ -289,14 +296,14 @@ impl StackSender {
         match self.sender.srtt_s() {
             srtt_s if srtt_s > 0.0 => {
                 let window_pps = self.window_pkts() / srtt_s;
-                self.paces_below(window_pps).unwrap_or(window_pps)
+                self.pacing_rate_below(window_pps).unwrap_or(window_pps)
             }
             _ => 0.0,
         }
     }
 
     /// Returns the pacing rate if it is below `window_pps`.
-    fn paces_below(&self, window_pps: f64) -> Option<f64> {
+    fn pacing_rate_below(&self, window_pps: f64) -> Option<f64> {
         let pacing_pps = self.sender.state().pacing_pps;
         pacing_pps.filter(|&pacing_pps| pacing_pps < window_pps)
     }
@@ -309,8 +316,8 @@ impl StackSender {
         1e-9 * self.sender.rto_ns() as f64
     }
 
-    pub fn losses_found(&self) -> (u64, u64) {
-        let (timeouts, others) = self.sender.losses_found();
+    pub fn detected_losses(&self) -> (u64, u64) {
+        let (timeouts, others) = self.sender.detected_losses();
         let (timeouts_before, others_before) = self.losses_before;
         (timeouts_before + timeouts, others_before + others)
     }
@@ -332,7 +339,7 @@ impl StackSender {
             true => Limit::Application,
             false
                 if self
-                    .paces_below(self.window_pkts() / self.srtt_s())
+                    .pacing_rate_below(self.window_pkts() / self.srtt_s())
                     .is_some() =>
             {
                 Limit::Pacing
@@ -388,20 +395,22 @@ impl StackReceiver {
 
     /// Resets the receiver for a new connection. With `is_greeted`, the SYN counts as received because only
     /// data arrives.
-    pub fn restart(&mut self, stack: &Stack, is_greeted: bool, random: &mut Pcg32) {
+    pub fn restart(&mut self, stack: &Stack, has_syn: bool, random: &mut Pcg32) {
         *self = StackReceiver::new(stack, self.segment_bytes, random);
-        self.syn_arrived_ns = is_greeted.then_some(0);
+        self.syn_arrived_ns = has_syn.then_some(0);
     }
 
     /// Returns the number of the next packet expected in order.
-    pub fn heard(&self) -> i32 {
+    pub fn next_expected(&self) -> i32 {
         self.receiver.next() as i32 + i32::from(self.syn_arrived_ns.is_some())
     }
 
     /// Returns the delayed acknowledgement to send before data packet `seq` is received, if any.
-    pub fn settle(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
-        let ack =
-            (seq != 0).then(|| self.receiver.ack_before(seq as u32 - 1, congested, lists))??;
+    pub fn flush_delayed_ack(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
+        let ack = (seq != 0).then(|| {
+            self.receiver
+                .ack_before(seq as u32 - 1, congested, can_encode_block)
+        })??;
         Some((ack.cumulative as i32, pack(&ack)))
     }
 
@@ -416,23 +425,23 @@ impl StackReceiver {
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
             // A repeated SYN is answered with the timestamp of the first one.
-            let syn_arrived_ns = *self.syn_arrived_ns.get_or_insert(metadata & SENT_TIME);
-            return (false, Some((SYN_ANSWERED, syn_arrived_ns)));
+            let syn_arrived_ns = *self.syn_arrived_ns.get_or_insert(metadata & SEND_TIME_MASK);
+            return (false, Some((SYN_ACK_SEQ, syn_arrived_ns)));
         }
         let segment = seq as u32 - 1;
         let sent_ns = now_ns - delay_ns(now_ns, metadata);
-        if let Some(round_trip) = unpack_number((metadata >> ROUND_TRIP) as u32 & 0x3ff) {
+        if let Some(round_trip) = unpack_number((metadata >> RTT_SHIFT) as u32 & 0x3ff) {
             self.receiver
-                .set_round_trip(u64::from(round_trip) * ROUND_TRIP_NS);
+                .set_round_trip(u64::from(round_trip) * RTT_UNIT_NS);
         }
         let (is_new, at_once) =
             self.receiver
                 .receive(now_ns, segment, true, sent_ns, self.pause_ns, congested);
-        (is_new, at_once.then(|| self.say()))
+        (is_new, at_once.then(|| self.acknowledgement()))
     }
 
     /// Returns the current acknowledgement: its sequence number and metadata.
-    pub fn say(&mut self) -> (i32, u64) {
+    pub fn acknowledgement(&mut self) -> (i32, u64) {
         let ack: Ack = self.receiver.acknowledge(true);
         (ack.cumulative as i32, pack(&ack))
     }
@@ -445,19 +454,19 @@ mod tests {
 
     /// Segments 0 to 2, then 1 again, then 3 (RFC 3168, 6.1.5). A new connection starts with new segments.
     #[test]
-    fn what_is_sent_again_may_not_be_marked_but_dctcps() {
+    fn only_dctcp_retransmissions_may_be_marked() {
         for (congestion, again) in [
-            (CongestionControl::Reno, SENT_AGAIN),
+            (CongestionControl::Reno, RETRANSMITTED),
             (CongestionControl::Dctcp, 0),
         ] {
             let mut stack = Stack::builtin("linux-6").unwrap();
             stack.set_congestion(congestion);
             let random = || Pcg32::seed_from_u64(1);
-            let application = PacketGenerator::of_application(Application::Bulk, 0, random());
+            let application = PacketGenerator::for_application(Application::Bulk, 0, random());
             let mut sender =
                 StackSender::without_data(&Arc::new(stack), 100.0, application, random());
             let mut emit = |segments: &[u32]| {
-                sender.out.extend_from_slice(segments);
+                sender.to_send.extend_from_slice(segments);
                 let mut told = Vec::new();
                 sender.emit(|packet, metadata| told.push((packet, metadata)));
                 told
@@ -465,7 +474,7 @@ mod tests {
             assert_eq!(emit(&[0, 1, 2]), [(1, 0), (2, 0), (3, 0)]);
             assert_eq!(emit(&[1, 3]), [(2, again), (4, 0)]);
             sender.reset();
-            sender.out.push(0);
+            sender.to_send.push(0);
             sender.emit(|packet, metadata| assert_eq!((packet, metadata), (1, 0)));
         }
     }

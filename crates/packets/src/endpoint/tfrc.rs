@@ -16,12 +16,12 @@ use crate::endpoint::generator::exponential;
 /// Round-trip time in seconds that is assumed before the first measurement.
 const FIRST_RTT_S: f64 = 1.0;
 /// Minimum rate: one packet in 64 s (RFC 5348, section 4.3).
-const SLOWEST_PPS: f64 = 1.0 / 64.0;
+const MIN_RATE_PPS: f64 = 1.0 / 64.0;
 /// Minimum number of packets in a measurement of the receive rate, which lasts at least a round trip. Packets
 /// arrive at random times, so fewer are not enough.
-const FEWEST: u64 = 4;
+const MIN_MEASURED_PKTS: u64 = 4;
 /// Factor by which the loss is divided and multiplied to measure the steepness of a profile.
-const AROUND: f64 = 1.4;
+const LOSS_STEP_FACTOR: f64 = 1.4;
 
 /// TFRC sender.
 #[derive(Clone, Debug)]
@@ -33,22 +33,22 @@ pub(crate) struct TfrcSender {
     pub rate_pps: f64,
     pub rtt_s: f64,
     intervals: LossIntervals,
-    received: Received,
+    receive_rate: ReceiveRate,
     /// Packets of the first round trip (RFC 5348, section 4.2).
     first_window: f64,
     /// Time of the next packet in ns, and expiry of the no-feedback timer in ns.
     next_ns: u64,
     no_feedback_ns: u64,
     /// Packets since the last acknowledgement or the last expiry of the no-feedback timer.
-    unanswered: u64,
+    pkts_since_feedback: u64,
     /// Time in ns before which packets belong to the last loss event.
     event_until_ns: u64,
     /// Time of the last expiry of the no-feedback timer in ns. `no_feedback` is true until the next
     /// acknowledgement.
-    silent_ns: u64,
+    no_feedback_expired_ns: u64,
     no_feedback: bool,
     /// Time in ns from which the rate may double without a loss.
-    doubles_ns: u64,
+    may_double_from_ns: u64,
     /// Send times in ns of packets without feedback, the first of which has the number `first`.
     sent_at_ns: VecDeque<u64>,
     first: i32,
@@ -63,7 +63,7 @@ pub(crate) struct TfrcSender {
     pub unusable_ns: u64,
     pub active_ns: u64,
     since_ns: u64,
-    rests_on: Provenance,
+    provenance: Provenance,
     random: Pcg32,
     /// Last computation of the rate.
     pub applied: Option<AppliedLimits>,
@@ -85,15 +85,15 @@ impl TfrcSender {
             rate_pps: 1.0 / FIRST_RTT_S,
             rtt_s: 0.0,
             intervals: LossIntervals::default(),
-            received: Received::default(),
+            receive_rate: ReceiveRate::default(),
             first_window: (4380.0 / packet_bytes).clamp(2.0, 4.0),
             next_ns: NEVER,
             no_feedback_ns: NEVER,
-            unanswered: 0,
+            pkts_since_feedback: 0,
             event_until_ns: 0,
-            silent_ns: 0,
+            no_feedback_expired_ns: 0,
             no_feedback: false,
-            doubles_ns: 0,
+            may_double_from_ns: 0,
             sent_at_ns: VecDeque::new(),
             // Number 0 is for a packet without payload.
             first: 1,
@@ -106,7 +106,7 @@ impl TfrcSender {
             unusable_ns: 0,
             active_ns: 0,
             since_ns: 0,
-            rests_on: Provenance::Measured,
+            provenance: Provenance::Measured,
             random,
             applied: None,
         }
@@ -118,7 +118,7 @@ impl TfrcSender {
     }
 
     pub fn stop(&mut self, now_ns: u64) {
-        self.account(now_ns);
+        self.account_profile_time(now_ns);
         self.next_ns = NEVER;
         self.no_feedback_ns = NEVER;
     }
@@ -130,11 +130,11 @@ impl TfrcSender {
     }
 
     /// Runs the event that is due. Returns the number of the packet to send, if any.
-    pub fn time_has_come(&mut self, now_ns: u64) -> Option<i32> {
+    pub fn run_due_event(&mut self, now_ns: u64) -> Option<i32> {
         if self.no_feedback_ns <= now_ns {
-            self.rate_pps = (self.rate_pps / 2.0).max(SLOWEST_PPS);
-            self.received.expect(0.5 * self.rate_pps);
-            self.silent_ns = now_ns;
+            self.rate_pps = (self.rate_pps / 2.0).max(MIN_RATE_PPS);
+            self.receive_rate.expect(0.5 * self.rate_pps);
+            self.no_feedback_expired_ns = now_ns;
             self.no_feedback = true;
             self.reset_no_feedback_timer();
         }
@@ -145,8 +145,8 @@ impl TfrcSender {
         self.sent_at_ns.push_back(now_ns);
         self.next = self.next.wrapping_add(1);
         self.sent += 1;
-        self.unanswered += 1;
-        if self.unanswered == FEWEST {
+        self.pkts_since_feedback += 1;
+        if self.pkts_since_feedback == MIN_MEASURED_PKTS {
             let rtt_s = match self.rtts {
                 0 => FIRST_RTT_S,
                 _ => self.rtt_s,
@@ -158,11 +158,11 @@ impl TfrcSender {
         Some(seq)
     }
 
-    /// Stops the no-feedback timer. It restarts after [`FEWEST`] packets, and expires four round trips later
+    /// Stops the no-feedback timer. It restarts after [`MIN_MEASURED_PKTS`] packets, and expires four round trips later
     /// (RFC 5348, section 4.2). The RFC waits for at least two packet intervals. Here packets are sent at
     /// random times: in one of seven cases, none is sent in two mean intervals.
     fn reset_no_feedback_timer(&mut self) {
-        self.unanswered = 0;
+        self.pkts_since_feedback = 0;
         self.no_feedback_ns = NEVER;
     }
 
@@ -173,16 +173,18 @@ impl TfrcSender {
             return;
         };
         let rtt_s = now_ns.saturating_sub(sent_ns) as f64 * 1e-9;
-        self.learn_rtt(rtt_s);
+        self.update_rtt(rtt_s);
         let is_first = self.rtts == 1;
         if std::mem::take(&mut self.no_feedback) {
             // The source starts anew, as TCP does after a timeout.
-            self.received.expect(0.5 * self.first_window / self.rtt_s);
+            self.receive_rate
+                .expect(0.5 * self.first_window / self.rtt_s);
         }
-        self.received.learn(now_ns, arrived, self.rtt_s);
-        self.learn_losses(seq, place, arrived);
+        self.receive_rate
+            .record_feedback(now_ns, arrived, self.rtt_s);
+        self.detect_losses(seq, place, arrived);
         if self.next_ns != NEVER {
-            self.adjust(now_ns, is_first);
+            self.update_rate(now_ns, is_first);
             self.reset_no_feedback_timer();
         }
     }
@@ -193,7 +195,7 @@ impl TfrcSender {
     /// count in the next interval. With random losses, the result is the packet loss for which the profile
     /// was measured. With losses in bursts, it is the rate of bursts, because TCP reacts to each once.
     /// Packets sent without any feedback are one event too, because a link was down.
-    fn learn_losses(&mut self, seq: i32, place: usize, arrived: u64) {
+    fn detect_losses(&mut self, seq: i32, place: usize, arrived: u64) {
         let lost = i64::from(seq) - arrived as i64;
         // If acknowledgements were lost, the lost packets are unknown.
         let more = usize::try_from(lost - self.lost).unwrap_or(0);
@@ -207,7 +209,7 @@ impl TfrcSender {
             let interval = self.intervals.extend();
             if nth < more {
                 let event_ns = (self.rtt_s * 1e9) as u64;
-                self.event_until_ns = (sent_ns + event_ns).max(self.silent_ns);
+                self.event_until_ns = (sent_ns + event_ns).max(self.no_feedback_expired_ns);
                 let interval = if self.intervals.is_empty() {
                     self.first_interval().max(interval)
                 } else {
@@ -221,7 +223,7 @@ impl TfrcSender {
 
     /// Updates the mean round-trip time over about one round trip. With a longer mean, the rate reacts late
     /// to a queue that the source fills itself.
-    fn learn_rtt(&mut self, rtt_s: f64) {
+    fn update_rtt(&mut self, rtt_s: f64) {
         let weight = match self.rtts {
             0 => 1.0,
             _ => (1.0 / (self.rate_pps * self.rtt_s)).clamp(0.01, 1.0),
@@ -232,31 +234,31 @@ impl TfrcSender {
     }
 
     /// Sets the rate (RFC 5348, section 4.3).
-    fn adjust(&mut self, now_ns: u64, is_first: bool) {
-        self.account(now_ns);
+    fn update_rate(&mut self, now_ns: u64, is_first: bool) {
+        self.account_profile_time(now_ns);
         let most_pps = (self.window / self.rtt_s).min(self.application_pps);
         let first_pps = self.first_window / self.rtt_s;
-        let received_pps = 2.0 * self.received.rate_pps();
+        let received_pps = 2.0 * self.receive_rate.rate_pps();
         let mut seen = (0.0, None);
         let wanted_pps = match self.intervals.loss_event_rate() {
             Some(loss) => {
-                self.rests_on = self.profile.provenance(loss, self.rtt_s);
+                self.provenance = self.profile.provenance(loss, self.rtt_s);
                 let profile_pps = self.profile.throughput(loss, self.rtt_s);
                 seen = (loss, Some(profile_pps));
                 profile_pps.min(received_pps)
             }
             None if is_first => {
-                self.doubles_ns = now_ns + (self.rtt_s * 1e9) as u64;
+                self.may_double_from_ns = now_ns + (self.rtt_s * 1e9) as u64;
                 first_pps
             }
-            None if now_ns >= self.doubles_ns => {
-                self.doubles_ns = now_ns + (self.rtt_s * 1e9) as u64;
+            None if now_ns >= self.may_double_from_ns => {
+                self.may_double_from_ns = now_ns + (self.rtt_s * 1e9) as u64;
                 (2.0 * self.rate_pps).min(received_pps).max(first_pps)
             }
             None => self.rate_pps,
         };
         let before_pps = self.rate_pps;
-        self.rate_pps = wanted_pps.min(most_pps).max(SLOWEST_PPS);
+        self.rate_pps = wanted_pps.min(most_pps).max(MIN_RATE_PPS);
         let (loss, profile_pps) = seen;
         self.applied = Some(AppliedLimits {
             limit: match profile_pps {
@@ -297,15 +299,16 @@ impl TfrcSender {
             return INTERVALS;
         };
         let at = |factor: f64| libm::log(self.profile.throughput(loss * factor, self.rtt_s));
-        let steepness = (at(1.0 / AROUND) - at(AROUND)) / (2.0 * libm::log(AROUND));
+        let steepness = (at(1.0 / LOSS_STEP_FACTOR) - at(LOSS_STEP_FACTOR))
+            / (2.0 * libm::log(LOSS_STEP_FACTOR));
         let many = INTERVALS as f64 * steepness * (steepness + 1.0) / (0.5 * 1.5);
-        (many as usize).clamp(INTERVALS, MOST_INTERVALS)
+        (many as usize).clamp(INTERVALS, MAX_INTERVALS)
     }
 
     /// Returns the first loss interval, for which the profile gives the receive rate so far (RFC 5348,
     /// section 6.3.1).
     fn first_interval(&self) -> f64 {
-        let arrived_pps = self.received.rate_pps().min(self.rate_pps);
+        let arrived_pps = self.receive_rate.rate_pps().min(self.rate_pps);
         let (mut low, mut high) = (libm::log(1e-8), 0.0);
         for _ in 0..40 {
             let middle = 0.5 * (low + high);
@@ -318,14 +321,14 @@ impl TfrcSender {
         libm::exp(-high)
     }
 
-    fn account(&mut self, now_ns: u64) {
+    fn account_profile_time(&mut self, now_ns: u64) {
         let past_ns = now_ns.saturating_sub(self.since_ns);
         self.since_ns = now_ns;
         self.active_ns += past_ns;
-        if self.rests_on > Provenance::Measured {
+        if self.provenance > Provenance::Measured {
             self.outside_ns += past_ns;
         }
-        if self.rests_on == Provenance::NotUsable {
+        if self.provenance == Provenance::Unreliable {
             self.unusable_ns += past_ns;
         }
     }
@@ -333,32 +336,32 @@ impl TfrcSender {
 
 /// Receive rate (RFC 5348, section 4.3): the larger of the last two measurements.
 #[derive(Clone, Debug, Default)]
-struct Received {
+struct ReceiveRate {
     /// Start of the current measurement in ns, and number of packets that had arrived.
-    since: Option<(u64, u64)>,
+    measurement_start: Option<(u64, u64)>,
     /// Last two measurements in packets/s, the latest first.
     last_pps: [Option<f64>; 2],
 }
 
-impl Received {
+impl ReceiveRate {
     /// Records that `arrived` packets had arrived when the acknowledged packet did.
-    fn learn(&mut self, now_ns: u64, arrived: u64, rtt_s: f64) {
-        let Some((since_ns, before)) = self.since else {
-            self.since = Some((now_ns, arrived));
+    fn record_feedback(&mut self, now_ns: u64, arrived: u64, rtt_s: f64) {
+        let Some((since_ns, before)) = self.measurement_start else {
+            self.measurement_start = Some((now_ns, arrived));
             return;
         };
         let past_s = now_ns.saturating_sub(since_ns) as f64 * 1e-9;
         let more = arrived.saturating_sub(before);
-        if past_s >= rtt_s && more >= FEWEST {
+        if past_s >= rtt_s && more >= MIN_MEASURED_PKTS {
             self.last_pps = [Some(more as f64 / past_s), self.last_pps[0]];
-            self.since = Some((now_ns, arrived));
+            self.measurement_start = Some((now_ns, arrived));
         }
     }
 
     /// Sets the expected receive rate after the feedback has stopped.
     fn expect(&mut self, pps: f64) {
         self.last_pps = [Some(pps); 2];
-        self.since = None;
+        self.measurement_start = None;
     }
 
     /// Returns the receive rate in packets/s; infinite before the first measurement.
@@ -378,13 +381,13 @@ struct LossIntervals {
     /// Weighted mean of the closed intervals.
     mean: f64,
     /// Sums of weighted closed intervals and of their weights, if the open interval precedes them.
-    after_open: (f64, f64),
+    sums_with_open: (f64, f64),
 }
 
 /// Number of intervals in the RFC.
 const INTERVALS: usize = 8;
 /// Maximum number of intervals.
-const MOST_INTERVALS: usize = 128;
+const MAX_INTERVALS: usize = 128;
 
 /// Returns the weight of an interval with `later` newer ones, of `of` intervals.
 fn weight(later: usize, of: usize) -> f64 {
@@ -425,7 +428,7 @@ impl LossIntervals {
         };
         let (sum, weights) = sums(0);
         self.mean = sum / weights;
-        self.after_open = sums(1);
+        self.sums_with_open = sums(1);
     }
 
     /// Returns the inverse of the mean interval. The open interval counts if it increases the mean.
@@ -433,7 +436,7 @@ impl LossIntervals {
         if self.is_empty() {
             return None;
         }
-        let (sum, weights) = self.after_open;
+        let (sum, weights) = self.sums_with_open;
         let with_open = (self.open + sum) / (1.0 + weights);
         Some(1.0 / self.mean.max(with_open).max(1.0))
     }
@@ -445,7 +448,7 @@ mod tests {
 
     /// Weighted mean of eight intervals (RFC 5348, section 5.4).
     #[test]
-    fn loss_event_rates_are_those_of_the_rfc() {
+    fn loss_event_rates_match_rfc_5348() {
         let mut intervals = LossIntervals::default();
         assert_eq!(intervals.loss_event_rate(), None);
         for interval in [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0] {
@@ -465,7 +468,7 @@ mod tests {
 
     /// A steep profile keeps more intervals, up to a limit.
     #[test]
-    fn more_intervals_count_alike_at_first_and_then_less() {
+    fn older_intervals_have_smaller_weights() {
         let weights: Vec<f64> = (0..8).map(|later| weight(later, 8)).collect();
         for (weight, wanted) in weights.iter().zip([1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2]) {
             assert!((weight - wanted).abs() < 1e-15);

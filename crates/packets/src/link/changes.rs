@@ -5,7 +5,7 @@ use netflow_queues::Losses;
 
 use crate::engine::{Engine, loss_streams};
 use crate::link::class_scheduler::Transmission;
-use crate::link::queue::{TransitLosses, stretched};
+use crate::link::queue::{TransitLosses, rescaled_time_ns};
 use crate::link::service::bits_of;
 use crate::link::wire::Packet;
 use crate::ns;
@@ -118,20 +118,20 @@ impl Engine {
             ..
         } = &mut self.topology;
         let link = &self.links[l];
-        for wire in behind(origins, sender) {
+        for wire in output_wires(origins, sender) {
             wires.retime(wire, |packet| {
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;
-                match link.left_ns(packet) {
+                match link.transmission_end_ns(packet) {
                     Some(left_ns) if of_link && left_ns > now_ns => {
-                        stretched(left_ns, now_ns, ratio) + link.delay_ns
+                        rescaled_time_ns(left_ns, now_ns, ratio) + link.delay_ns
                     }
                     _ => packet.time_ns,
                 }
             });
         }
-        if let Some(lossy) = &mut self.links[l].lossy {
+        if let Some(lossy) = &mut self.links[l].transit_losses {
             for packet in &mut *lossy.pending_losses {
-                packet.time_ns = stretched(packet.time_ns, now_ns, ratio);
+                packet.time_ns = rescaled_time_ns(packet.time_ns, now_ns, ratio);
             }
         }
         for hop in 0..self.topology.specs.len() {
@@ -151,7 +151,7 @@ impl Engine {
         }
         let delay_ns = link.delay_ns;
         let mut queued = self.take_queued(l);
-        let lossy = self.links[l].lossy.get_or_insert_with(|| {
+        let lossy = self.links[l].transit_losses.get_or_insert_with(|| {
             let nothing = Losses::new(&LinkLoss::NONE, &streams);
             Box::new(TransitLosses::new(nothing))
         });
@@ -165,12 +165,15 @@ impl Engine {
             let (inner, spec) = (self.network.tables(), &self.topology.specs[hop]);
             let bytes = bits_of(inner, &self.transfers, spec, &packet) / 8.0;
             // The queues of a link share one wire. The link's own event precedes those of its classes.
-            let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
-            match &mut self.links[l].lossy {
+            let is_lost =
+                (self.links[sender].transit_losses.as_mut()).is_some_and(|it| it.draw_loss(bytes));
+            match &mut self.links[l].transit_losses {
                 Some(lossy) if is_lost => lossy.pending_losses.push(packet),
                 _ => {
                     let next = packet.next_hop(packet.time_ns + delay_ns);
-                    self.topology.wires.push(self.topology.hops[hop].out, next);
+                    self.topology
+                        .wires
+                        .push(self.topology.hops[hop].output_wire, next);
                 }
             }
         }
@@ -189,11 +192,11 @@ impl Engine {
             ..
         } = &mut self.topology;
         let mut taken = Vec::new();
-        for wire in behind(origins, sender) {
+        for wire in output_wires(origins, sender) {
             wires.remove(wire, |packet| {
                 let hop = packet.hop - 1;
                 let here = specs[hop as usize].link == l as u32;
-                let left_ns = link.left_ns(packet);
+                let left_ns = link.transmission_end_ns(packet);
                 match left_ns.filter(|&left_ns| here && left_ns > now_ns) {
                     Some(time_ns) => {
                         taken.push(Packet {
@@ -227,11 +230,11 @@ impl Engine {
         } = &mut self.topology;
         let link = &self.links[l];
         let mut on_the_way = Vec::new();
-        for wire in behind(origins, sender) {
-            wires.mix(wire);
+        for wire in output_wires(origins, sender) {
+            wires.allow_reordering(wire);
             wires.retime(wire, |packet| {
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;
-                match link.left_ns(packet).filter(|_| of_link) {
+                match link.transmission_end_ns(packet).filter(|_| of_link) {
                     Some(left_ns) if left_ns > now_ns => left_ns + delay_ns,
                     Some(_) => {
                         on_the_way.push(*packet);
@@ -243,7 +246,8 @@ impl Engine {
         }
         self.links[l].set_delay_ns(delay_ns, &on_the_way);
         let network = self.network.clone();
-        if (self.topology).retime_answers(network.tables(), l as u32, before_ns, delay_ns) {
+        if (self.topology).retime_off_network_acks(network.tables(), l as u32, before_ns, delay_ns)
+        {
             for t in 0..self.transfers.len() as u32 {
                 let connection = self.topology.ends[t as usize].connection;
                 self.route_transfer(t, self.branch_of(self.epoch, connection));
@@ -260,7 +264,7 @@ impl Engine {
         }
         let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();
         lost.extend(self.take_queued(l).iter().map(|packet| packet.hop));
-        if let Some(lossy) = &mut self.links[l].lossy {
+        if let Some(lossy) = &mut self.links[l].transit_losses {
             lost.extend(lossy.pending_losses.iter().map(|packet| packet.hop));
             lossy.pending_losses.clear();
         }
@@ -271,7 +275,7 @@ impl Engine {
 }
 
 /// Returns the wires that begin at a link.
-fn behind(origins: &[Vec<u32>], l: u32) -> impl Iterator<Item = u32> {
+fn output_wires(origins: &[Vec<u32>], l: u32) -> impl Iterator<Item = u32> {
     let all = (0..).zip(origins);
     let behind = all.filter(move |(_, origins)| origins.contains(&l));
     behind.map(|(wire, _)| wire)

@@ -8,13 +8,13 @@ use netflow_queues::PacketScheduler;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::link::queue::{Link, stretched};
+use crate::link::queue::{Link, rescaled_time_ns};
 
 /// Relation between a queue and the link that transmits for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Transmission {
     #[default]
-    Alone,
+    Exclusive,
     /// Queue of a class; another link transmits for it.
     Class,
     /// Link that transmits for the queues of its classes and for its own.
@@ -24,7 +24,7 @@ pub(crate) enum Transmission {
 /// Queues that share a link.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassScheduler {
-    turns: PacketScheduler,
+    scheduler: PacketScheduler,
     /// Links of these queues; the last one is the link itself.
     links: Vec<u32>,
     /// End of the current transmission in ns.
@@ -32,26 +32,26 @@ pub(crate) struct ClassScheduler {
 }
 
 impl ClassScheduler {
-    fn number(&self, link: usize) -> usize {
+    fn queue_index(&self, link: usize) -> usize {
         let same = |&l: &u32| l as usize == link;
         self.links.iter().position(same).unwrap_or(0)
     }
 
     /// Records a packet of `bits` bits that arrived at the queue of a link, and `dropped` packets that this
     /// queue dropped as a result.
-    pub fn came(&mut self, now_ns: u64, link: usize, bits: f64, dropped: usize) {
-        if self.turns.is_empty() {
+    pub fn record_arrival(&mut self, now_ns: u64, link: usize, bits: f64, dropped: usize) {
+        if self.scheduler.is_empty() {
             // An idle link transmits at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
-        let number = self.number(link);
-        self.turns.enqueue(now_ns, number, bits);
-        self.turns.dropped(now_ns, number, dropped);
+        let number = self.queue_index(link);
+        self.scheduler.enqueue(now_ns, number, bits);
+        self.scheduler.dropped(now_ns, number, dropped);
     }
 
     /// Returns the start of the next transmission in ns.
     fn due_ns(&self) -> u64 {
-        if self.turns.is_empty() {
+        if self.scheduler.is_empty() {
             NEVER
         } else {
             self.free_ns
@@ -61,15 +61,15 @@ impl ClassScheduler {
     /// Sets the bandwidth of the link: from now on transmissions take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64, bandwidth_bps: f64) {
         if self.free_ns > now_ns {
-            self.free_ns = stretched(self.free_ns, now_ns, ratio);
+            self.free_ns = rescaled_time_ns(self.free_ns, now_ns, ratio);
         }
-        self.turns.set_bandwidth(now_ns, bandwidth_bps);
+        self.scheduler.set_bandwidth(now_ns, bandwidth_bps);
     }
 
     /// Empties all queues after a failure of the link.
     pub fn fail(&mut self, now_ns: u64) {
         self.free_ns = self.free_ns.min(now_ns);
-        self.turns.clear();
+        self.scheduler.clear();
     }
 }
 
@@ -89,7 +89,7 @@ impl Link {
     #[inline]
     pub fn due_ns(&self) -> u64 {
         match &self.transmission {
-            Transmission::Alone => {
+            Transmission::Exclusive => {
                 (self.queue.managed.as_ref()).map_or(NEVER, |queue| queue.due_ns())
             }
             Transmission::Class => NEVER,
@@ -101,7 +101,7 @@ impl Link {
 /// Returns the link that transmits for each link: itself, except for class queues.
 pub(crate) fn senders(network: &Network) -> Vec<u32> {
     let mut senders: Vec<u32> = (0..network.link_count() as u32).collect();
-    for shared in &network.tables().shared {
+    for shared in &network.tables().shared_links {
         if let Some(&own) = shared.links.last() {
             for &l in &shared.links {
                 senders[l as usize] = own;
@@ -113,13 +113,13 @@ pub(crate) fn senders(network: &Network) -> Vec<u32> {
 
 impl Engine {
     /// Sets up the class schedulers.
-    pub fn share_links(&mut self) {
+    pub fn set_up_class_schedulers(&mut self) {
         let inner = self.network.tables().clone();
-        for shared in &inner.shared {
+        for shared in &inner.shared_links {
             for &l in &shared.links {
                 let buffer = self.network.packet_buffer(LinkId::new(l, inner.owner));
                 let link = &mut self.links[l as usize];
-                link.queue.share_link(buffer);
+                link.queue.join_class_scheduler(buffer);
                 link.transmission = Transmission::Class;
             }
             if let Some(&own) = shared.links.last() {
@@ -127,7 +127,7 @@ impl Engine {
                 let turns =
                     PacketScheduler::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
                 link.transmission = Transmission::ClassScheduler(Box::new(ClassScheduler {
-                    turns,
+                    scheduler: turns,
                     links: shared.links.clone(),
                     free_ns: 0,
                 }));
@@ -136,19 +136,19 @@ impl Engine {
     }
 
     /// Transmits packets of all queues of a link in turn, until `until_ns`.
-    pub fn send_in_turns(&mut self, sender: usize, until_ns: u64) {
+    pub fn transmit_scheduled(&mut self, sender: usize, until_ns: u64) {
         while let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission
             && sharing.due_ns() <= until_ns
-            && let Some(number) = sharing.turns.dequeue()
+            && let Some(number) = sharing.scheduler.dequeue()
         {
             let (now_ns, l) = (sharing.free_ns, sharing.links[number] as usize);
             let mut dropped = Vec::new();
-            let next = self.links[l].queue.leave(now_ns, &mut dropped);
+            let next = self.links[l].queue.dequeue(now_ns, &mut dropped);
             // The scheduler has counted one of them.
             let more = dropped.len() + usize::from(next.is_some()) - 1;
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
             if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
-                sharing.turns.dropped(now_ns, number, more);
+                sharing.scheduler.dropped(now_ns, number, more);
                 sharing.free_ns = left_ns.unwrap_or(now_ns);
             }
             self.drop_managed(l, now_ns, dropped);
@@ -157,12 +157,12 @@ impl Engine {
 
     /// Returns the time in ns until all packets that wait for a link now have been sent. Queues with priority
     /// are sent first; with weights, each queue has its share.
-    pub fn waiting_ns(&self, l: usize) -> u64 {
+    pub fn drain_time_ns(&self, l: usize) -> u64 {
         let link = &self.links[l];
         let inner = self.network.tables();
         let has = |shared: &&netflow_network::SharedLink| shared.links.contains(&(l as u32));
-        let Some(shared) = inner.shared.iter().find(has) else {
-            return link.queue.waiting_ns(self.now_ns, link.bandwidth_bps);
+        let Some(shared) = inner.shared_links.iter().find(has) else {
+            return link.queue.drain_time_ns(self.now_ns, link.bandwidth_bps);
         };
         let sender = shared.links.last().map_or(l, |&own| own as usize);
         let waiting = shared.links.iter().map(|&l| {

@@ -14,52 +14,54 @@ const MIN_RTO_S: f64 = 0.2;
 
 /// Edge of one aggregate.
 #[derive(Clone, Debug)]
-pub(crate) struct Marking {
-    marks: Marks,
+pub(crate) struct EdgeMarker {
+    marks: MarkingAlgorithm,
     spec: Edge,
     /// Seed of the conditioner's random numbers.
     seed: u64,
-    known: GivenInputs,
+    inputs: GivenInputs,
     /// Packets of each precedence that were marked, and of these the lost ones.
     pub sent: [u64; 3],
     pub lost: [u64; 3],
 }
 
 #[derive(Clone, Debug)]
-enum Marks {
+enum MarkingAlgorithm {
     Conditioner(Box<Marker>),
     SrTcm(SrTcm),
     TrTcm(TrTcm),
     /// Invalid conditioner. The network's builder rejects it.
-    Nothing,
+    Invalid,
 }
 
-impl Marks {
-    fn new(edge: &Edge, known: &GivenInputs, seed: u64) -> Marks {
+impl MarkingAlgorithm {
+    fn new(edge: &Edge, known: &GivenInputs, seed: u64) -> MarkingAlgorithm {
         match edge {
             Edge::Conditioner(conditioner) => {
                 let marker = Marker::new(conditioner.clone(), known, 0, seed);
-                marker.map_or(Marks::Nothing, |m| Marks::Conditioner(Box::new(m)))
+                marker.map_or(MarkingAlgorithm::Invalid, |m| {
+                    MarkingAlgorithm::Conditioner(Box::new(m))
+                })
             }
-            Edge::SrTcm(marker) => Marks::SrTcm(marker.clone()),
-            Edge::TrTcm(marker) => Marks::TrTcm(marker.clone()),
+            Edge::SrTcm(marker) => MarkingAlgorithm::SrTcm(marker.clone()),
+            Edge::TrTcm(marker) => MarkingAlgorithm::TrTcm(marker.clone()),
         }
     }
 }
 
-impl Marking {
-    pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> Marking {
+impl EdgeMarker {
+    pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> EdgeMarker {
         // Before the first measurement, all aggregates are equal.
         let known = GivenInputs {
             aggregate: Aggregate::new(1.0, 1.0),
             minima: Minima::over([&Aggregate::new(1.0, 1.0)]),
         };
         let seed = random(seed, Purpose::Edge, number).random();
-        Marking {
-            marks: Marks::new(&spec.edge, &known, seed),
+        EdgeMarker {
+            marks: MarkingAlgorithm::new(&spec.edge, &known, seed),
             spec: spec.edge.clone(),
             seed,
-            known,
+            inputs: known,
             sent: [0; 3],
             lost: [0; 3],
         }
@@ -72,19 +74,21 @@ impl Marking {
     /// Those of [`Edge::with_rates`]; the state is unchanged then.
     pub fn set_rates(&mut self, now_ns: u64, rates: MarkerRates) -> Result<(), Error> {
         let now = match &self.marks {
-            Marks::SrTcm(marker) => Edge::SrTcm(marker.clone()),
-            Marks::TrTcm(marker) => Edge::TrTcm(marker.clone()),
-            Marks::Conditioner(_) | Marks::Nothing => self.spec.clone(),
+            MarkingAlgorithm::SrTcm(marker) => Edge::SrTcm(marker.clone()),
+            MarkingAlgorithm::TrTcm(marker) => Edge::TrTcm(marker.clone()),
+            MarkingAlgorithm::Conditioner(_) | MarkingAlgorithm::Invalid => self.spec.clone(),
         };
         let next = now.with_rates(rates, now_ns)?;
         if next.rates() == now.rates() {
             return Ok(());
         }
         match (&mut self.marks, &next) {
-            (Marks::Conditioner(marker), Edge::Conditioner(next)) if self.sent != [0; 3] => {
-                marker.set_conditioner(next.clone(), &self.known)?;
+            (MarkingAlgorithm::Conditioner(marker), Edge::Conditioner(next))
+                if self.sent != [0; 3] =>
+            {
+                marker.set_conditioner(next.clone(), &self.inputs)?;
             }
-            _ => self.marks = Marks::new(&next, &self.known, self.seed),
+            _ => self.marks = MarkingAlgorithm::new(&next, &self.inputs, self.seed),
         }
         self.spec = next;
         Ok(())
@@ -98,19 +102,19 @@ impl Marking {
     /// Marks a packet, and returns its precedence. `window_pkts` is the window of its connection, if any.
     pub fn mark(&mut self, now_ns: u64, bytes: u32, window_pkts: Option<f64>) -> usize {
         let precedence = match &mut self.marks {
-            Marks::Conditioner(marker) => marker.mark(now_ns, bytes, window_pkts),
-            Marks::SrTcm(marker) => marker.mark(now_ns, bytes),
-            Marks::TrTcm(marker) => marker.mark(now_ns, bytes),
-            Marks::Nothing => DropPrecedence::Dp0,
+            MarkingAlgorithm::Conditioner(marker) => marker.mark(now_ns, bytes, window_pkts),
+            MarkingAlgorithm::SrTcm(marker) => marker.mark(now_ns, bytes),
+            MarkingAlgorithm::TrTcm(marker) => marker.mark(now_ns, bytes),
+            MarkingAlgorithm::Invalid => DropPrecedence::Dp0,
         };
         self.sent[precedence.index()] += 1;
         precedence.index()
     }
 
     /// Sets the values exchanged between edges.
-    pub fn learn(&mut self, known: GivenInputs) {
-        self.known = known;
-        if let Marks::Conditioner(marker) = &mut self.marks {
+    pub fn set_inputs(&mut self, known: GivenInputs) {
+        self.inputs = known;
+        if let MarkingAlgorithm::Conditioner(marker) = &mut self.marks {
             // Invalid values are ignored.
             let _ = marker.set_inputs(&known);
         }
@@ -119,7 +123,7 @@ impl Marking {
     /// Returns the measured rate in bit/s; 0 for token buckets.
     pub fn measured_bps(&self) -> f64 {
         match &self.marks {
-            Marks::Conditioner(marker) => marker.measured_bps(),
+            MarkingAlgorithm::Conditioner(marker) => marker.measured_bps(),
             _ => 0.0,
         }
     }
@@ -127,9 +131,9 @@ impl Marking {
     /// Returns the fraction of each precedence: at present for conditioners, so far for token buckets.
     pub fn marking(&self) -> [f64; 3] {
         let now = match &self.spec {
-            Edge::Conditioner(conditioner) => {
-                conditioner.fractions(self.measured_bps(), &self.known).ok()
-            }
+            Edge::Conditioner(conditioner) => conditioner
+                .fractions(self.measured_bps(), &self.inputs)
+                .ok(),
             _ => None,
         };
         let all = self.sent.iter().sum::<u64>().max(1) as f64;
@@ -139,7 +143,7 @@ impl Marking {
 
 /// Returns the round-trip time and timeout of an aggregate, configured or measured; `None` if neither is
 /// known.
-pub(crate) fn known(
+pub(crate) fn given_inputs(
     spec: &AggregateSpec,
     rtt_s: Option<f64>,
     rto_s: Option<f64>,

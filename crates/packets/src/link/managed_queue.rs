@@ -11,21 +11,21 @@ use crate::link::wire::Packet;
 pub(crate) const CONGESTED: u64 = 1 << 63;
 
 /// Flag in the metadata of data: retransmission, which may not be marked (RFC 3168, 6.1.5).
-pub(crate) const SENT_AGAIN: u64 = 1 << 62;
+pub(crate) const RETRANSMITTED: u64 = 1 << 62;
 
 /// Position of the sender's round-trip time in the metadata of data: ten bits in units of [`ROUND_TRIP_NS`],
 /// [encoded](crate::endpoint::ack_encoding) like windows.
-pub(crate) const ROUND_TRIP: u32 = 52;
+pub(crate) const RTT_SHIFT: u32 = 52;
 
 /// Unit of round-trip times in the metadata of data, in ns.
-pub(crate) const ROUND_TRIP_NS: u64 = 4_000;
+pub(crate) const RTT_UNIT_NS: u64 = 4_000;
 
 /// Bits of the send time in the metadata of data.
-pub(crate) const SENT_TIME: u64 = (1 << ROUND_TRIP) - 1;
+pub(crate) const SEND_TIME_MASK: u64 = (1 << RTT_SHIFT) - 1;
 
 /// Returns the delay in ns of a data packet with this metadata that arrives now. It is below 52 days.
 pub(crate) fn delay_ns(now_ns: u64, metadata: u64) -> u64 {
-    now_ns.wrapping_sub(metadata) & SENT_TIME
+    now_ns.wrapping_sub(metadata) & SEND_TIME_MASK
 }
 
 /// Waiting packet.
@@ -41,7 +41,7 @@ pub(crate) struct QueueDisc {
     queue: Discipline,
     /// End of the current transmission in ns.
     pub free_ns: u64,
-    most_pkts: u64,
+    max_pkts: u64,
 }
 
 /// Discipline that chooses the packets to send and to drop.
@@ -64,17 +64,17 @@ struct FifoQueue {
 
 impl FifoQueue {
     /// Appends a packet if it fits, and returns whether it does.
-    fn push(&mut self, waits: QueuedPacket, is_sending: bool) -> bool {
+    fn push(&mut self, arrival: QueuedPacket, is_sending: bool) -> bool {
         let (pkts, bytes) = if is_sending {
             (1, self.sending_bytes)
         } else {
             (0, 0)
         };
-        let all_bytes = self.bytes + u64::from(bytes) + u64::from(waits.bytes());
+        let all_bytes = self.bytes + u64::from(bytes) + u64::from(arrival.bytes());
         let fits = (self.buffer).fits(self.waiting.len() + pkts + 1, all_bytes);
         if fits {
-            self.bytes += u64::from(waits.bytes());
-            self.waiting.push_back(waits);
+            self.bytes += u64::from(arrival.bytes());
+            self.waiting.push_back(arrival);
         }
         fits
     }
@@ -110,7 +110,7 @@ impl QueueDisc {
         QueueDisc {
             queue: Discipline::DropTail(line),
             free_ns: 0,
-            most_pkts: 0,
+            max_pkts: 0,
         }
     }
 
@@ -120,7 +120,7 @@ impl QueueDisc {
         QueueDisc {
             queue: Discipline::Managed(AqmQueue::new(discipline, buffer.waiting(), seed)),
             free_ns: 0,
-            most_pkts: 0,
+            max_pkts: 0,
         }
     }
 
@@ -133,7 +133,7 @@ impl QueueDisc {
     }
 
     /// Returns true if accepted packets may be dropped.
-    pub fn drops_late(&self) -> bool {
+    pub fn may_drop_queued(&self) -> bool {
         matches!(self.queue, Discipline::Managed(_))
     }
 
@@ -150,23 +150,23 @@ impl QueueDisc {
     /// Processes an arrival. Packets that are dropped as a result are pushed to `dropped`.
     pub fn enqueue(
         &mut self,
-        waits: QueuedPacket,
+        arrival: QueuedPacket,
         flow: u64,
         ecn: bool,
         dropped: &mut Vec<QueuedPacket>,
     ) {
-        let now_ns = waits.packet.time_ns;
+        let now_ns = arrival.packet.time_ns;
         if self.waiting_pkts() == 0 {
             // An idle link transmits at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
         match &mut self.queue {
             Discipline::Managed(queue) => {
-                queue.enqueue(now_ns, waits, waits.bytes(), flow, ecn, dropped);
+                queue.enqueue(now_ns, arrival, arrival.bytes(), flow, ecn, dropped);
             }
             Discipline::DropTail(line) => {
-                if !line.push(waits, self.free_ns > now_ns) {
-                    dropped.push(waits);
+                if !line.push(arrival, self.free_ns > now_ns) {
+                    dropped.push(arrival);
                 }
             }
         }
@@ -174,7 +174,7 @@ impl QueueDisc {
 
     /// Updates the maximum length, after all possible transmissions.
     pub fn record_length(&mut self, now_ns: u64) {
-        self.most_pkts = self.most_pkts.max(self.length(now_ns) as u64);
+        self.max_pkts = self.max_pkts.max(self.length(now_ns) as u64);
     }
 
     /// Removes the next packet to transmit from `now_ns` on. Returns it with its arrival time and whether
@@ -233,7 +233,7 @@ impl QueueDisc {
     }
 
     /// Returns the total time in ns that waiting packets have waited until now.
-    pub fn waited_ns(&self, now_ns: u64) -> u64 {
+    pub fn waiting_time_sum_ns(&self, now_ns: u64) -> u64 {
         self.waiting()
             .map(|waits| now_ns - waits.packet.time_ns)
             .sum()
@@ -256,11 +256,11 @@ impl QueueDisc {
         }
     }
 
-    pub fn most_pkts(&self) -> u64 {
-        self.most_pkts
+    pub fn max_pkts(&self) -> u64 {
+        self.max_pkts
     }
 
-    pub fn restart_most(&mut self, now_ns: u64) {
-        self.most_pkts = self.length(now_ns) as u64;
+    pub fn restart_max(&mut self, now_ns: u64) {
+        self.max_pkts = self.length(now_ns) as u64;
     }
 }

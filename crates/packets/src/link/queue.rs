@@ -21,16 +21,16 @@ pub(crate) struct Link {
     pub queue: Queue,
     pub transmission: Transmission,
     /// Losses in transit, if there are any.
-    pub lossy: Option<Box<TransitLosses>>,
+    pub transit_losses: Option<Box<TransitLosses>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
     /// Packets in flight that departed with another delay, in [this order](place).
-    pub earlier: Fifo<Packet>,
-    pub arrivals: Arrivals,
+    pub departed_with_old_delay: Fifo<Packet>,
+    pub arrivals: ArrivalCounter,
 }
 
 /// Returns a key that distinguishes the packets of one link, by arrival time first.
-fn place(packet: &Packet) -> (u64, u32, i32, u64) {
+fn packet_key(packet: &Packet) -> (u64, u32, i32, u64) {
     (packet.time_ns, packet.hop, packet.seq, packet.metadata)
 }
 
@@ -39,9 +39,9 @@ impl Link {
     pub fn placeholder(&self) -> Link {
         Link {
             queue: Queue::new(Buffer::Packets(1)),
-            transmission: Transmission::Alone,
-            lossy: None,
-            earlier: Fifo::default(),
+            transmission: Transmission::Exclusive,
+            transit_losses: None,
+            departed_with_old_delay: Fifo::default(),
             ..*self
         }
     }
@@ -49,37 +49,46 @@ impl Link {
     /// Returns the end of transmission, past or future, of a packet on a wire behind the link. `None` if it
     /// departed with another delay than the current one.
     #[inline]
-    pub fn left_ns(&self, packet: &Packet) -> Option<u64> {
-        match self.earlier.binary_search_by_key(&place(packet), place) {
+    pub fn transmission_end_ns(&self, packet: &Packet) -> Option<u64> {
+        match self
+            .departed_with_old_delay
+            .binary_search_by_key(&packet_key(packet), packet_key)
+        {
             Ok(_) => None,
             Err(_) => Some(packet.time_ns.saturating_sub(self.delay_ns)),
         }
     }
 
     /// Sets the delay. The packets `on_the_way` have departed and not arrived.
-    pub fn set_delay_ns(&mut self, delay_ns: u64, on_the_way: &[Packet]) {
+    pub fn set_delay_ns(&mut self, delay_ns: u64, in_flight: &[Packet]) {
         self.delay_ns = delay_ns;
-        on_the_way.iter().for_each(|&it| self.earlier.push(it));
-        self.earlier.sort_unstable_by_key(place);
+        in_flight
+            .iter()
+            .for_each(|&it| self.departed_with_old_delay.push(it));
+        self.departed_with_old_delay
+            .sort_unstable_by_key(packet_key);
     }
 
     /// Removes packets from `earlier` that arrived before `now_ns`.
     #[inline]
     pub fn forget_arrived(&mut self, now_ns: u64) {
-        let arrived = self.earlier.iter().take_while(|it| it.time_ns < now_ns);
-        self.earlier.skip(arrived.count());
+        let arrived = self
+            .departed_with_old_delay
+            .iter()
+            .take_while(|it| it.time_ns < now_ns);
+        self.departed_with_old_delay.pop_n(arrived.count());
     }
 
     /// Returns true if the queue length alone decides about a packet.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.lossy.is_none() && self.queue.is_plain()
+        self.transit_losses.is_none() && self.queue.is_plain()
     }
 
     /// Removes the next packet that has been transmitted by now and is lost in transit. Its time is the end
     /// of transmission.
     pub fn next_transit_loss(&mut self, now_ns: u64) -> Option<Packet> {
-        let lossy = self.lossy.as_mut()?;
+        let lossy = self.transit_losses.as_mut()?;
         let first = *lossy.pending_losses.first()?;
         if first.time_ns > now_ns {
             return None;
@@ -91,20 +100,20 @@ impl Link {
     /// Returns the packets in the queue that will be lost in transit. Their times are the ends of
     /// transmission.
     pub fn pending_losses(&self) -> &[Packet] {
-        self.lossy
+        self.transit_losses
             .as_ref()
             .map_or(&[], |lossy| &lossy.pending_losses)
     }
 
     /// Returns the current losses in transit.
     pub fn loss(&self) -> &LinkLoss {
-        let lossy = self.lossy.as_ref();
+        let lossy = self.transit_losses.as_ref();
         lossy.map_or(&LinkLoss::NONE, |lossy| lossy.losses.loss())
     }
 
     /// Returns the number of packets lost in transit, if losses were ever configured.
     pub fn link_lost(&self) -> Option<u64> {
-        self.lossy.as_ref().map(|lossy| lossy.lost)
+        self.transit_losses.as_ref().map(|lossy| lossy.lost)
     }
 }
 
@@ -130,7 +139,7 @@ impl TransitLosses {
     /// transmitted until `left_ns` first.
     #[inline]
     pub fn is_lost_in_transit(&mut self, bytes: f64, left_ns: Option<u64>, packet: Packet) -> bool {
-        let is_lost = self.loses(bytes);
+        let is_lost = self.draw_loss(bytes);
         if let Some(time_ns) = left_ns
             && is_lost
         {
@@ -140,14 +149,14 @@ impl TransitLosses {
     }
 
     /// Returns true if the next packet that is transmitted, of `bytes` bytes, is lost in transit.
-    pub fn loses(&mut self, bytes: f64) -> bool {
+    pub fn draw_loss(&mut self, bytes: f64) -> bool {
         self.losses.next(bytes).is_some()
     }
 }
 
 /// Counter of arrivals in intervals of equal length.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrivals {
+pub(crate) struct ArrivalCounter {
     interval_ns: u64,
     /// End of the interval of the last arrival, in ns.
     end_ns: u64,
@@ -156,9 +165,9 @@ pub(crate) struct Arrivals {
     squares: u128,
 }
 
-impl Arrivals {
-    pub fn new(interval_ns: u64) -> Arrivals {
-        Arrivals {
+impl ArrivalCounter {
+    pub fn new(interval_ns: u64) -> ArrivalCounter {
+        ArrivalCounter {
             interval_ns,
             end_ns: interval_ns,
             pkts: 0,
@@ -170,14 +179,14 @@ impl Arrivals {
     #[inline]
     pub fn count(&mut self, now_ns: u64, before: u64) {
         if now_ns >= self.end_ns {
-            (self.pkts, self.squares) = self.until(now_ns, before);
+            (self.pkts, self.squares) = self.completed_intervals(now_ns, before);
             self.end_ns = (now_ns / self.interval_ns + 1) * self.interval_ns;
         }
     }
 
     /// Returns the number of packets in the intervals that have ended by now, and the sum of the squares of
     /// these numbers. `all` packets have arrived in total.
-    pub fn until(&self, now_ns: u64, all: u64) -> (u64, u128) {
+    pub fn completed_intervals(&self, now_ns: u64, all: u64) -> (u64, u128) {
         let last = u128::from(all - self.pkts);
         if self.end_ns <= now_ns {
             (all, self.squares + last * last)
@@ -190,11 +199,11 @@ impl Arrivals {
 /// Queue of a link. It is FIFO unless it is managed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    link: DepartureRing,
+    departures: DepartureRing,
     /// Byte counter, if the buffer limits bytes and not packets.
-    bytes: Option<Box<Bytes>>,
+    bytes: Option<Box<ByteCounter>>,
     red: Option<Box<RedQueue>>,
-    rio: Option<Box<Precedences>>,
+    rio: Option<Box<RioPrecedences>>,
     pub managed: Option<Box<QueueDisc>>,
     /// True if the link has failed: all packets are lost.
     down: bool,
@@ -253,11 +262,11 @@ impl Queue {
     pub fn new(buffer: Buffer) -> Queue {
         let (pkts, bytes) = match buffer {
             Buffer::Packets(pkts) => (pkts, None),
-            Buffer::Bytes(most) => (usize::MAX, Some(Box::new(Bytes::new(most)))),
+            Buffer::Bytes(most) => (usize::MAX, Some(Box::new(ByteCounter::new(most)))),
             Buffer::Unbounded => (usize::MAX, None),
         };
         Queue {
-            link: DepartureRing::new(pkts),
+            departures: DepartureRing::new(pkts),
             bytes,
             red: None,
             rio: None,
@@ -290,7 +299,7 @@ impl Queue {
 
     /// Returns a queue that distinguishes drop precedences (RIO).
     pub fn with_rio(buffer: Buffer, active: DiffServQueue) -> Queue {
-        let precedences = Precedences {
+        let precedences = RioPrecedences {
             active,
             waiting: VecDeque::new(),
             offered: [0; 3],
@@ -307,12 +316,12 @@ impl Queue {
         if let Some(managed) = &mut self.managed {
             managed.set_buffer(buffer);
         } else if let (Some(bytes), Buffer::Bytes(most)) = (&mut self.bytes, buffer) {
-            bytes.most = most;
+            bytes.max_bytes = most;
         }
     }
 
     /// Lets the queue share its link with others from now on. `buffer` is its buffer size.
-    pub fn share_link(&mut self, buffer: Buffer) {
+    pub fn join_class_scheduler(&mut self, buffer: Buffer) {
         self.managed
             .get_or_insert_with(|| Box::new(QueueDisc::drop_tail(buffer)));
     }
@@ -344,12 +353,12 @@ impl Queue {
         let p = usize::from(precedence).min(2);
         let marked = DropPrecedence::ALL[p];
         rio.offered[p] += 1;
-        rio.leave(now_ns);
+        rio.remove_departed(now_ns);
         let left_ns = if self.down || !rio.active.admit(now_ns, 1, marked) {
             self.counts.lost += 1;
             None
         } else {
-            let begins_ns = self.link.last_departure().max(now_ns);
+            let begins_ns = self.departures.last_departure().max(now_ns);
             let left_ns = self.arrive(now_ns, service_ns, bits, None);
             match left_ns {
                 Some(_) => rio.waiting.push_back((begins_ns, marked)),
@@ -378,11 +387,11 @@ impl Queue {
             return None;
         }
         let fits = match &mut self.bytes {
-            Some(bytes) => bytes.take(self.link.len(now_ns), bits),
+            Some(bytes) => bytes.try_add(self.departures.len(now_ns), bits),
             None => true,
         };
         let left_ns = if fits {
-            self.take(now_ns, service_ns)
+            self.arrive_plain(now_ns, service_ns)
         } else {
             self.counts.lost += 1;
             None
@@ -397,8 +406,8 @@ impl Queue {
 
     /// Processes an arrival as [`Queue::arrive`], if the buffer in packets is the only limit.
     #[inline(always)]
-    pub fn take(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
-        let Some(left_ns) = self.link.arrive(now_ns, service_ns) else {
+    pub fn arrive_plain(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
+        let Some(left_ns) = self.departures.arrive(now_ns, service_ns) else {
             self.counts.lost += 1;
             return None;
         };
@@ -410,7 +419,7 @@ impl Queue {
 
     /// Processes an arrival at a queue that is managed or shares its link. Packets that are dropped as a
     /// result are pushed to `dropped`.
-    pub fn enter(
+    pub fn enqueue(
         &mut self,
         mut waits: QueuedPacket,
         spec: &HopSpec,
@@ -457,7 +466,7 @@ impl Queue {
 
     /// Removes the next packet to transmit. Returns it with its arrival time and whether this queue has
     /// marked it. Packets that are dropped before it are pushed to `dropped`.
-    pub fn leave(
+    pub fn dequeue(
         &mut self,
         now_ns: u64,
         dropped: &mut Vec<QueuedPacket>,
@@ -483,18 +492,18 @@ impl Queue {
     }
 
     /// Returns the maximum queue length in packets.
-    pub fn most_pkts(&self) -> u64 {
+    pub fn max_pkts(&self) -> u64 {
         match &self.managed {
-            Some(managed) => managed.most_pkts(),
-            None => self.link.max_len(),
+            Some(managed) => managed.max_pkts(),
+            None => self.departures.max_len(),
         }
     }
 
     /// Restarts the maximum queue length from now on.
-    pub fn restart_most(&mut self, now_ns: u64) {
+    pub fn restart_max(&mut self, now_ns: u64) {
         match &mut self.managed {
-            Some(managed) => managed.restart_most(now_ns),
-            None => self.link.reset_max_len(now_ns),
+            Some(managed) => managed.restart_max(now_ns),
+            None => self.departures.reset_max_len(now_ns),
         }
     }
 
@@ -502,7 +511,7 @@ impl Queue {
     pub fn length(&self, now_ns: u64) -> usize {
         match &self.managed {
             Some(managed) => managed.length(now_ns),
-            None => self.link.len(now_ns),
+            None => self.departures.len(now_ns),
         }
     }
 
@@ -510,18 +519,18 @@ impl Queue {
     pub fn bytes(&self, now_ns: u64) -> u64 {
         match (&self.managed, &self.bytes) {
             (Some(managed), _) => managed.bytes(),
-            (None, Some(bytes)) => bytes.of_last(self.link.len(now_ns)),
+            (None, Some(bytes)) => bytes.bytes_of_last(self.departures.len(now_ns)),
             (None, None) => 0,
         }
     }
 
     /// Returns the remaining sojourn time in ns of packets counted in `sojourn_ns`: of all packets in the
     /// queue; in a managed queue, of the packet in transmission.
-    fn still_ns(&self, now_ns: u64) -> u64 {
+    fn remaining_sojourn_ns(&self, now_ns: u64) -> u64 {
         match &self.managed {
             Some(managed) => managed.free_ns.saturating_sub(now_ns),
             None => self
-                .link
+                .departures
                 .departure_times(now_ns)
                 .map(|sent_ns| sent_ns - now_ns)
                 .sum(),
@@ -530,11 +539,11 @@ impl Queue {
 
     /// Returns the part of [`queue_time_ns`](Self::queue_time_ns) of packets that departed. If packets may be
     /// dropped after waiting, it excludes packets that still wait.
-    pub fn left_time_ns(&self, now_ns: u64) -> f64 {
+    pub fn departed_queue_time_ns(&self, now_ns: u64) -> f64 {
         match &self.managed {
-            Some(managed) if managed.drops_late() => {
+            Some(managed) if managed.may_drop_queued() => {
                 let all_ns = self.counts.sojourn_ns - self.counts.dropped_ns;
-                all_ns as f64 - self.still_ns(now_ns) as f64
+                all_ns as f64 - self.remaining_sojourn_ns(now_ns) as f64
             }
             _ => self.queue_time_ns(now_ns) - self.counts.dropped_ns as f64,
         }
@@ -542,9 +551,9 @@ impl Queue {
 
     /// Returns the time that packets have spent in the queue until now, in packet·ns.
     pub fn queue_time_ns(&self, now_ns: u64) -> f64 {
-        let spent_ns = self.counts.sojourn_ns as f64 - self.still_ns(now_ns) as f64;
+        let spent_ns = self.counts.sojourn_ns as f64 - self.remaining_sojourn_ns(now_ns) as f64;
         match &self.managed {
-            Some(managed) => spent_ns + managed.waited_ns(now_ns) as f64,
+            Some(managed) => spent_ns + managed.waiting_time_sum_ns(now_ns) as f64,
             None => spent_ns,
         }
     }
@@ -554,43 +563,44 @@ impl Queue {
     pub fn free_ns(&self) -> u64 {
         match &self.managed {
             Some(managed) => managed.free_ns,
-            None => self.link.last_departure(),
+            None => self.departures.last_departure(),
         }
     }
 
     /// Returns the remaining part of `service_ns`.
-    pub fn work_ns(&self, now_ns: u64) -> u64 {
+    pub fn backlog_ns(&self, now_ns: u64) -> u64 {
         self.free_ns().saturating_sub(now_ns)
     }
 
     /// Returns the time in ns until all packets that are in the queue now have been sent.
-    pub fn waiting_ns(&self, now_ns: u64, bandwidth_bps: f64) -> u64 {
+    pub fn drain_time_ns(&self, now_ns: u64, bandwidth_bps: f64) -> u64 {
         let waiting = self.managed.as_ref().map(|it| it.waiting_bits());
         let waiting_ns = waiting.filter(|&bits| bits > 0.0);
-        self.work_ns(now_ns) + waiting_ns.map_or(0, |bits| service_ns(bits, bandwidth_bps))
+        self.backlog_ns(now_ns) + waiting_ns.map_or(0, |bits| service_ns(bits, bandwidth_bps))
     }
 
     /// Stretches transmissions: from `now_ns` on, they take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
-        let still_ns = self.still_ns(now_ns);
-        let work_ns = self.work_ns(now_ns);
+        let still_ns = self.remaining_sojourn_ns(now_ns);
+        let work_ns = self.backlog_ns(now_ns);
         match &mut self.managed {
             Some(managed) if managed.free_ns > now_ns => {
-                managed.free_ns = stretched(managed.free_ns, now_ns, ratio);
+                managed.free_ns = rescaled_time_ns(managed.free_ns, now_ns, ratio);
             }
             Some(_) => {}
             None => self
-                .link
-                .remap_times(now_ns, |at_ns| stretched(at_ns, now_ns, ratio)),
+                .departures
+                .remap_times(now_ns, |at_ns| rescaled_time_ns(at_ns, now_ns, ratio)),
         }
-        self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
-        self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
+        self.counts.sojourn_ns =
+            self.counts.sojourn_ns + self.remaining_sojourn_ns(now_ns) - still_ns;
+        self.counts.service_ns = self.counts.service_ns + self.backlog_ns(now_ns) - work_ns;
         if let Some(red) = &mut self.red {
             red.average.scale_service_time(ratio);
         }
         if let Some(rio) = &mut self.rio {
             for (begins_ns, _) in rio.waiting.iter_mut().filter(|it| it.0 != NEVER) {
-                *begins_ns = stretched(*begins_ns, now_ns, ratio);
+                *begins_ns = rescaled_time_ns(*begins_ns, now_ns, ratio);
             }
         }
     }
@@ -599,15 +609,15 @@ impl Queue {
     /// are on the wire behind it.
     pub fn fail(&mut self, now_ns: u64) -> Vec<QueuedPacket> {
         let there = self.length(now_ns);
-        self.counts.sojourn_ns -= self.still_ns(now_ns);
-        self.counts.service_ns -= self.work_ns(now_ns);
+        self.counts.sojourn_ns -= self.remaining_sojourn_ns(now_ns);
+        self.counts.service_ns -= self.backlog_ns(now_ns);
         self.counts.accepted -= there as u64;
         self.counts.lost += there as u64;
-        self.link.clear(now_ns);
+        self.departures.clear(now_ns);
         let waited = match &mut self.managed {
             Some(managed) => {
                 managed.free_ns = managed.free_ns.min(now_ns);
-                let waited_ns = managed.waited_ns(now_ns);
+                let waited_ns = managed.waiting_time_sum_ns(now_ns);
                 self.counts.sojourn_ns += waited_ns;
                 self.counts.dropped_ns += waited_ns;
                 managed.clear()
@@ -659,46 +669,46 @@ impl Queue {
 
 /// Byte counter of a queue.
 #[derive(Clone, Debug)]
-struct Bytes {
-    most: f64,
+struct ByteCounter {
+    max_bytes: f64,
     /// Bytes of the packets in the queue. Some that have departed may still be at the front.
-    each: Fifo<u32>,
-    all: u64,
+    packet_bytes: Fifo<u32>,
+    total_bytes: u64,
 }
 
-impl Bytes {
-    fn new(most: f64) -> Bytes {
-        Bytes {
-            most,
-            each: Fifo::default(),
-            all: 0,
+impl ByteCounter {
+    fn new(most: f64) -> ByteCounter {
+        ByteCounter {
+            max_bytes: most,
+            packet_bytes: Fifo::default(),
+            total_bytes: 0,
         }
     }
 
     /// Returns the bytes of the last `there` packets.
-    fn of_last(&self, there: usize) -> u64 {
-        let gone = self.each.len().saturating_sub(there);
-        let left: u64 = self.each[..gone]
+    fn bytes_of_last(&self, there: usize) -> u64 {
+        let gone = self.packet_bytes.len().saturating_sub(there);
+        let left: u64 = self.packet_bytes[..gone]
             .iter()
             .map(|&bytes| u64::from(bytes))
             .sum();
-        self.all - left
+        self.total_bytes - left
     }
 
     /// Accepts a packet of `bits` bits if it fits with the `there` packets in the queue. Returns whether it
     /// does. A packet fits into an empty queue in any case.
-    fn take(&mut self, there: usize, bits: f64) -> bool {
-        while self.each.len() > there
-            && let Some(left) = self.each.pop()
+    fn try_add(&mut self, there: usize, bits: f64) -> bool {
+        while self.packet_bytes.len() > there
+            && let Some(left) = self.packet_bytes.pop()
         {
-            self.all -= u64::from(left);
+            self.total_bytes -= u64::from(left);
         }
         let bytes = (bits / 8.0).round() as u32;
-        let all = self.all + u64::from(bytes);
-        let is_taken = there == 0 || all as f64 <= self.most;
+        let all = self.total_bytes + u64::from(bytes);
+        let is_taken = there == 0 || all as f64 <= self.max_bytes;
         if is_taken {
-            self.each.push(bytes);
-            self.all = all;
+            self.packet_bytes.push(bytes);
+            self.total_bytes = all;
         }
         is_taken
     }
@@ -706,7 +716,7 @@ impl Bytes {
 
 /// Drop precedences at a queue.
 #[derive(Clone, Debug)]
-struct Precedences {
+struct RioPrecedences {
     active: DiffServQueue,
     /// Waiting packets, with the start of transmission in ns, or [`NEVER`] if unknown. ns-2 counts packets
     /// until their transmission starts.
@@ -715,9 +725,9 @@ struct Precedences {
     lost: [u64; 3],
 }
 
-impl Precedences {
+impl RioPrecedences {
     /// Removes packets whose transmission has started.
-    fn leave(&mut self, now_ns: u64) {
+    fn remove_departed(&mut self, now_ns: u64) {
         while let Some(&(begins_ns, marked)) = self.waiting.front()
             && begins_ns <= now_ns
         {
@@ -728,7 +738,7 @@ impl Precedences {
 }
 
 /// Returns the new time of an event at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
-pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
+pub(crate) fn rescaled_time_ns(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
     now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
 }
 
@@ -742,7 +752,7 @@ mod tests {
     /// Packets of 40 to 1500 B at a queue that counts bytes. The result equals that of `DropTail`, which
     /// stores the size and time of each packet; with changes of bandwidth and failures.
     #[test]
-    fn bytes_are_counted_as_the_library_does() {
+    fn byte_counts_match_the_queues_crate() {
         let mut random = Pcg32::seed_from_u64(1);
         for most in [1.0, 1500.0, 1540.0, 10_000.0, 150_000.0] {
             let buffer = Buffer::Bytes(most);

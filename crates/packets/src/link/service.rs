@@ -4,37 +4,37 @@ use netflow_network::compiled::CompiledNetwork;
 use netflow_network::service_ns;
 
 use crate::endpoint::transfer::Transfer;
-use crate::engine::{Engine, lose};
+use crate::engine::{Engine, record_loss};
 use crate::link::class_scheduler::Transmission;
 use crate::link::managed_queue::{CONGESTED, QueuedPacket};
 use crate::link::queue::Link;
-use crate::link::wire::{Packet, before};
-use crate::topology::{HopSpec, Sizes, VARIED};
+use crate::link::wire::{Packet, count_before};
+use crate::topology::{HopSpec, Sizes, VARIABLE_SERVICE_NS};
 
 impl Engine {
     /// Runs all events at a link before `until_ns`. Returns true if there may have been any.
     #[inline]
     pub fn run_link(&mut self, l: usize, until_ns: u64) -> bool {
-        let arrives = self.gather(l, until_ns);
-        self.send_waiting(l, until_ns - 1);
+        let arrives = self.process_arrivals(l, until_ns);
+        self.transmit_waiting(l, until_ns - 1);
         arrives || self.links[l].queue.managed.is_some()
     }
 
     /// Transmits waiting packets until `until_ns`, if the discipline chooses them when the link is free.
     #[inline]
-    pub fn send_waiting(&mut self, l: usize, until_ns: u64) {
+    pub fn transmit_waiting(&mut self, l: usize, until_ns: u64) {
         match &self.links[l] {
             Link { queue, .. } if queue.managed.is_none() => {}
             Link { transmission, .. } => match transmission {
-                Transmission::Alone => self.send_managed(l, until_ns),
+                Transmission::Exclusive => self.transmit_managed(l, until_ns),
                 Transmission::Class => {}
-                Transmission::ClassScheduler(_) => self.send_in_turns(l, until_ns),
+                Transmission::ClassScheduler(_) => self.transmit_scheduled(l, until_ns),
             },
         }
     }
 
     /// Processes all arrivals at a link before `until_ns`. Returns true if there are any.
-    fn gather(&mut self, l: usize, until_ns: u64) -> bool {
+    fn process_arrivals(&mut self, l: usize, until_ns: u64) -> bool {
         let mut wires = std::mem::take(&mut self.dependencies.arriving);
         wires.clear();
         for &w in &self.dependencies.links_of[l].inputs {
@@ -47,7 +47,7 @@ impl Engine {
             [] => {}
             [w] if are_sorted(&wires) => {
                 let packets = self.topology.wires.take_wire(w);
-                let n = before(&packets, until_ns);
+                let n = count_before(&packets, until_ns);
                 self.arrive(l, packets[..n].iter().copied());
                 self.topology.wires.put_back(w, packets, n);
             }
@@ -56,7 +56,7 @@ impl Engine {
                     self.topology.wires.take_wire(v),
                     self.topology.wires.take_wire(w),
                 );
-                let (m, n) = (before(&a, until_ns), before(&b, until_ns));
+                let (m, n) = (count_before(&a, until_ns), count_before(&b, until_ns));
                 let merged = Merged {
                     a: &a[..m],
                     b: &b[..n],
@@ -86,7 +86,7 @@ impl Engine {
     #[inline]
     fn arrive(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
         if self.dependencies.links_of[l].is_fast_path && self.links[l].is_plain() {
-            self.serve_alike(l, packets)
+            self.serve_fast_path(l, packets)
         } else {
             packets.for_each(|packet| self.serve(l, packet))
         }
@@ -95,7 +95,7 @@ impl Engine {
     /// Processes packets on the fast path: the hop decides everything about them, and the buffer is the only
     /// limit.
     #[inline]
-    fn serve_alike(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
+    fn serve_fast_path(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
         let link = &mut self.links[l];
         for packet in packets {
             link.arrivals
@@ -104,21 +104,26 @@ impl Engine {
             hop.arrived += 1;
             let service_ns = match (hop.service_ns, packet.seq) {
                 // Acknowledgements, because messages are not on the fast path.
-                (VARIED, _) => {
+                (VARIABLE_SERVICE_NS, _) => {
                     let spec = &self.topology.specs[packet.hop as usize];
                     service_ns(spec.ack_bits(&packet), link.bandwidth_bps)
                 }
                 (_, 0) => self.topology.specs[packet.hop as usize].header_ns,
                 (alike_ns, _) => alike_ns,
             };
-            match link.queue.take(packet.time_ns, service_ns) {
+            match link.queue.arrive_plain(packet.time_ns, service_ns) {
                 Some(left_ns) => {
                     let next = packet.next_hop(left_ns + link.delay_ns);
-                    self.topology.wires.push(hop.out, next);
+                    self.topology.wires.push(hop.output_wire, next);
                 }
                 None => {
                     let spec = &self.topology.specs[packet.hop as usize];
-                    lose(&mut self.accounts, &mut self.edges, spec, packet.time_ns);
+                    record_loss(
+                        &mut self.loss_counts,
+                        &mut self.edge_markers,
+                        spec,
+                        packet.time_ns,
+                    );
                 }
             }
         }
@@ -127,7 +132,7 @@ impl Engine {
     /// Processes the arrival of any packet at any link.
     pub fn serve(&mut self, sender: usize, mut packet: Packet) {
         let l = match &self.links[sender].transmission {
-            Transmission::Alone | Transmission::Class => sender,
+            Transmission::Exclusive | Transmission::Class => sender,
             Transmission::ClassScheduler(_) => {
                 self.topology.specs[packet.hop as usize].link as usize
             }
@@ -139,7 +144,7 @@ impl Engine {
         if hop.edge != 0 {
             let spec = &self.topology.specs[packet.hop as usize];
             let window_pkts = self.transfers[spec.transfer as usize].window_of_next();
-            let edge = &mut self.edges[hop.edge as usize - 1];
+            let edge = &mut self.edge_markers[hop.edge as usize - 1];
             let precedence = edge.mark(packet.time_ns, spec.ip_bytes, window_pkts);
             packet.hop += precedence as u32 * spec.stride;
             hop = &mut self.topology.hops[packet.hop as usize];
@@ -147,7 +152,7 @@ impl Engine {
         hop.arrived += 1;
         let spec = &self.topology.specs[packet.hop as usize];
         let (service_ns, bits) = match (hop.service_ns, packet.seq) {
-            (VARIED, _) => {
+            (VARIABLE_SERVICE_NS, _) => {
                 let bits = bits_of(self.network.tables(), &self.transfers, spec, &packet);
                 (service_ns(bits, link.bandwidth_bps), bits)
             }
@@ -170,14 +175,14 @@ impl Engine {
             link.queue
                 .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence)
         };
-        let lossy = link.lossy.as_deref_mut();
+        let lossy = link.transit_losses.as_deref_mut();
         let is_doomed = lossy.is_some_and(|it| it.is_lost_in_transit(bits / 8.0, left_ns, packet));
         match left_ns {
             None => self.count_loss(packet.hop, packet.time_ns),
             Some(_) if is_doomed => {}
             Some(left_ns) => {
                 let next = packet.next_hop(left_ns + link.delay_ns);
-                self.topology.wires.push(hop.out, next);
+                self.topology.wires.push(hop.output_wire, next);
             }
         }
     }
@@ -186,7 +191,7 @@ impl Engine {
     fn serve_managed(&mut self, sender: usize, l: usize, waits: QueuedPacket) {
         let now_ns = waits.packet.time_ns;
         // A packet whose transmission starts now frees buffer space first.
-        self.send_waiting(sender, now_ns);
+        self.transmit_waiting(sender, now_ns);
         let link = &mut self.links[l];
         if link.queue.is_down() {
             link.queue.counts.lost += 1;
@@ -194,19 +199,19 @@ impl Engine {
         }
         let spec = &self.topology.specs[waits.packet.hop as usize];
         let mut dropped = Vec::new();
-        link.queue.enter(waits, spec, &mut dropped);
+        link.queue.enqueue(waits, spec, &mut dropped);
         if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
-            sharing.came(now_ns, l, waits.bits, dropped.len());
+            sharing.record_arrival(now_ns, l, waits.bits, dropped.len());
         }
         self.drop_managed(l, now_ns, dropped);
-        self.send_waiting(sender, now_ns);
+        self.transmit_waiting(sender, now_ns);
         if let Some(managed) = &mut self.links[l].queue.managed {
             managed.record_length(now_ns);
         }
     }
 
     /// Transmits waiting packets until `until_ns`.
-    fn send_managed(&mut self, l: usize, until_ns: u64) {
+    fn transmit_managed(&mut self, l: usize, until_ns: u64) {
         loop {
             let Some(managed) = &mut self.links[l].queue.managed else {
                 return;
@@ -234,8 +239,8 @@ impl Engine {
         (waits, arrived_ns, marked): (QueuedPacket, u64, bool),
     ) -> u64 {
         // All queues share one wire.
-        let lossy = self.links[sender].lossy.as_deref_mut();
-        let is_lost = lossy.is_some_and(|it| it.loses(waits.bits / 8.0));
+        let lossy = self.links[sender].transit_losses.as_deref_mut();
+        let is_lost = lossy.is_some_and(|it| it.draw_loss(waits.bits / 8.0));
         let link = &mut self.links[l];
         let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
         let left_ns = now_ns + takes_ns;
@@ -245,7 +250,7 @@ impl Engine {
         link.queue.counts.service_ns += takes_ns;
         link.queue.counts.sojourn_ns += left_ns - arrived_ns;
         link.queue.counts.marked += u64::from(marked);
-        match &mut link.lossy {
+        match &mut link.transit_losses {
             Some(lossy) if is_lost => {
                 let packet = waits.packet;
                 lossy.pending_losses.push(Packet {
@@ -254,7 +259,7 @@ impl Engine {
                 });
             }
             _ => {
-                let out = self.topology.hops[waits.packet.hop as usize].out;
+                let out = self.topology.hops[waits.packet.hop as usize].output_wire;
                 let next = waits.packet.next_hop(left_ns + link.delay_ns);
                 self.topology.wires.push(out, next);
             }
@@ -276,7 +281,7 @@ impl Engine {
     }
 
     /// Counts the losses in transit of packets that have been transmitted by now.
-    pub fn settle(&mut self) {
+    pub fn count_transit_losses(&mut self) {
         for l in 0..self.links.len() {
             self.links[l].forget_arrived(self.now_ns);
             while let Some(packet) = self.links[l].next_transit_loss(self.now_ns) {
@@ -300,7 +305,7 @@ pub(crate) fn bits_of(
             let overhead = inner.links[hop.link as usize].overhead;
             overhead.wire_bits(8.0 * transfers[hop.transfer as usize].wire_bytes(seq))
         }
-        (Sizes::Alike, _) => hop.bits,
+        (Sizes::Equal, _) => hop.bits,
     }
 }
 

@@ -41,14 +41,14 @@ struct Wire {
     packets: Fifo<Packet>,
     /// True if packets may be added out of order of arrival, because several senders or links share the wire.
     /// The second flag is true if they have been.
-    mixed: bool,
+    may_be_unsorted: bool,
     unsorted: bool,
 }
 
 /// All wires.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wires {
-    each: Vec<Wire>,
+    wires: Vec<Wire>,
     /// Arrival time of the first packet of each wire in ns; [`NEVER`] without one.
     heads_ns: Vec<u64>,
     /// True in event-by-event execution. Then `changed` has the wires with another first packet than before.
@@ -58,23 +58,23 @@ pub(crate) struct Wires {
 
 impl Wires {
     pub fn len(&self) -> usize {
-        self.each.len()
+        self.wires.len()
     }
 
     /// Adds an empty wire.
     pub fn add(&mut self) {
-        self.each.push(Wire::default());
+        self.wires.push(Wire::default());
         self.heads_ns.push(NEVER);
     }
 
     /// Returns an equal number of empty wires of the same kinds.
     pub fn placeholder(&self) -> Wires {
-        let each = self.each.iter().map(|wire| Wire {
-            mixed: wire.mixed,
+        let each = self.wires.iter().map(|wire| Wire {
+            may_be_unsorted: wire.may_be_unsorted,
             ..Wire::default()
         });
         Wires {
-            each: each.collect(),
+            wires: each.collect(),
             heads_ns: vec![NEVER; self.heads_ns.len()],
             ..Wires::default()
         }
@@ -83,21 +83,21 @@ impl Wires {
     /// Swaps the packets of a wire with those of the same wire in `there`.
     pub fn swap(&mut self, wire: u32, there: &mut Wires) {
         let w = wire as usize;
-        std::mem::swap(&mut self.each[w], &mut there.each[w]);
+        std::mem::swap(&mut self.wires[w], &mut there.wires[w]);
         std::mem::swap(&mut self.heads_ns[w], &mut there.heads_ns[w]);
     }
 
     /// Swaps the packets of a wire with `packets`, which must be empty.
     pub fn exchange(&mut self, wire: u32, packets: &mut Fifo<Packet>) {
-        let it = &mut self.each[wire as usize];
+        let it = &mut self.wires[wire as usize];
         std::mem::swap(&mut it.packets, packets);
         it.unsorted = false;
         self.set_head(wire, NEVER);
     }
 
     /// Allows packets of this wire in any order from now on.
-    pub fn mix(&mut self, wire: u32) {
-        self.each[wire as usize].mixed = true;
+    pub fn allow_reordering(&mut self, wire: u32) {
+        self.wires[wire as usize].may_be_unsorted = true;
     }
 
     /// Returns the arrival time of the first packet in ns; [`NEVER`] without a packet, or without a wire.
@@ -109,10 +109,10 @@ impl Wires {
     /// Adds a packet to a wire. Returns false if there is no such wire.
     #[inline(always)]
     pub fn push(&mut self, wire: u32, packet: Packet) -> bool {
-        let Some(it) = self.each.get_mut(wire as usize) else {
+        let Some(it) = self.wires.get_mut(wire as usize) else {
             return false;
         };
-        if it.mixed
+        if it.may_be_unsorted
             && let Some(last) = it.packets.last()
         {
             it.unsorted |= last.order() > packet.order();
@@ -135,7 +135,7 @@ impl Wires {
     /// Sorts the packets of a wire by arrival.
     #[inline]
     pub fn sort(&mut self, wire: u32) {
-        if let Some(wire) = self.each.get_mut(wire as usize)
+        if let Some(wire) = self.wires.get_mut(wire as usize)
             && wire.unsorted
         {
             wire.packets.sort_by_key(Packet::order);
@@ -146,15 +146,15 @@ impl Wires {
     /// Returns the packet after `index` others. They must be in [order](Wires::sort).
     #[inline]
     pub fn get(&self, wire: u32, index: usize) -> Option<Packet> {
-        self.each.get(wire as usize)?.packets.get(index).copied()
+        self.wires.get(wire as usize)?.packets.get(index).copied()
     }
 
     /// Removes the first `n` packets, which have arrived.
     #[inline]
     pub fn skip(&mut self, wire: u32, n: usize) {
         if n > 0 {
-            let packets = &mut self.each[wire as usize].packets;
-            packets.skip(n);
+            let packets = &mut self.wires[wire as usize].packets;
+            packets.pop_n(n);
             let head_ns = packets.first().map_or(NEVER, |p| p.time_ns);
             self.set_head(wire, head_ns);
         }
@@ -163,16 +163,16 @@ impl Wires {
     /// Returns true if the packets are in the order of arrival.
     #[inline]
     pub fn is_sorted(&self, wire: u32) -> bool {
-        !self.each[wire as usize].unsorted
+        !self.wires[wire as usize].unsorted
     }
 
     /// Moves the packets that arrive before `end_ns` to the end of `batch`. Only packets of the same sender
     /// are in order.
     #[inline]
     pub fn take_until(&mut self, wire: u32, end_ns: u64, batch: &mut Vec<Packet>) {
-        let it = &mut self.each[wire as usize];
+        let it = &mut self.wires[wire as usize];
         if !it.unsorted {
-            let n = before(&it.packets, end_ns);
+            let n = count_before(&it.packets, end_ns);
             batch.extend_from_slice(&it.packets[..n]);
             return self.skip(wire, n);
         }
@@ -193,26 +193,26 @@ impl Wires {
     /// Removes all packets of a wire temporarily. None may be added in the meantime.
     #[inline]
     pub fn take_wire(&mut self, wire: u32) -> Fifo<Packet> {
-        std::mem::take(&mut self.each[wire as usize].packets)
+        std::mem::take(&mut self.wires[wire as usize].packets)
     }
 
     /// Puts the packets back, except for the first `n`, which have arrived.
     #[inline]
     pub fn put_back(&mut self, wire: u32, packets: Fifo<Packet>, n: usize) {
-        self.each[wire as usize].packets = packets;
+        self.wires[wire as usize].packets = packets;
         self.skip(wire, n);
     }
 
     /// Returns the packets that have not arrived, in any order.
     pub fn waiting(&self, wire: u32) -> &[Packet] {
-        self.each
+        self.wires
             .get(wire as usize)
             .map_or(&[], |wire| &wire.packets)
     }
 
     /// Changes the arrival times of packets.
     pub fn retime(&mut self, wire: u32, mut time_ns: impl FnMut(&Packet) -> u64) {
-        let it = &mut self.each[wire as usize];
+        let it = &mut self.wires[wire as usize];
         for packet in &mut *it.packets {
             packet.time_ns = time_ns(packet);
         }
@@ -225,7 +225,7 @@ impl Wires {
     /// Removes the packets for which `which` is true.
     pub fn remove(&mut self, wire: u32, mut which: impl FnMut(&Packet) -> bool) {
         self.sort(wire);
-        let packets = &mut self.each[wire as usize].packets;
+        let packets = &mut self.wires[wire as usize].packets;
         packets.retain(|packet| !which(packet));
         let head_ns = packets.first().map_or(NEVER, |p| p.time_ns);
         self.set_head(wire, head_ns);
@@ -234,7 +234,7 @@ impl Wires {
 
 /// Returns the number of packets that arrive before `end_ns`. The packets are sorted.
 #[inline]
-pub(crate) fn before(packets: &[Packet], end_ns: u64) -> usize {
+pub(crate) fn count_before(packets: &[Packet], end_ns: u64) -> usize {
     match packets.last() {
         Some(last) if last.time_ns < end_ns => packets.len(),
         _ => packets.iter().take_while(|p| p.time_ns < end_ns).count(),

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::endpoint::delays::Delays;
 use crate::endpoint::transfer::Transfer;
-use crate::engine::{Account, Engine};
+use crate::engine::{Engine, LossCounts};
 use crate::link::queue::Link;
 use crate::parallel::partitioning::{Partitioning, partition_links};
 use crate::parallel::spin_barrier::SpinBarrier;
@@ -32,7 +32,7 @@ const PKTS_PER_HOP: u64 = 50;
 /// Partitions of a network, and their settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Partitions {
-    each: Vec<Partition>,
+    partitions: Vec<Partition>,
     /// Maximum number of threads.
     pub threads: usize,
     /// Minimum number of packets that a partition must process in a round.
@@ -41,7 +41,7 @@ pub(crate) struct Partitions {
     partitioned_at_rate: f64,
     cut_lookahead_ns: u64,
     /// Number of packets that had arrived at the last comparison of loads, by link.
-    compared: Vec<u64>,
+    arrived_at_comparison: Vec<u64>,
     /// Choice of one thread or several, where both are possible.
     pub tuner: Tuner,
 }
@@ -59,23 +59,23 @@ pub(crate) struct Partition {
     sending: Vec<u32>,
     receiving: Vec<u32>,
     /// Wires to other partitions, each with the number of the partition.
-    pub out: Vec<(u32, u32)>,
+    pub output_wires: Vec<(u32, u32)>,
     /// True if the items are in memory that the partition's thread allocated.
     pub is_own: bool,
     /// Links of other partitions that feed links here, and links here that feed those of others.
     pub remote_inputs: Vec<u32>,
-    pub border: Vec<u32>,
+    pub border_links: Vec<u32>,
 }
 
 /// Partition of each link, and of the sender and receiver of each transfer.
-struct PartitionOf {
+struct PartitionMap {
     links: Vec<u32>,
     senders: Vec<u32>,
     receivers: Vec<u32>,
 }
 
-impl PartitionOf {
-    fn of(&self, target: Target) -> u32 {
+impl PartitionMap {
+    fn partition_of_target(&self, target: Target) -> u32 {
         match target {
             Target::Link(l) => self.links[l as usize],
             Target::Receiver(t) => self.receivers[t as usize],
@@ -98,12 +98,12 @@ const NONE: u32 = u32::MAX;
 impl Default for Partitions {
     fn default() -> Partitions {
         Partitions {
-            each: Vec::new(),
+            partitions: Vec::new(),
             threads: 1,
             pkts_per_round: PKTS_PER_ROUND,
             partitioned_at_rate: 0.0,
             cut_lookahead_ns: 0,
-            compared: Vec::new(),
+            arrived_at_comparison: Vec::new(),
             tuner: Tuner::default(),
         }
     }
@@ -112,27 +112,27 @@ impl Default for Partitions {
 impl Partitions {
     /// Returns true if the network is partitioned.
     #[cfg(test)]
-    pub fn are_there(&self) -> bool {
-        !self.each.is_empty()
+    pub fn is_partitioned(&self) -> bool {
+        !self.partitions.is_empty()
     }
 }
 
 impl Engine {
     /// Discards all partitions, for example after a change of the network.
     pub fn discard_partitions(&mut self) {
-        for part in self.parts.each.drain(..) {
+        for part in self.partitions.partitions.drain(..) {
             for h in part.hops {
                 let h = h as usize;
                 self.topology.hops[h].arrived += part.engine.topology.hops[h].arrived;
             }
         }
-        self.parts.partitioned_at_rate = 0.0;
+        self.partitions.partitioned_at_rate = 0.0;
     }
 
     /// Returns the number of packets that have arrived at the link of a hop, including those counted in
     /// partitions.
     pub fn arrived_at(&self, hop: usize) -> u64 {
-        let parts = self.parts.each.iter();
+        let parts = self.partitions.partitions.iter();
         let in_parts = parts.filter_map(|part| Some(part.engine.topology.hops.get(hop)?.arrived));
         self.topology.hops[hop].arrived + in_parts.sum::<u64>()
     }
@@ -141,9 +141,9 @@ impl Engine {
     /// aggregates, and does not require event-by-event execution.
     pub fn may_be_partitioned(&self) -> bool {
         let is_whole = !self.sessions.classes.is_empty()
-            || !self.edges.is_empty()
+            || !self.edge_markers.is_empty()
             || self.dependencies.requires_event_by_event;
-        self.parts.threads >= 2 && !is_whole
+        self.partitions.threads >= 2 && !is_whole
     }
 
     /// Returns true if several threads may be faster. Partitions the network if they are selected and the
@@ -153,32 +153,32 @@ impl Engine {
             return false;
         };
         let pkts_in = |ns: u64| pkts_per_ns * ns as f64;
-        let most = pkts_in(self.dependencies.order.advance_ns) / self.parts.pkts_per_round;
-        let wanted = self.parts.threads.min(most as usize);
+        let most = pkts_in(self.dependencies.order.advance_ns) / self.partitions.pkts_per_round;
+        let wanted = self.partitions.threads.min(most as usize);
         if wanted < 2 {
             return false;
         }
         // More traffic may justify more partitions.
-        let is_more = pkts_per_ns >= 2.0 * self.parts.partitioned_at_rate;
-        if !self.parts.tuner.use_threads {
-            return is_more || !self.parts.each.is_empty();
+        let is_more = pkts_per_ns >= 2.0 * self.partitions.partitioned_at_rate;
+        if !self.partitions.tuner.use_threads {
+            return is_more || !self.partitions.partitions.is_empty();
         }
-        if is_more && self.parts.each.len() < wanted {
+        if is_more && self.partitions.partitions.len() < wanted {
             self.make_partitions(wanted, pkts_per_ns);
         }
         let advance_ns = self
             .dependencies
             .order
             .advance_ns
-            .min(self.parts.cut_lookahead_ns);
-        let parts = self.parts.each.len();
-        parts > 0 && pkts_in(advance_ns) >= self.parts.pkts_per_round * parts as f64
+            .min(self.partitions.cut_lookahead_ns);
+        let parts = self.partitions.partitions.len();
+        parts > 0 && pkts_in(advance_ns) >= self.partitions.pkts_per_round * parts as f64
     }
 
     /// Runs all events before `end_ns` as [`Engine::sweep`], in one thread for each partition.
     pub fn sweep_in_parallel(&mut self, end_ns: u64) {
         self.run_self_driven(end_ns);
-        let mut parts = std::mem::take(&mut self.parts.each);
+        let mut parts = std::mem::take(&mut self.partitions.partitions);
         for part in &mut parts {
             self.swap(part);
             part.engine.now_ns = self.now_ns;
@@ -210,12 +210,12 @@ impl Engine {
             }
         });
         for part in &mut parts {
-            self.take_back(part);
+            self.merge_back(part);
         }
-        self.parts.each = parts;
+        self.partitions.partitions = parts;
         if barrier.is_poisoned() {
             // A thread could not be started. No event has run yet.
-            self.parts.threads = 1;
+            self.partitions.threads = 1;
             self.discard_partitions();
             return self.sweep(end_ns);
         }
@@ -224,7 +224,7 @@ impl Engine {
 
     /// Moves frequently written data to memory that this thread allocates. Two threads that write to the same
     /// cache line slow each other down (false sharing).
-    pub fn move_in_memory(&mut self) {
+    pub fn reallocate_locally(&mut self) {
         self.links = self.links.clone();
         self.transfers = self.transfers.clone();
         self.delays = self.delays.clone();
@@ -241,8 +241,8 @@ impl Engine {
                 &self.dependencies.links_of[l],
                 &mut theirs.dependencies.links_of[l],
             );
-            (other.until_ns, other.next_endpoint_event_ns) =
-                (mine.until_ns, mine.next_endpoint_event_ns);
+            (other.local_time_ns, other.next_endpoint_event_ns) =
+                (mine.local_time_ns, mine.next_endpoint_event_ns);
         }
         for &w in &part.wires {
             self.topology.wires.swap(w, &mut theirs.topology.wires);
@@ -252,7 +252,7 @@ impl Engine {
                 &mut self.transfers[t as usize],
                 &mut theirs.transfers[t as usize],
             );
-            std::mem::swap(&mut mine.receiving, &mut other.receiving);
+            std::mem::swap(&mut mine.receiver, &mut other.receiver);
         }
         for &t in &part.senders {
             self.transfers[t as usize].swap_sending(&mut theirs.transfers[t as usize]);
@@ -267,11 +267,11 @@ impl Engine {
         }
     }
 
-    fn take_back(&mut self, part: &mut Partition) {
+    fn merge_back(&mut self, part: &mut Partition) {
         self.swap(part);
         let theirs = &mut part.engine;
-        for (mine, other) in self.accounts.iter_mut().zip(&mut theirs.accounts) {
-            mine.add(&std::mem::replace(other, Account::new(None)));
+        for (mine, other) in self.loss_counts.iter_mut().zip(&mut theirs.loss_counts) {
+            mine.add(&std::mem::replace(other, LossCounts::new(None)));
         }
         for &t in &part.receivers {
             let t = t as usize;
@@ -285,9 +285,9 @@ impl Engine {
 
     /// Discards the partitions if one of them has a far larger load than the mean.
     fn rebalance_partitions(&mut self) {
-        let (links, compared) = (&self.links, &self.parts.compared);
+        let (links, compared) = (&self.links, &self.partitions.arrived_at_comparison);
         let since = |&l: &u32| links[l as usize].queue.counts.offered() - compared[l as usize];
-        let each = self.parts.each.iter();
+        let each = self.partitions.partitions.iter();
         let served: Vec<u64> = each
             .map(|part| part.links.iter().map(since).sum())
             .collect();
@@ -299,23 +299,23 @@ impl Engine {
         if all < few {
             return;
         }
-        if most * self.parts.each.len() as f64 > MAX_IMBALANCE * all as f64 {
+        if most * self.partitions.partitions.len() as f64 > MAX_IMBALANCE * all as f64 {
             self.discard_partitions();
         } else {
-            self.record_compared();
+            self.record_comparison();
         }
     }
 
-    fn record_compared(&mut self) {
+    fn record_comparison(&mut self) {
         let offered = self.links.iter().map(|link| link.queue.counts.offered());
-        self.parts.compared = offered.collect();
+        self.partitions.arrived_at_comparison = offered.collect();
     }
 
     /// Partitions the network into at most `wanted` partitions, by the recent load of links.
     fn make_partitions(&mut self, wanted: usize, pkts_per_ns: f64) {
         self.discard_partitions();
-        self.parts.partitioned_at_rate = pkts_per_ns;
-        let compared = &self.parts.compared;
+        self.partitions.partitioned_at_rate = pkts_per_ns;
+        let compared = &self.partitions.arrived_at_comparison;
         let of_late = |(l, link): (usize, &Link)| {
             let before = compared.get(l).copied().unwrap_or(0);
             1 + link.queue.counts.offered() - before
@@ -325,7 +325,7 @@ impl Engine {
         for (l, place) in (0..).zip(&self.dependencies.links_of) {
             for &k in &place.bounding_links {
                 let lookahead_ns = self.links[k as usize].delay_ns
-                    + self.dependencies.links_of[k as usize].least_service_ns;
+                    + self.dependencies.links_of[k as usize].min_service_ns;
                 near.push((lookahead_ns, k, l));
             }
         }
@@ -337,27 +337,28 @@ impl Engine {
                 .order
                 .advance_ns
                 .min(division.cut_lookahead_ns);
-            pkts_per_ns * cut_lookahead_ns as f64 >= self.parts.pkts_per_round * parts as f64
+            pkts_per_ns * cut_lookahead_ns as f64 >= self.partitions.pkts_per_round * parts as f64
         };
         let fewer = std::iter::successors(Some(wanted), |parts| Some(parts / 2));
         let best = fewer.take_while(|&parts| parts > 1).find_map(|parts| {
             let division = partition_links(&weights, &together, near.clone(), parts)?;
             pays(&division, parts).then_some((parts, division))
         });
-        self.record_compared();
+        self.record_comparison();
         let Some((parts, division)) = best else {
             return;
         };
-        self.parts.cut_lookahead_ns = division.cut_lookahead_ns;
-        let ends = (0..self.transfers.len()).map(|t| self.ends_in(t, &division.part_of));
+        self.partitions.cut_lookahead_ns = division.cut_lookahead_ns;
+        let ends =
+            (0..self.transfers.len()).map(|t| self.endpoint_partitions(t, &division.partition_of));
         let (senders, receivers) = ends.unzip();
-        let whereabouts = PartitionOf {
-            links: division.part_of,
+        let whereabouts = PartitionMap {
+            links: division.partition_of,
             senders,
             receivers,
         };
-        let each = (0..parts as u32).map(|number| self.part(number, &whereabouts));
-        self.parts.each = each.collect();
+        let each = (0..parts as u32).map(|number| self.build_partition(number, &whereabouts));
+        self.partitions.partitions = each.collect();
     }
 
     /// Returns pairs of links that must share a partition: the queues of one link, links that feed one
@@ -367,8 +368,8 @@ impl Engine {
             (0..).zip(self.topology.senders.iter().copied()).collect();
         together.retain(|(l, sender)| l != sender);
         for (transfer, ends) in self.transfers.iter().zip(&self.topology.ends) {
-            let receiver = self.topology.links_before(ends.data_in);
-            let sender = self.topology.links_before(ends.acks_in);
+            let receiver = self.topology.feeding_links(ends.data_input_wire);
+            let sender = self.topology.feeding_links(ends.acks_input_wire);
             let mut all_with = |first: Option<&u32>, links: &[u32]| {
                 let pairs = links.iter().filter_map(|&l| Some((*first?, l)));
                 together.extend(pairs);
@@ -384,29 +385,29 @@ impl Engine {
 
     /// Returns the partitions of the sender and the receiver of a transfer. Self-driven senders belong to
     /// none, because they run before the rounds.
-    fn ends_in(&self, t: usize, part_of: &[u32]) -> (u32, u32) {
+    fn endpoint_partitions(&self, t: usize, part_of: &[u32]) -> (u32, u32) {
         let ends = &self.topology.ends[t];
-        let fed_in = |wire: u32| match self.topology.links_before(wire) {
+        let fed_in = |wire: u32| match self.topology.feeding_links(wire) {
             [] => NONE,
             [l, ..] => part_of[*l as usize],
         };
-        let receiver = fed_in(ends.data_in);
+        let receiver = fed_in(ends.data_input_wire);
         if self.transfers[t].sees_arrivals() {
             (receiver, receiver)
         } else {
-            (fed_in(ends.acks_in), receiver)
+            (fed_in(ends.acks_input_wire), receiver)
         }
     }
 
     /// Returns partition `number`.
-    fn part(&self, number: u32, whereabouts: &PartitionOf) -> Partition {
-        let mine = |l: u32| whereabouts.links[l as usize] == number;
+    fn build_partition(&self, number: u32, partition_map: &PartitionMap) -> Partition {
+        let mine = |l: u32| partition_map.links[l as usize] == number;
         let here = |all: &[u32]| -> Vec<u32> {
             let each = (0..).zip(all).filter(|&(_, &part)| part == number);
             each.map(|(i, _)| i).collect()
         };
-        let links = here(&whereabouts.links);
-        let (senders, receivers) = (here(&whereabouts.senders), here(&whereabouts.receivers));
+        let links = here(&partition_map.links);
+        let (senders, receivers) = (here(&partition_map.senders), here(&partition_map.receivers));
         let hops = (0..).zip(&self.topology.specs);
         let hops = hops.filter(|(_, spec)| mine(spec.link));
         let hops: Vec<u32> = hops.map(|(h, _)| h).collect();
@@ -415,16 +416,24 @@ impl Engine {
             sorted(ends.map(|ends| ends.connection))
         };
         let wires = (0..).zip(&self.topology.targets);
-        let wires = wires.filter(|&(_, &target)| whereabouts.of(target) == number);
+        let wires =
+            wires.filter(|&(_, &target)| partition_map.partition_of_target(target) == number);
         let wires: Vec<u32> = wires.map(|(w, _)| w).collect();
         // Wires on which hops, senders and receivers of this partition send.
         let ends = |t: &u32| &self.topology.ends[*t as usize];
-        let of_hops = hops.iter().map(|&h| self.topology.hops[h as usize].out);
+        let of_hops = hops
+            .iter()
+            .map(|&h| self.topology.hops[h as usize].output_wire);
         let of_senders = senders.iter().map(|t| ends(t).data.wire);
         let of_receivers = receivers.iter().map(|t| ends(t).acks.wire);
         let sent_on = of_hops.chain(of_senders).chain(of_receivers);
         let out = sent_on
-            .filter_map(|w| Some((w, whereabouts.of(*self.topology.targets.get(w as usize)?))))
+            .filter_map(|w| {
+                Some((
+                    w,
+                    partition_map.partition_of_target(*self.topology.targets.get(w as usize)?),
+                ))
+            })
             .filter(|&(_, part)| part != number && part != NONE);
         let bounding_links = |l: u32| {
             self.dependencies.links_of[l as usize]
@@ -449,9 +458,9 @@ impl Engine {
             hops,
             senders,
             receivers,
-            out,
+            output_wires: out,
             remote_inputs,
-            border,
+            border_links: border,
         }
     }
 
@@ -466,17 +475,17 @@ impl Engine {
             topology: self.topology.placeholder(),
             links: self.links.iter().map(Link::placeholder).collect(),
             transfers: self.transfers.iter().map(Transfer::placeholder).collect(),
-            accounts: vec![Account::new(None); self.accounts.len()],
-            edges: Vec::new(),
+            loss_counts: vec![LossCounts::new(None); self.loss_counts.len()],
+            edge_markers: Vec::new(),
             delays: vec![Delays::default(); self.delays.len()],
             sessions: Sessions::new(self.transfers.len(), 0),
             next_event: self.next_event,
             epoch: self.epoch,
-            set: self.set.clone(),
+            control_states: self.control_states.clone(),
             now_ns: self.now_ns,
             pkts_per_ns: None,
             dependencies,
-            parts: Partitions::default(),
+            partitions: Partitions::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ use petgraph::unionfind::UnionFind;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Partitioning {
     /// Partition of each link.
-    pub part_of: Vec<u32>,
+    pub partition_of: Vec<u32>,
     /// Shortest lookahead across the cut, in ns; `u64::MAX` without a cut.
     pub cut_lookahead_ns: u64,
 }
@@ -25,10 +25,10 @@ struct Groups {
 
 impl Groups {
     /// Merges the groups of two links if together they weigh at most `most`.
-    fn join(&mut self, a: u32, b: u32, most: u64) {
+    fn join(&mut self, a: u32, b: u32, max_weight: u64) {
         let (a, b) = (self.links.find_mut(a), self.links.find_mut(b));
         let both = self.weight[a as usize] + self.weight[b as usize];
-        if a != b && both <= most {
+        if a != b && both <= max_weight {
             self.links.union(a, b);
             self.weight[self.links.find(a) as usize] = both;
         }
@@ -85,7 +85,7 @@ pub(crate) fn partition_links(
         .find(|&&(_, a, b)| part_of[a as usize] != part_of[b as usize]);
     Some(Partitioning {
         cut_lookahead_ns: cut.map_or(u64::MAX, |&(ns, ..)| ns),
-        part_of,
+        partition_of: part_of,
     })
 }
 
@@ -100,17 +100,20 @@ mod tests {
         let near = ring(0).chain(ring(4)).chain([(90, 3, 4), (80, 7, 0)]);
         let division = partition_links(&[3; 8], &[], near.collect(), 2).unwrap();
         assert_eq!(division.cut_lookahead_ns, 80);
-        let part = |l: usize| division.part_of[l];
+        let part = |l: usize| division.partition_of[l];
         assert!((1..4).all(|l| part(l) == part(0)) && (5..8).all(|l| part(l) == part(4)));
         assert_ne!(part(0), part(4));
     }
 
     #[test]
-    fn what_belongs_together_stays_so() {
+    fn joined_links_share_a_partition() {
         let pairs = [(0, 1), (1, 2)];
         let division = partition_links(&[1; 6], &pairs, vec![(1, 2, 3), (2, 4, 5)], 2).unwrap();
-        assert_eq!(division.part_of[..3], [division.part_of[0]; 3]);
-        assert_eq!(division.part_of[3..], [1 - division.part_of[0]; 3]);
+        assert_eq!(division.partition_of[..3], [division.partition_of[0]; 3]);
+        assert_eq!(
+            division.partition_of[3..],
+            [1 - division.partition_of[0]; 3]
+        );
         assert_eq!(division.cut_lookahead_ns, 1);
         // Nothing is left for a second partition.
         assert_eq!(partition_links(&[1; 3], &pairs, vec![], 2), None);

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_see_what_each_has_done() {
+    fn threads_see_writes_before_the_barrier() {
         let (barrier, sum) = (SpinBarrier::new(3), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..3 {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_one_that_panicked() {
+    fn panic_releases_waiting_threads() {
         let barrier = SpinBarrier::new(2);
         thread::scope(|scope| {
             let other = scope.spawn(|| {

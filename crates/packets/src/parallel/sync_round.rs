@@ -15,38 +15,38 @@ pub(crate) struct SyncRound {
     /// Earliest output times of border links in ns, by link.
     earliest_output_ns: Vec<AtomicU64>,
     /// By partition: the minimum local time of its links in ns, and the packets that others have sent it.
-    least_ns: Vec<AtomicU64>,
-    sent: Vec<Mutex<Sent>>,
+    min_local_time_ns: Vec<AtomicU64>,
+    sent: Vec<Mutex<SentPackets>>,
 }
 
 /// Packets from one partition to another, by wire. The packets of a wire are swapped with an empty queue, not
 /// copied.
 #[derive(Default)]
-struct Sent {
-    each: Vec<(u32, Fifo<Packet>)>,
+struct SentPackets {
+    packets_by_wire: Vec<(u32, Fifo<Packet>)>,
     /// Number of entries that hold packets.
-    used: usize,
+    used_wires: usize,
 }
 
-impl Sent {
+impl SentPackets {
     fn add(&mut self, wire: u32, wires: &mut Wires) {
-        if self.used == self.each.len() {
-            self.each.push((wire, Fifo::default()));
+        if self.used_wires == self.packets_by_wire.len() {
+            self.packets_by_wire.push((wire, Fifo::default()));
         }
-        let (which, packets) = &mut self.each[self.used];
+        let (which, packets) = &mut self.packets_by_wire[self.used_wires];
         *which = wire;
         wires.exchange(wire, packets);
-        self.used += 1;
+        self.used_wires += 1;
     }
 
     fn take(&mut self, wires: &mut Wires) {
-        for (wire, packets) in &mut self.each[..self.used] {
+        for (wire, packets) in &mut self.packets_by_wire[..self.used_wires] {
             packets.iter().for_each(|&packet| {
                 wires.push(*wire, packet);
             });
             packets.clear();
         }
-        self.used = 0;
+        self.used_wires = 0;
     }
 }
 
@@ -59,13 +59,13 @@ impl SyncRound {
         };
         SyncRound {
             earliest_output_ns: zeros(links),
-            least_ns: zeros(parts),
+            min_local_time_ns: zeros(parts),
             sent: (0..parts).map(|_| Mutex::default()).collect(),
         }
     }
 
     /// Returns the packets sent to a partition.
-    fn sent_to(&self, part: usize) -> MutexGuard<'_, Sent> {
+    fn sent_to(&self, part: usize) -> MutexGuard<'_, SentPackets> {
         // A panic of one thread ends all of them.
         self.sent[part]
             .lock()
@@ -84,7 +84,7 @@ impl Partition {
         barrier: &SpinBarrier,
     ) {
         if !std::mem::replace(&mut self.is_own, true) {
-            self.engine.move_in_memory();
+            self.engine.reallocate_locally();
         }
         if !barrier.wait() {
             return;
@@ -93,16 +93,16 @@ impl Partition {
             let least_ns = match i {
                 // Earliest output times are valid for other partitions once the endpoints behind the links
                 // have run.
-                0 => self.ends_begin(end_ns),
+                0 => self.start_endpoints(end_ns),
                 _ => self.engine.sweep_once(end_ns),
             };
             self.publish(round);
-            round.least_ns[number].store(least_ns, Relaxed);
+            round.min_local_time_ns[number].store(least_ns, Relaxed);
             if !barrier.wait() {
                 return;
             }
             self.read_remote(number, round);
-            let mut all = round.least_ns.iter();
+            let mut all = round.min_local_time_ns.iter();
             if all.all(|least_ns| least_ns.load(Relaxed) >= end_ns) {
                 return;
             }
@@ -110,7 +110,7 @@ impl Partition {
     }
 
     /// Runs the endpoints of all links. Returns 0 because no link has advanced.
-    fn ends_begin(&mut self, end_ns: u64) -> u64 {
+    fn start_endpoints(&mut self, end_ns: u64) -> u64 {
         for &l in &self.links {
             self.engine.run_endpoints(l as usize, end_ns);
         }
@@ -119,11 +119,11 @@ impl Partition {
 
     fn publish(&mut self, round: &SyncRound) {
         let engine = &mut self.engine;
-        for &l in &self.border {
+        for &l in &self.border_links {
             let earliest_output_ns = engine.dependencies.earliest_output_ns[l as usize];
             round.earliest_output_ns[l as usize].store(earliest_output_ns, Relaxed);
         }
-        for &(wire, to) in &self.out {
+        for &(wire, to) in &self.output_wires {
             if engine.topology.wires.head_ns(wire) != NEVER {
                 round
                     .sent_to(to as usize)

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-/// Number of intervals in a block that is measured; a block ends earlier after `LONG_S` seconds. Its first
+/// Number of intervals in a block that is measured; a block ends earlier after `MAX_BLOCK_S` seconds. Its first
 /// interval is not measured because the caches are cold.
 const BLOCK: u32 = 8;
-const LONG_S: f64 = 0.1;
+const MAX_BLOCK_S: f64 = 0.1;
 /// Number of blocks until the other mode is tried: `BACKOFF` after a trial that was faster. After a trial
 /// that was slower, the number doubles from 1, at most to `MAX_BACKOFF`.
 const BACKOFF: u32 = 4;
@@ -27,10 +27,10 @@ pub(crate) struct Tuner {
     before_s: f64,
     /// Intervals, measured seconds and packets of this block.
     intervals: u32,
-    took_s: f64,
+    elapsed_s: f64,
     pkts: u64,
     /// Number of blocks until the next trial, and its initial value.
-    left: u32,
+    blocks_until_trial: u32,
     backoff: u32,
 }
 
@@ -42,9 +42,9 @@ impl Default for Tuner {
             is_probing: false,
             before_s: 0.0,
             intervals: 0,
-            took_s: 0.0,
+            elapsed_s: 0.0,
             pkts: 0,
-            left: 0,
+            blocks_until_trial: 0,
             backoff: 1,
         }
     }
@@ -56,22 +56,22 @@ impl Tuner {
         if std::mem::take(&mut self.is_probing) {
             self.use_threads = !self.use_threads;
         }
-        (self.intervals, self.took_s, self.pkts) = (0, 0.0, 0);
+        (self.intervals, self.elapsed_s, self.pkts) = (0, 0.0, 0);
     }
 
     /// Records an interval that took `took`, in which `pkts` packets arrived at links.
     pub fn record(&mut self, took: Duration, pkts: u64) {
         self.intervals += 1;
         if self.intervals > 1 {
-            self.took_s += took.as_secs_f64();
+            self.elapsed_s += took.as_secs_f64();
             self.pkts += pkts;
         }
-        let is_over = self.intervals >= BLOCK || self.took_s >= LONG_S;
+        let is_over = self.intervals >= BLOCK || self.elapsed_s >= MAX_BLOCK_S;
         if !is_over || self.pkts == 0 {
             return;
         }
-        let cost_s = self.took_s / self.pkts as f64;
-        (self.intervals, self.took_s, self.pkts) = (0, 0.0, 0);
+        let cost_s = self.elapsed_s / self.pkts as f64;
+        (self.intervals, self.elapsed_s, self.pkts) = (0, 0.0, 0);
         if self.is_probing {
             (self.is_probing, self.is_tuned) = (false, true);
             self.backoff = if cost_s < self.before_s {
@@ -80,9 +80,9 @@ impl Tuner {
                 self.use_threads = !self.use_threads;
                 (2 * self.backoff).min(MAX_BACKOFF)
             };
-            self.left = self.backoff;
-        } else if self.left > 0 {
-            self.left -= 1;
+            self.blocks_until_trial = self.backoff;
+        } else if self.blocks_until_trial > 0 {
+            self.blocks_until_trial -= 1;
         } else {
             (self.is_probing, self.before_s) = (true, cost_s);
             self.use_threads = !self.use_threads;
@@ -96,7 +96,7 @@ mod tests {
 
     /// Returns the number of intervals of 1000 with several threads, if these take `took_ms` and one takes 10
     /// ms.
-    fn left_to_several(took_ms: impl Fn(u32) -> u64) -> u32 {
+    fn multi_threaded_intervals(took_ms: impl Fn(u32) -> u64) -> u32 {
         let mut tuner = Tuner::default();
         let mut several = 0;
         for i in 0..1000 {
@@ -109,7 +109,7 @@ mod tests {
 
     /// A trial during a change to more traffic, which makes packets cheaper, is repeated soon.
     #[test]
-    fn traffic_that_grows_misleads_for_a_moment_only() {
+    fn trial_during_traffic_growth_is_repeated() {
         let mut tuner = Tuner::default();
         let mut several = 0;
         for i in 0..200 {
@@ -125,10 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn the_faster_way_is_taken_and_the_other_not_forgotten() {
-        assert!(left_to_several(|_| 6) > 850);
-        assert!(left_to_several(|_| 12) < 150);
-        assert!(left_to_several(|_| 100) < 50);
+    fn faster_mode_is_used_and_slower_retried() {
+        assert!(multi_threaded_intervals(|_| 6) > 850);
+        assert!(multi_threaded_intervals(|_| 12) < 150);
+        assert!(multi_threaded_intervals(|_| 100) < 50);
         // Two threads are tried after two long intervals.
         let mut tuner = Tuner::default();
         for _ in 0..2 {
@@ -137,6 +137,6 @@ mod tests {
         }
         assert!(tuner.use_threads);
         // A machine with other load at first.
-        assert!(left_to_several(|i| if i < 300 { 100 } else { 6 }) > 250);
+        assert!(multi_threaded_intervals(|i| if i < 300 { 100 } else { 6 }) > 250);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use netflow_network::{Arrivals, ResponseTime, WaitFor};
+use netflow_network::{Arrivals, ResponseEvent, ResponseTime};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_workload::{Exchange, Session, SessionStateMachine};
 
@@ -20,10 +20,10 @@ pub(crate) struct SessionClass {
     /// Next session to arrive.
     next: Option<Session>,
     /// Slots of finished sessions by pair of nodes, with the time in ns from which they may be used again.
-    pub left: Vec<BTreeSet<(u64, u32)>>,
-    pub came: u64,
-    pub gone: u64,
-    pub waits: Vec<ResponseTime>,
+    pub free_slots: Vec<BTreeSet<(u64, u32)>>,
+    pub arrived: u64,
+    pub finished: u64,
+    pub response_times: Vec<ResponseTime>,
     /// Round-trip time of an empty network in seconds, by pair of nodes.
     rtt_s: Vec<f64>,
 }
@@ -33,10 +33,10 @@ impl SessionClass {
         let mut class = SessionClass {
             arrivals,
             next: None,
-            left: vec![BTreeSet::new(); rtt_s.len()],
-            came: 0,
-            gone: 0,
-            waits: Vec::new(),
+            free_slots: vec![BTreeSet::new(); rtt_s.len()],
+            arrived: 0,
+            finished: 0,
+            response_times: Vec::new(),
             rtt_s,
         };
         class.next = class.arrivals.next();
@@ -49,20 +49,26 @@ impl SessionClass {
     }
 
     /// Returns the next session that arrives before `end_ns`, if any, and its pair of nodes.
-    pub fn come(&mut self, end_ns: u64) -> Option<(Session, usize)> {
+    pub fn next_arrival(&mut self, end_ns: u64) -> Option<(Session, usize)> {
         let next = self.next.as_ref()?;
         if ns(next.start_s) >= end_ns {
             return None;
         }
         let session = std::mem::replace(&mut self.next, self.arrivals.next())?;
-        self.came += 1;
-        let pair = (session.number % self.left.len().max(1) as u64) as usize;
+        self.arrived += 1;
+        let pair = (session.number % self.free_slots.len().max(1) as u64) as usize;
         Some((session, pair))
     }
 
-    fn waited(&mut self, visit: &ActiveSession, kind: WaitFor, since_ns: u64, now_ns: u64) {
+    fn record_response_time(
+        &mut self,
+        visit: &ActiveSession,
+        kind: ResponseEvent,
+        since_ns: u64,
+        now_ns: u64,
+    ) {
         let session = visit.user.session();
-        self.waits.push(ResponseTime {
+        self.response_times.push(ResponseTime {
             user: session.number,
             arrival_s: session.start_s,
             kind,
@@ -78,7 +84,7 @@ pub(crate) struct Slot {
     pub first: u32,
     pub class: u32,
     pub pair: u32,
-    pub visit: Option<ActiveSession>,
+    pub session: Option<ActiveSession>,
     /// Time of the last event at its endpoints in ns.
     pub last_ns: u64,
 }
@@ -95,7 +101,7 @@ pub(crate) struct Sessions {
     /// Session slot, or [`NO_SLOT`], by transfer.
     pub slot_of: Vec<u32>,
     /// Transfers created during the run, by connection.
-    pub more_of: Vec<Vec<u32>>,
+    pub added_transfers: Vec<Vec<u32>>,
 }
 
 impl Sessions {
@@ -105,7 +111,7 @@ impl Sessions {
             classes: Vec::new(),
             slots: Vec::new(),
             slot_of: vec![NO_SLOT; transfers],
-            more_of: vec![Vec::new(); connections],
+            added_transfers: vec![Vec::new(); connections],
         }
     }
 }
@@ -115,20 +121,20 @@ impl Sessions {
 pub(crate) struct ActiveSession {
     user: SessionStateMachine<u64>,
     pair: usize,
-    came_ns: u64,
+    arrival_ns: u64,
     connected: bool,
     /// Arrival time of the connection's first packet at the server, in ns.
     syn_arrived_ns: u64,
     /// Start of the next turn in ns; [`NEVER`] while unknown.
-    turn_ns: u64,
+    next_turn_ns: u64,
     /// Requests without a complete reply, in order. The server has started to answer the first `answered` of
     /// them.
-    asked: VecDeque<Asked>,
-    answered: usize,
+    outstanding: VecDeque<PendingRequest>,
+    replies_started: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct PendingRequest {
     reply_bytes: u32,
     /// One past the last packet of the request, and of the reply.
     request_end: i32,
@@ -139,24 +145,24 @@ impl ActiveSession {
     pub fn new(session: Session, pair: usize) -> ActiveSession {
         ActiveSession {
             pair,
-            came_ns: ns(session.start_s),
+            arrival_ns: ns(session.start_s),
             connected: false,
             syn_arrived_ns: NEVER,
-            turn_ns: NEVER,
-            asked: VecDeque::new(),
-            answered: 0,
+            next_turn_ns: NEVER,
+            outstanding: VecDeque::new(),
+            replies_started: 0,
             user: SessionStateMachine::new(session),
         }
     }
 
     /// Returns the arrival time of the session in ns.
-    pub fn came_ns(&self) -> u64 {
-        self.came_ns
+    pub fn arrival_ns(&self) -> u64 {
+        self.arrival_ns
     }
 
     /// Returns the time in ns of the user's next action that does not depend on an arrival.
     pub fn due_ns(&self) -> u64 {
-        self.turn_ns
+        self.next_turn_ns
     }
 
     fn is_over(&self) -> bool {
@@ -164,7 +170,7 @@ impl ActiveSession {
     }
 
     /// Runs all actions at this time that follow from arrivals.
-    fn look(
+    fn run_actions(
         &mut self,
         now_ns: u64,
         ends: &mut [Transfer; 2],
@@ -175,14 +181,14 @@ impl ActiveSession {
         self.serve(now_ns, requests, replies, wires);
         if !self.connected && requests.is_connected() {
             self.connected = true;
-            class.waited(self, WaitFor::Connect, self.came_ns, now_ns);
-            self.turn_ns = after(now_ns, self.user.on_connected());
+            class.record_response_time(self, ResponseEvent::Connect, self.arrival_ns, now_ns);
+            self.next_turn_ns = pause_end_ns(now_ns, self.user.on_connected());
         }
-        let mut asks = self.take_replies(now_ns, requests, replies.receiving.heard(), class);
-        if self.turn_ns <= now_ns {
+        let mut asks = self.take_replies(now_ns, requests, replies.receiver.next_expected(), class);
+        if self.next_turn_ns <= now_ns {
             let act = self.user.begin_turn(now_ns);
-            self.turn_ns = after(now_ns, act.pause_s);
-            ask(act.requests, &mut self.asked, requests);
+            self.next_turn_ns = pause_end_ns(now_ns, act.pause_s);
+            send_requests(act.requests, &mut self.outstanding, requests);
             asks = true;
         }
         if asks {
@@ -198,7 +204,7 @@ impl ActiveSession {
         replies: &mut Transfer,
         wires: &mut Wires,
     ) {
-        let heard = requests.receiving.heard();
+        let heard = requests.receiver.next_expected();
         if self.syn_arrived_ns == NEVER && heard >= 1 {
             self.syn_arrived_ns = now_ns;
         }
@@ -208,15 +214,15 @@ impl ActiveSession {
         }
         // Requests that are completed together are answered together.
         let mut bytes = 0;
-        while let Some(asked) = self.asked.get_mut(self.answered)
+        while let Some(asked) = self.outstanding.get_mut(self.replies_started)
             && heard >= asked.request_end
         {
             bytes += u64::from(asked.reply_bytes);
-            asked.reply_end = replies.end_of(bytes);
-            self.answered += 1;
+            asked.reply_end = replies.message_end(bytes);
+            self.replies_started += 1;
         }
         if bytes > 0 {
-            replies.say(bytes);
+            replies.add_message(bytes);
             replies.push(now_ns, wires);
         }
     }
@@ -226,24 +232,24 @@ impl ActiveSession {
         &mut self,
         now_ns: u64,
         requests: &mut Transfer,
-        heard: i32,
+        next_expected: i32,
         class: &mut SessionClass,
     ) -> bool {
         let mut asks = false;
-        while self.answered > 0
-            && let Some(asked) = self.asked.front()
-            && heard >= asked.reply_end
+        while self.replies_started > 0
+            && let Some(asked) = self.outstanding.front()
+            && next_expected >= asked.reply_end
             && let Some(answered) = self.user.on_reply(now_ns)
         {
-            self.asked.pop_front();
-            self.answered -= 1;
+            self.outstanding.pop_front();
+            self.replies_started -= 1;
             if answered.action.pause_s.is_some() {
-                self.turn_ns = after(now_ns, answered.action.pause_s);
+                self.next_turn_ns = pause_end_ns(now_ns, answered.action.pause_s);
             }
             let waits = answered.waits;
-            asks |= ask(answered.action.requests, &mut self.asked, requests);
+            asks |= send_requests(answered.action.requests, &mut self.outstanding, requests);
             for (kind, since_ns) in waits.into_iter().flatten() {
-                class.waited(self, kind, since_ns, now_ns);
+                class.record_response_time(self, kind, since_ns, now_ns);
             }
         }
         asks
@@ -251,47 +257,51 @@ impl ActiveSession {
 }
 
 /// Returns the end of a pause that begins now, in ns; [`NEVER`] without a pause.
-fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
+fn pause_end_ns(now_ns: u64, pause_s: Option<f64>) -> u64 {
     pause_s.map_or(NEVER, |pause_s| now_ns.saturating_add(ns(pause_s)))
 }
 
 /// Makes all of these requests at once. Returns true if there are any.
-fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, requests: &mut Transfer) -> bool {
+fn send_requests(
+    exchanges: &[Exchange],
+    asked: &mut VecDeque<PendingRequest>,
+    requests: &mut Transfer,
+) -> bool {
     let mut bytes = 0;
     for exchange in exchanges {
         bytes += u64::from(exchange.request_bytes);
-        asked.push_back(Asked {
+        asked.push_back(PendingRequest {
             reply_bytes: exchange.reply_bytes,
-            request_end: requests.end_of(bytes),
+            request_end: requests.message_end(bytes),
             reply_end: i32::MAX,
         });
     }
     if bytes > 0 {
-        requests.say(bytes);
+        requests.add_message(bytes);
     }
     bytes > 0
 }
 
 /// Result of the events at the endpoints of a session.
-pub(crate) struct Acted {
+pub(crate) struct SlotOutcome {
     /// Time of the last event in ns, if any.
     pub last_ns: Option<u64>,
     /// End of the session in ns, if it has ended.
-    pub over_ns: Option<u64>,
+    pub ended_ns: Option<u64>,
 }
 
 /// Runs all events before `until_ns` at the endpoints of a slot's two transfers. The session may have ended
 /// before.
-pub(crate) fn act(
+pub(crate) fn run_slot(
     visit: &mut Option<ActiveSession>,
     ends: &mut [Transfer; 2],
     until_ns: u64,
     wires: &mut Wires,
     class: &mut SessionClass,
-) -> Acted {
-    let mut acted = Acted {
+) -> SlotOutcome {
+    let mut acted = SlotOutcome {
         last_ns: None,
-        over_ns: None,
+        ended_ns: None,
     };
     loop {
         let own_ns = visit.as_ref().map_or(NEVER, ActiveSession::due_ns);
@@ -302,14 +312,14 @@ pub(crate) fn act(
         }
         acted.last_ns = Some(now_ns);
         for transfer in &mut *ends {
-            transfer.act(now_ns + 1, wires);
+            transfer.run(now_ns + 1, wires);
         }
         if let Some(it) = visit {
-            it.look(now_ns, ends, wires, class);
+            it.run_actions(now_ns, ends, wires, class);
             if it.is_over() {
-                class.gone += 1;
+                class.finished += 1;
                 *visit = None;
-                acted.over_ns = Some(now_ns);
+                acted.ended_ns = Some(now_ns);
             }
         }
     }

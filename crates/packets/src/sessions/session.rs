@@ -30,7 +30,7 @@ impl Engine {
             let mut class = SessionClass::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {
                 let first = first_of[pair[0].index()];
-                class.left[p].insert((0, self.sessions.slots.len() as u32));
+                class.free_slots[p].insert((0, self.sessions.slots.len() as u32));
                 self.add_slot(first, c as u32, p as u32);
             }
             self.sessions.classes.push(class);
@@ -45,7 +45,7 @@ impl Engine {
             first,
             class,
             pair,
-            visit: None,
+            session: None,
             last_ns: 0,
         });
     }
@@ -53,9 +53,9 @@ impl Engine {
     /// Returns a slot in which nothing remains of the last session at `now_ns`, or a new one.
     fn free_slot(&mut self, class: usize, pair: usize, now_ns: u64) -> usize {
         /// Maximum number of slots to inspect. The first have been unused longest.
-        const SEARCH_EDGES: usize = 4;
-        for _ in 0..SEARCH_EDGES {
-            let left = &mut self.sessions.classes[class].left[pair];
+        const MAX_INSPECTED_SLOTS: usize = 4;
+        for _ in 0..MAX_INSPECTED_SLOTS {
+            let left = &mut self.sessions.classes[class].free_slots[pair];
             let Some(&(from_ns, slot)) = left.first().filter(|(from_ns, _)| *from_ns <= now_ns)
             else {
                 break;
@@ -65,7 +65,8 @@ impl Engine {
                 return slot as usize;
             }
             // The slot follows all others.
-            self.sessions.classes[class].left[pair].insert((now_ns + SESSION_LOOKAHEAD_NS, slot));
+            self.sessions.classes[class].free_slots[pair]
+                .insert((now_ns + SESSION_LOOKAHEAD_NS, slot));
         }
         let inner = self.network.tables().clone();
         let first = self.transfers.len() as u32;
@@ -91,11 +92,13 @@ impl Engine {
         was_quiet(slot.last_ns)
             && (first..first + 2).all(|t| {
                 let it = &self.transfers[t];
-                was_quiet(self.accounts[t].last_lost_ns)
-                    && it.is_at_rest()
-                    && it.sent() == it.receiving.arrived + self.lost(t) + self.blocked(t)
-                    && it.receiving.acks_sent
-                        == it.acks_arrived + self.accounts[t].lost_acks + it.receiving.acks_stranded
+                was_quiet(self.loss_counts[t].last_lost_ns)
+                    && it.is_idle()
+                    && it.sent() == it.receiver.arrived + self.lost(t) + self.blocked(t)
+                    && it.receiver.acks_sent
+                        == it.acks_arrived
+                            + self.loss_counts[t].lost_acks
+                            + it.receiver.acks_unrouted
             })
     }
 
@@ -106,17 +109,17 @@ impl Engine {
             let Some((c, _)) = classes.min_by_key(|(_, class)| class.next_ns()) else {
                 return;
             };
-            let Some((session, pair)) = self.sessions.classes[c].come(end_ns) else {
+            let Some((session, pair)) = self.sessions.classes[c].next_arrival(end_ns) else {
                 return;
             };
             let visit = ActiveSession::new(session, pair);
-            let came_ns = visit.came_ns();
+            let came_ns = visit.arrival_ns();
             let s = self.free_slot(c, pair, came_ns);
             let first = self.sessions.slots[s].first;
             for (t, server) in [(first, false), (first + 1, true)] {
-                self.transfers[t as usize].visit(came_ns, server);
+                self.transfers[t as usize].start_session(came_ns, server);
             }
-            self.sessions.slots[s].visit = Some(visit);
+            self.sessions.slots[s].session = Some(visit);
             self.dependencies.set_due(first, NEVER, came_ns);
         }
     }
@@ -125,7 +128,7 @@ impl Engine {
     pub fn slot_due_ns(&self, s: usize) -> u64 {
         let slot = &self.sessions.slots[s];
         let first = slot.first as usize;
-        let own_ns = slot.visit.as_ref().map_or(NEVER, ActiveSession::due_ns);
+        let own_ns = slot.session.as_ref().map_or(NEVER, ActiveSession::due_ns);
         let ends = &self.transfers[first..first + 2];
         let each = ends.iter().map(Transfer::due_ns);
         each.fold(own_ns, u64::min)
@@ -140,17 +143,17 @@ impl Engine {
         let Some(ends) = ends.and_then(|ends| <&mut [Transfer; 2]>::try_from(ends).ok()) else {
             return;
         };
-        let acted = events::act(
-            &mut slot.visit,
+        let acted = events::run_slot(
+            &mut slot.session,
             ends,
             until_ns,
             &mut self.topology.wires,
             class,
         );
         slot.last_ns = acted.last_ns.unwrap_or(slot.last_ns);
-        if let Some(over_ns) = acted.over_ns {
-            ends.iter_mut().for_each(Transfer::leave);
-            class.left[slot.pair as usize].insert((over_ns + SESSION_LOOKAHEAD_NS, s as u32));
+        if let Some(over_ns) = acted.ended_ns {
+            ends.iter_mut().for_each(Transfer::end_session);
+            class.free_slots[slot.pair as usize].insert((over_ns + SESSION_LOOKAHEAD_NS, s as u32));
         }
         let due_ns = self.slot_due_ns(s);
         self.dependencies.set_due(first as u32, NEVER, due_ns);

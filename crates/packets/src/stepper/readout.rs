@@ -10,7 +10,7 @@ use netflow_network::{
 };
 use netflow_queues::Buffer;
 
-use super::{OF_ACKS, Packets};
+use super::{ACK_PRECEDENCES, Packets};
 use crate::endpoint::transfer::Transfer;
 
 impl Engine for Packets {
@@ -30,18 +30,18 @@ impl Engine for Packets {
         self.engine.offered()
     }
 
-    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
         let inner = self.network().tables();
-        inner.branch_of(self.engine.epoch, inner.class_of[id.index()], path)
+        inner.class_path_of(self.engine.epoch, inner.class_of[id.index()], path)
     }
 
-    fn set_of(&self, id: ConnectionId) -> ControlState {
+    fn control_state(&self, id: ConnectionId) -> ControlState {
         let inner = self.network().tables();
-        inner.control_state_of(id.index() as u32, &self.engine.set)
+        inner.control_state_of(id.index() as u32, &self.engine.control_states)
     }
 
     fn marker_rates(&self, id: AggregateId) -> MarkerRates {
-        self.engine.edges[id.index()].rates()
+        self.engine.edge_markers[id.index()].rates()
     }
 
     fn is_down(&self, id: LinkId) -> bool {
@@ -80,7 +80,9 @@ impl Engine for Packets {
     }
 
     fn max_in_flight_pkts(&self, id: ConnectionId) -> Option<u32> {
-        self.transfers(id).filter_map(Transfer::most_out_pkts).max()
+        self.transfers(id)
+            .filter_map(Transfer::max_in_flight_pkts)
+            .max()
     }
 
     fn explain(&self, id: ConnectionId) -> Explanation {
@@ -99,12 +101,12 @@ impl Engine for Packets {
             // Acknowledgements that are not traffic have only propagation delay.
             let is_traffic = !back || spec.acks != Acks::None || !spec.source.is_answered();
             let waiting_s = if is_traffic {
-                self.engine.waiting_ns(link.index()) as f64 * 1e-9
+                self.engine.drain_time_ns(link.index()) as f64 * 1e-9
             } else {
                 0.0
             };
             let sums = self.link_sums(link);
-            let queue_loss = sums.lost_of(if back { OF_ACKS } else { marking });
+            let queue_loss = sums.lost_of(if back { ACK_PRECEDENCES } else { marking });
             let link_loss = self.engine.links[link.index()]
                 .loss()
                 .probability(bits / 8.0);
@@ -154,7 +156,8 @@ impl Engine for Packets {
                 Ok(applied) => {
                     explanation.apply(applied, transfer.window_limit_pkts());
                     if let Source::Profile(profile) = &spec.source {
-                        explanation.outside = profile.outside(applied.loss, applied.rtt_s);
+                        explanation.outside =
+                            profile.is_outside_domain(applied.loss, applied.rtt_s);
                     }
                 }
                 Err(limit) => {
@@ -163,7 +166,7 @@ impl Engine for Packets {
                     let sums = self.connection_counts(id);
                     let missing = sums.lost_pkts + sums.blocked_pkts;
                     explanation.seen_loss_probability = mean(missing, missing + sums.arrived_pkts);
-                    let rtts_s = self.transfers(id).map(Transfer::seen_rtt_s);
+                    let rtts_s = self.transfers(id).map(Transfer::smoothed_rtt_s);
                     let (sum_s, n) = rtts_s
                         .filter(|&rtt_s| rtt_s > 0.0)
                         .fold((0.0, 0.0), |(sum, n), rtt_s| (sum + rtt_s, n + 1.0));
@@ -182,11 +185,11 @@ impl Engine for Packets {
         explanation
     }
 
-    fn longest_pkts(&self, id: LinkId) -> f64 {
-        self.engine.links[id.index()].queue.most_pkts() as f64
+    fn max_queue_pkts(&self, id: LinkId) -> f64 {
+        self.engine.links[id.index()].queue.max_pkts() as f64
     }
 
-    fn restart_longest(&mut self) {
+    fn reset_max_queue(&mut self) {
         self.engine.restart_longest();
     }
 
@@ -201,14 +204,14 @@ impl Engine for Packets {
             link_lost_pkts: self.engine.links[l].link_lost().map(|pkts| pkts as f64),
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
-            departed_queue_time: self.engine.left_time_ns(l) * 1e-9,
+            departed_queue_time: self.engine.departed_queue_time_ns(l) * 1e-9,
             excess_delay_time: 0.0,
             sending_s: 0.0,
             tx_time_per_bit: 0.0,
-            busy_s: self.network().over_queues(id, |queue| {
+            busy_s: self.network().sum_over_queues(id, |queue| {
                 let l = queue.index();
                 let service_ns = self.engine.link_counts(l).service_ns;
-                (service_ns - self.engine.work_ns(l)) as f64 * 1e-9
+                (service_ns - self.engine.backlog_ns(l)) as f64 * 1e-9
             }),
             precedences: self.precedence_totals(id),
         }
@@ -216,16 +219,16 @@ impl Engine for Packets {
 
     fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
         let mut sum = ConnectionSums::default();
-        for i in self.members(id) {
+        for i in self.transfer_indices(id) {
             let transfer = self.engine.transfer(i);
             let lost = (self.engine.lost(i) + self.engine.blocked(i)) as f64;
             let sent = transfer.sent() as f64;
             let (rtt_time, rtt_weight) = transfer.rtt_sum();
             sum.sent_pkts += sent;
-            sum.delivered_pkts += transfer.receiving.delivered as f64;
+            sum.delivered_pkts += transfer.receiver.delivered as f64;
             sum.rtt_time += rtt_time;
             sum.rtt_weight += rtt_weight;
-            sum.lost += lost;
+            sum.loss_sum += lost;
             sum.loss_weight += sent;
         }
         if let Some(one_way) = &self.engine.delays[id.index()].one_way {
@@ -237,24 +240,29 @@ impl Engine for Packets {
 
     fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
         let sums = self.connection_sums(id);
-        let arrived: u64 = self.transfers(id).map(|t| t.receiving.arrived).sum();
-        let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
+        let arrived: u64 = self.transfers(id).map(|t| t.receiver.arrived).sum();
+        let under_way = self
+            .in_network
+            .get_or_init(|| self.engine.data_in_network());
         let mine = |part: fn(&(u32, u32)) -> u32| -> f64 {
-            let members = self.members(id).filter_map(|i| under_way.get(i));
+            let members = self.transfer_indices(id).filter_map(|i| under_way.get(i));
             members.map(|both| f64::from(part(both))).sum()
         };
-        let blocked: u64 = self.members(id).map(|i| self.engine.blocked(i)).sum();
+        let blocked: u64 = self
+            .transfer_indices(id)
+            .map(|i| self.engine.blocked(i))
+            .sum();
         ConnectionCounts {
             sent_pkts: sums.sent_pkts,
             delivered_pkts: sums.delivered_pkts,
             arrived_pkts: arrived as f64,
-            lost_pkts: sums.lost - blocked as f64,
+            lost_pkts: sums.loss_sum - blocked as f64,
             blocked_pkts: blocked as f64,
-            made_pkts: self.made_pkts(id),
+            generated_pkts: self.generated_pkts(id),
             rtt_time: sums.rtt_time,
             rtt_weight: sums.rtt_weight,
             outside_s: self.outside_s(id),
-            losses_found: self.losses_found(id),
+            losses_found: self.detected_losses(id),
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
             finished_s: self.finished_s(id).map(|[_, last_s]| last_s),
@@ -263,13 +271,14 @@ impl Engine for Packets {
     }
 
     fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
-        let Some(edge) = self.engine.edges.get(id.index()) else {
+        let Some(edge) = self.engine.edge_markers.get(id.index()) else {
             return AggregateCounts::default();
         };
         let mut under_way = [0; 3];
-        self.engine.each_under_way(|hop, _| {
+        self.engine.for_each_in_network(|hop, _| {
             if !hop.is_ack
-                && self.engine.accounts[hop.transfer as usize].aggregate == Some(id.index() as u32)
+                && self.engine.loss_counts[hop.transfer as usize].aggregate
+                    == Some(id.index() as u32)
             {
                 under_way[usize::from(hop.precedence)] += 1;
             }
@@ -282,7 +291,7 @@ impl Engine for Packets {
             let pkts = self.connection_sums(member).delivered_pkts;
             goodput_pkts += pkts;
             goodput_bits += pkts * 8.0 * self.network().connection_spec(member).packet_size_bytes;
-            for rtt_s in self.transfers(member).map(Transfer::seen_rtt_s) {
+            for rtt_s in self.transfers(member).map(Transfer::smoothed_rtt_s) {
                 if rtt_s > 0.0 {
                     rtts = (rtts.0 + rtt_s, rtts.1 + 1.0);
                 }
@@ -308,14 +317,17 @@ impl Engine for Packets {
 
     fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        for &(queued, flying) in self.under_way.get_or_init(|| self.engine.data_under_way()) {
+        for &(queued, flying) in self
+            .in_network
+            .get_or_init(|| self.engine.data_in_network())
+        {
             totals.queued_pkts += f64::from(queued);
             totals.in_flight_pkts += f64::from(flying);
         }
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
             totals.offered_pkts += transfer.sent() as f64;
-            totals.delivered_pkts += transfer.receiving.arrived as f64;
+            totals.delivered_pkts += transfer.receiver.arrived as f64;
             totals.lost_pkts += self.engine.lost(i) as f64;
             totals.blocked_pkts += self.engine.blocked(i) as f64;
         }
@@ -323,7 +335,7 @@ impl Engine for Packets {
     }
 
     fn ack_totals(&self) -> Totals {
-        let (queued, in_flight) = self.engine.acks_under_way();
+        let (queued, in_flight) = self.engine.acks_in_network();
         let mut totals = Totals {
             queued_pkts: queued as f64,
             in_flight_pkts: in_flight as f64,
@@ -332,8 +344,8 @@ impl Engine for Packets {
         };
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
-            totals.offered_pkts += transfer.receiving.acks_sent as f64;
-            totals.blocked_pkts += transfer.receiving.acks_stranded as f64;
+            totals.offered_pkts += transfer.receiver.acks_sent as f64;
+            totals.blocked_pkts += transfer.receiver.acks_unrouted as f64;
             totals.delivered_pkts += transfer.acks_arrived as f64;
         }
         totals

@@ -48,7 +48,7 @@ impl Engine {
             }
             if let Some(pkts_per_ns) = self.pkts_per_ns
                 && self.may_be_partitioned()
-                && !self.parts.tuner.is_tuned
+                && !self.partitions.tuner.is_tuned
             {
                 let moved_items = self.links.len() + self.transfers.len();
                 let pkts = PKTS_PER_INTERVAL.max(PKTS_PER_MOVED_ITEM * moved_items as f64);
@@ -62,20 +62,20 @@ impl Engine {
             let began = Instant::now();
             if self.dependencies.event_by_event {
                 self.run_event_by_event(until_ns);
-            } else if may_divide && self.parts.tuner.use_threads {
+            } else if may_divide && self.partitions.tuner.use_threads {
                 self.sweep_in_parallel(until_ns);
             } else {
                 self.sweep(until_ns);
             }
             let pkts = self.offered() - before;
             if may_divide {
-                self.parts.tuner.record(began.elapsed(), pkts)
+                self.partitions.tuner.record(began.elapsed(), pkts)
             } else {
-                self.parts.tuner.pause()
+                self.partitions.tuner.pause()
             }
             self.pkts_per_ns = Some(pkts as f64 / (until_ns - self.now_ns) as f64);
             self.now_ns = until_ns;
-            self.settle();
+            self.count_transit_losses();
         }
     }
 
@@ -146,7 +146,7 @@ impl Engine {
             .dependencies
             .earliest_input_ns(&place.bounding_links)
             .min(end_ns);
-        let advances = until_ns > place.until_ns;
+        let advances = until_ns > place.local_time_ns;
         if advances {
             let acts = self.run_link(l, until_ns);
             self.update_earliest_output(l, until_ns);
@@ -162,9 +162,9 @@ impl Engine {
     #[inline]
     fn update_earliest_output(&mut self, l: usize, until_ns: u64) {
         let place = &mut self.dependencies.links_of[l];
-        place.until_ns = until_ns;
+        place.local_time_ns = until_ns;
         let link = &self.links[l];
-        let left_ns = link.free_ns().max(until_ns) + place.least_service_ns.min(NEVER / 4);
+        let left_ns = link.free_ns().max(until_ns) + place.min_service_ns.min(NEVER / 4);
         self.dependencies.earliest_output_ns[l] = left_ns + link.delay_ns;
     }
 
@@ -186,7 +186,7 @@ impl Engine {
             }
             let until_ns = self.endpoint_bound_ns(fed, alone_ns);
             let transfer = &mut self.transfers[t];
-            let receiving = &mut transfer.receiving;
+            let receiving = &mut transfer.receiver;
             receiving.receive(&transfer.ends, until_ns, &mut self.topology.wires);
             self.dependencies.receiver_due_ns[t] = receiving.due_ns();
             let next_ns = self.topology.wires.head_ns(fed.wire);
@@ -227,7 +227,7 @@ impl Engine {
     /// Returns the time to which an endpoint may run, if one of its feeding links allows `alone_ns`.
     #[inline]
     fn endpoint_bound_ns(&self, fed: Endpoint, alone_ns: u64) -> u64 {
-        if fed.alone {
+        if fed.has_one_feeder {
             alone_ns
         } else {
             let origins = &self.topology.origins[fed.feeder_wire as usize];
@@ -237,7 +237,7 @@ impl Engine {
 
     fn run_sender(&mut self, t: u32, until_ns: u64) {
         let transfer = &mut self.transfers[t as usize];
-        transfer.send(until_ns, &mut self.topology.wires);
+        transfer.run_sender(until_ns, &mut self.topology.wires);
         self.dependencies.sender_due_ns[t as usize] = transfer.sender_due_ns();
         self.record_round_trips(t as usize);
     }
@@ -333,8 +333,8 @@ impl Engine {
             return self.run_session_slot(slot as usize, until_ns);
         }
         let transfer = &mut self.transfers[t as usize];
-        transfer.act(until_ns, &mut self.topology.wires);
-        let due_ns = (transfer.receiving.due_ns(), transfer.sender_due_ns());
+        transfer.run(until_ns, &mut self.topology.wires);
+        let due_ns = (transfer.receiver.due_ns(), transfer.sender_due_ns());
         self.dependencies.set_due(t, due_ns.0, due_ns.1);
         self.record_delays(t as usize);
         self.record_round_trips(t as usize);

@@ -56,11 +56,11 @@ pub(crate) struct LinkDependencies {
     /// True if no other link feeds these endpoints, and none of them belongs to a session slot.
     pub is_only_feeder: bool,
     /// Shortest transmission time of a packet in ns.
-    pub least_service_ns: u64,
+    pub min_service_ns: u64,
     /// True if no edge marks packets here, and none of them belongs to a message of a user.
     pub is_fast_path: bool,
     /// Local time in ns: all arrivals before it have been processed.
-    pub until_ns: u64,
+    pub local_time_ns: u64,
     /// Time in ns of the next event at the endpoints, if nothing more arrives behind the link; 0 if unknown.
     pub next_endpoint_event_ns: u64,
     /// Order of links with simultaneous events: the smallest number of a wire that ends at the link.
@@ -69,19 +69,20 @@ pub(crate) struct LinkDependencies {
 
 impl LinkDependencies {
     /// Returns the number of endpoints and session slots that the link feeds.
-    pub fn ends(&self) -> usize {
+    pub fn endpoint_count(&self) -> usize {
         self.receivers.len() + self.senders.len() + self.slots.len()
     }
 
     /// Returns true if `other` leads to the same sweep order, except for delays.
-    fn is_alike(&self, other: &LinkDependencies) -> bool {
-        let counts = |it: &LinkDependencies| (it.inputs.is_empty(), it.is_only_feeder, it.ends());
+    fn has_same_order(&self, other: &LinkDependencies) -> bool {
+        let counts =
+            |it: &LinkDependencies| (it.inputs.is_empty(), it.is_only_feeder, it.endpoint_count());
         self.bounding_links == other.bounding_links && counts(self) == counts(other)
     }
 
     /// Adds an endpoint that the link feeds.
     fn feed(&mut self, end: Endpoint, receives: bool) {
-        self.is_only_feeder &= end.alone;
+        self.is_only_feeder &= end.has_one_feeder;
         if receives {
             self.receivers.push(end)
         } else {
@@ -99,7 +100,7 @@ pub(crate) struct Endpoint {
     pub wire: u32,
     pub feeder_wire: u32,
     /// True if only one link feeds the endpoint.
-    pub alone: bool,
+    pub has_one_feeder: bool,
 }
 
 fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
@@ -140,28 +141,28 @@ impl Dependencies {
     fn add_transfer(&mut self, topology: &Topology, t: u32, sees_arrivals: bool) {
         let ends = &topology.ends[t as usize];
         let heard_of = if sees_arrivals {
-            ends.data_in
+            ends.data_input_wire
         } else {
-            ends.acks_in
+            ends.acks_input_wire
         };
         let (receiver, sender) = (
-            topology.links_before(ends.data_in),
-            topology.links_before(heard_of),
+            topology.feeding_links(ends.data_input_wire),
+            topology.feeding_links(heard_of),
         );
         let fed = |wire, feeder_wire, feeders: &[u32]| Endpoint {
             transfer: t,
             wire,
             feeder_wire,
-            alone: feeders.len() == 1,
+            has_one_feeder: feeders.len() == 1,
         };
         self.add_input(topology, ends.acks.wire, receiver);
         self.add_input(topology, ends.data.wire, sender);
         for &l in receiver {
-            let fed = fed(ends.data_in, ends.data_in, receiver);
+            let fed = fed(ends.data_input_wire, ends.data_input_wire, receiver);
             self.links_of[l as usize].feed(fed, true);
         }
         for &l in sender {
-            let fed = fed(ends.acks_in, heard_of, sender);
+            let fed = fed(ends.acks_input_wire, heard_of, sender);
             self.links_of[l as usize].feed(fed, false);
         }
         if sender.is_empty() {
@@ -197,8 +198,8 @@ fn feeders_of_slot(topology: &Topology, first: u32) -> Vec<u32> {
     let mut feeders = Vec::new();
     for t in [first, first + 1] {
         let ends = &topology.ends[t as usize];
-        for wire in [ends.data_in, ends.acks_in] {
-            let links = topology.links_before(wire);
+        for wire in [ends.data_input_wire, ends.acks_input_wire] {
+            let links = topology.feeding_links(wire);
             links.iter().for_each(|&l| add(&mut feeders, l));
         }
     }
@@ -209,8 +210,8 @@ impl Engine {
     /// Returns true if an edge marks packets at several links. These share the state of the edge, so
     /// event-by-event execution is required.
     fn has_shared_edge_markers(&self) -> bool {
-        let mut edge_at = vec![None; self.edges.len()];
-        let mut entries = self.topology.ends.iter().zip(&self.accounts);
+        let mut edge_at = vec![None; self.edge_markers.len()];
+        let mut entries = self.topology.ends.iter().zip(&self.loss_counts);
         entries.any(|(ends, account)| match account.aggregate {
             Some(a) if ends.data.wire != NO_WIRE => {
                 let at = edge_at[a as usize].get_or_insert(ends.data.wire);
@@ -232,26 +233,26 @@ impl Engine {
             ..Dependencies::default()
         };
         for place in &mut dependencies.links_of {
-            (place.rank, place.least_service_ns, place.is_fast_path) = (u32::MAX, NEVER, true);
+            (place.rank, place.min_service_ns, place.is_fast_path) = (u32::MAX, NEVER, true);
             place.is_only_feeder = true;
         }
         for (w, target) in (0..).zip(&topology.targets) {
             if let Target::Link(l) = *target {
                 let place = &mut dependencies.links_of[l as usize];
                 place.rank = place.rank.min(w);
-                dependencies.add_input(topology, w, topology.links_before(w));
+                dependencies.add_input(topology, w, topology.feeding_links(w));
             }
         }
         for (hop, spec) in topology.hops.iter().zip(&topology.specs) {
             let place = &mut dependencies.links_of[topology.sender(spec.link) as usize];
-            place.least_service_ns = place.least_service_ns.min(spec.least_ns);
+            place.min_service_ns = place.min_service_ns.min(spec.min_service_ns);
             place.is_fast_path &= hop.edge == 0 && spec.sizes != Sizes::Messages;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
             let slot = self.sessions.slot_of[t as usize];
             if slot == NO_SLOT {
                 dependencies.add_transfer(topology, t, transfer.sees_arrivals());
-                dependencies.set_due(t, transfer.receiving.due_ns(), transfer.sender_due_ns());
+                dependencies.set_due(t, transfer.receiver.due_ns(), transfer.sender_due_ns());
             }
         }
         for (s, slot) in (0..).zip(&self.sessions.slots) {
@@ -260,11 +261,11 @@ impl Engine {
         }
         let links_of = dependencies.links_of.iter().zip(&self.links);
         let lookahead_ns =
-            links_of.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
+            links_of.map(|(place, link)| link.delay_ns.saturating_add(place.min_service_ns));
         let lookahead_ns: Vec<u64> = lookahead_ns.collect();
         let before = &self.dependencies.links_of;
         let is_same = before.len() == dependencies.links_of.len()
-            && (before.iter().zip(&dependencies.links_of)).all(|(a, b)| a.is_alike(b));
+            && (before.iter().zip(&dependencies.links_of)).all(|(a, b)| a.has_same_order(b));
         dependencies.order = if is_same && self.dependencies.order.fits(&lookahead_ns) {
             std::mem::take(&mut self.dependencies.order)
         } else {

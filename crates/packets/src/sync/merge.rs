@@ -13,7 +13,7 @@ pub(crate) struct Batch {
 }
 
 /// Maximum number of packets that are sorted by insertion.
-const FEW: usize = 16;
+const MAX_INSERTION_SORT: usize = 16;
 
 impl Batch {
     /// Returns the packets sorted by [`Packet::order`]. The sort is stable.
@@ -22,7 +22,7 @@ impl Batch {
     /// about one packet each. Packets in the same bucket are sorted by comparison.
     pub fn sorted(&mut self) -> &[Packet] {
         let n = self.packets.len();
-        if n <= FEW {
+        if n <= MAX_INSERTION_SORT {
             insert(&mut self.packets);
             return &self.packets;
         }
@@ -52,7 +52,7 @@ impl Batch {
         for &end in &self.ends {
             match &mut self.sorted[from..end as usize] {
                 [] | [_] => {}
-                some if some.len() <= FEW => insert(some),
+                some if some.len() <= MAX_INSERTION_SORT => insert(some),
                 many => many.sort_by_key(Packet::order),
             }
             from = end as usize;
@@ -84,7 +84,7 @@ mod tests {
     /// The result equals that of a stable sort: small and large batches, spread or simultaneous arrivals,
     /// outliers.
     #[test]
-    fn it_is_a_stable_sort() {
+    fn batch_sort_is_stable() {
         let mut random = Pcg32::seed_from_u64(1);
         let mut next = |most: u64| random.random_range(0..most);
         let mut batch = Batch::default();

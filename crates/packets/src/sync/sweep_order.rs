@@ -27,7 +27,7 @@ const SEARCH_EDGES: usize = 60_000;
 /// Number of sweeps over which the advance of one sweep is measured.
 const SWEEPS: u64 = 16;
 /// Length below which cycles form an inner loop, in advances of a sweep without that loop.
-const SHORT: u64 = 2;
+const SHORT_CYCLE_ADVANCES: u64 = 2;
 /// Minimum fraction of visits that further inner loops must save.
 const MIN_SAVING: f64 = 0.2;
 /// Number of failed attempts with longer cycles after which the search ends.
@@ -35,7 +35,7 @@ const MAX_FAILED_TRIES: u32 = 3;
 /// Maximum number of steps in the search for short cycles, per edge.
 const STEPS_PER_EDGE: usize = 40;
 /// Advance of a sweep in ns that needs no improvement.
-const FAR_NS: u64 = 1_000_000_000;
+const SUFFICIENT_ADVANCE_NS: u64 = 1_000_000_000;
 
 /// Step of a sweep.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct SweepOrder {
     /// Number of visits per ns of simulated time without arrivals.
     idle_visits_per_ns: f64,
     /// Number of endpoints that only one link feeds. They are visited only after arrivals.
-    ends: usize,
+    sole_feeder_endpoints: usize,
     /// Lookaheads in ns for which the order was computed, by link.
     lookahead_ns: Vec<u64>,
 }
@@ -115,8 +115,8 @@ impl SweepOrder {
         let mut search = Search::new(links_of, lookahead_ns, most_tries);
         let mut best = search.arrange(search.links());
         let (mut last, mut short_ns, mut in_vain) = (best.clone(), 0, 0);
-        while last.advance_ns.max(short_ns) < FAR_NS && in_vain < MAX_FAILED_TRIES {
-            short_ns = SHORT * last.advance_ns.max(short_ns);
+        while last.advance_ns.max(short_ns) < SUFFICIENT_ADVANCE_NS && in_vain < MAX_FAILED_TRIES {
+            short_ns = SHORT_CYCLE_ADVANCES * last.advance_ns.max(short_ns);
             let Some(next) = search.with_inner_loops(last, short_ns) else {
                 break;
             };
@@ -132,7 +132,7 @@ impl SweepOrder {
             steps: best.items.into_iter().map(|item| item.step).collect(),
             advance_ns: best.advance_ns,
             idle_visits_per_ns: best.visits_per_ns,
-            ends: feed_alone.map(LinkDependencies::ends).sum(),
+            sole_feeder_endpoints: feed_alone.map(LinkDependencies::endpoint_count).sum(),
             lookahead_ns: lookahead_ns.to_vec(),
         }
     }
@@ -140,7 +140,7 @@ impl SweepOrder {
     /// Returns the number of visits of links and endpoints per ns of simulated time, if `pkts_per_ns` packets
     /// arrive at links.
     pub fn visits_per_ns(&self, pkts_per_ns: f64) -> f64 {
-        let ends = self.ends as f64;
+        let ends = self.sole_feeder_endpoints as f64;
         let at_packets = pkts_per_ns * ends / self.links.max(1) as f64;
         let at_all = ends / self.advance_ns.max(1) as f64;
         self.idle_visits_per_ns + at_packets.min(at_all)
@@ -178,7 +178,7 @@ const NONE: u32 = u32::MAX;
 struct Search<'a> {
     links_of: &'a [LinkDependencies],
     lookahead_ns: &'a [u64],
-    most_tries: usize,
+    max_tries: usize,
     /// Item of each link.
     item_of: Vec<u32>,
     random: Pcg32,
@@ -186,10 +186,10 @@ struct Search<'a> {
 
 /// Graph of items: predecessors and successors of each, with the lookahead in ns.
 struct LinkGraph {
-    before: Vec<Vec<(u32, u64)>>,
-    next: Vec<Vec<(u32, u64)>>,
+    predecessors: Vec<Vec<(u32, u64)>>,
+    successors: Vec<Vec<(u32, u64)>>,
     /// Number of edges.
-    all: usize,
+    edge_count: usize,
 }
 
 impl<'a> Search<'a> {
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
         Search {
             links_of,
             lookahead_ns,
-            most_tries,
+            max_tries: most_tries,
             item_of: vec![NONE; links_of.len()],
             random: Pcg32::new(0, 0),
         }
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
             visits: 1 + if place.is_only_feeder {
                 0
             } else {
-                place.ends()
+                place.endpoint_count()
             },
             visits_per_ns: 0.0,
         };
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
     /// it uses the distances from a random item.
     fn arrange(&mut self, items: Vec<Item>) -> Ordering {
         let graph = self.graph(&items);
-        let tries = (SEARCH_EDGES / graph.all.max(1)).clamp(MIN_TRIES, self.most_tries);
+        let tries = (SEARCH_EDGES / graph.edge_count.max(1)).clamp(MIN_TRIES, self.max_tries);
         let (mut best, mut advance_ns) = (Vec::new(), 0);
         let (mut at_ns, mut last_ns) = (vec![0; items.len()], 0);
         let mut wave = ShortestPaths::new(items.len());
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
             } else if !items.is_empty() {
                 last_ns = 0;
                 let from = self.random.random_range(0..items.len() as u32);
-                wave.run(from, END_NS, &graph.next);
+                wave.run(from, END_NS, &graph.successors);
                 at_ns.clear();
                 at_ns.extend(wave.at_ns.iter().map(|&at_ns| at_ns.min(END_NS)));
             }
@@ -288,13 +288,13 @@ impl<'a> Search<'a> {
         inputs.sort_unstable();
         inputs.dedup_by_key(|&mut (from, to, _)| (from, to));
         let mut graph = LinkGraph {
-            before: vec![Vec::new(); items.len()],
-            next: vec![Vec::new(); items.len()],
-            all: inputs.len(),
+            predecessors: vec![Vec::new(); items.len()],
+            successors: vec![Vec::new(); items.len()],
+            edge_count: inputs.len(),
         };
         for (from, to, lookahead_ns) in inputs {
-            graph.before[to as usize].push((from, lookahead_ns));
-            graph.next[from as usize].push((to, lookahead_ns));
+            graph.predecessors[to as usize].push((from, lookahead_ns));
+            graph.successors[from as usize].push((to, lookahead_ns));
         }
         graph
     }
@@ -307,9 +307,9 @@ impl<'a> Search<'a> {
         let mut groups = UnionFind::<u32>::new(items.len());
         let mut is_short = vec![false; items.len()];
         let mut wave = ShortestPaths::new(items.len());
-        for (i, before) in (0..).zip(&graph.before) {
-            wave.run(i, short_ns, &graph.next);
-            if wave.steps > STEPS_PER_EDGE * graph.all {
+        for (i, before) in (0..).zip(&graph.predecessors) {
+            wave.run(i, short_ns, &graph.successors);
+            if wave.steps > STEPS_PER_EDGE * graph.edge_count {
                 return None;
             }
             for &(from, lookahead_ns) in before {
@@ -354,7 +354,11 @@ impl LinkGraph {
     /// Returns a greedy order at the times `at_ns`. The next item is the one whose nearest predecessor among
     /// the remaining items is farthest.
     fn order(&self, at_ns: &[u64]) -> Vec<u32> {
-        let LinkGraph { before, next, .. } = self;
+        let LinkGraph {
+            predecessors: before,
+            successors: next,
+            ..
+        } = self;
         let far_ns = |i: usize, &(from, lookahead_ns): &(u32, u64)| {
             let then_ns = at_ns[from as usize].saturating_add(lookahead_ns);
             let far_ns = then_ns.saturating_sub(at_ns[i]);
@@ -407,7 +411,7 @@ impl LinkGraph {
                 let of = |&(from, lookahead_ns): &(u32, u64)| {
                     at_ns[from as usize].saturating_add(lookahead_ns)
                 };
-                let until_ns = self.before[i as usize].iter().map(of).min();
+                let until_ns = self.predecessors[i as usize].iter().map(of).min();
                 at_ns[i as usize] = until_ns.unwrap_or(END_NS).min(END_NS);
                 least_ns = least_ns.min(at_ns[i as usize]);
             }
@@ -516,7 +520,7 @@ mod tests {
     /// In any order, a sweep without loops advances at most by the length of the shortest cycle. The order
     /// found is near that limit.
     #[test]
-    fn sweeps_go_nearly_as_far_as_they_can() {
+    fn sweep_advance_nears_the_shortest_cycle() {
         let mut tie_break = Pcg32::new(1, 1);
         for case in 0..60 {
             let links = tie_break.random_range(3..120);
@@ -532,7 +536,7 @@ mod tests {
 
     /// Each link has one step. Inner loops save visits, more if delays differ more.
     #[test]
-    fn loops_spare_looks() {
+    fn inner_loops_save_visits() {
         let mut tie_break = Pcg32::new(2, 1);
         for (decades, spared) in [(1.0, 1.1), (3.0, 0.6), (5.0, 0.4)] {
             let mut parts = Vec::new();

@@ -105,7 +105,7 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
             description: format!(
                 "Linux 6.18 {title}: transfers of 1500 B packets through emulated links"
             ),
-            swing,
+            sawtooth_amplitude: swing,
             ..surface(cells, 0, below)?
         };
         let mut comment =
@@ -150,7 +150,7 @@ fn surface(cells: &Cells, places: i32, below: Below) -> Result<GridSpec, Box<dyn
         rows.push(GridRow {
             loss: loss.value(),
             throughput_pps,
-            extended: Vec::new(),
+            extrapolated: Vec::new(),
         });
     }
     let rtts_s: Vec<f64> = rtts.iter().map(|rtt| rtt.shifted(-3)).collect();
@@ -160,7 +160,7 @@ fn surface(cells: &Cells, places: i32, below: Below) -> Result<GridSpec, Box<dyn
         name: String::new(),
         description: String::new(),
         window_pkts: None,
-        swing: 1.0,
+        sawtooth_amplitude: 1.0,
         rtts_s,
         rows,
     })

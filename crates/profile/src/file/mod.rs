@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use netflow_document::{FileId, Findings, Problems, Sources};
-use netflow_files::Kind;
+use netflow_files::FileKind;
 
 use crate::{Analytic, Grid, PowerLaw, Profile};
 
@@ -31,7 +31,7 @@ pub enum Definition<'a> {
 /// # Errors
 /// The file cannot be read, or as [`from_toml`].
 pub fn load(path: &Path) -> Result<Arc<dyn Profile>, Problems> {
-    netflow_document::load(path, Kind::Profile, read_in)
+    netflow_document::load(path, FileKind::Profile, read_in)
 }
 
 /// Reads a profile from the text of a profile file.

@@ -3,33 +3,33 @@
 use std::sync::Arc;
 
 use netflow_document::{
-    Allowed, Fields, FileId, Findings, Key, List, Place as Where, ProblemKind, Quantity, Section,
-    Spanned, Table, Verbatim, parse, table, words,
+    Allowed, Fields, FileId, Findings, Key, List, ProblemKind, Quantity, Section,
+    SourceSpan as Where, Spanned, Table, Verbatim, parse, table, words,
 };
 use netflow_units::{Packets, Seconds};
 
 use super::FORMAT;
 use crate::{
-    Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, Place, PowerLaw, PowerLawRow,
-    PowerLawSpec, Profile, ProfileError,
+    Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, NumberLocation, PowerLaw,
+    PowerLawRow, PowerLawSpec, Profile, ProfileError,
 };
 
 type Time = Spanned<Quantity<Seconds>>;
 type Window = Spanned<Quantity<Packets>>;
 
-/// What every profile file has.
+/// Keys of every profile file.
 #[table(plain)]
 pub(super) struct Head {
-    /// The version of the format.
+    /// Version of the format.
     #[key(allowed = READ, example = FORMAT)]
     pub(super) format: Spanned<u64>,
-    /// What kind of profile it is.
+    /// Kind of the profile.
     #[key(example = "grid")]
     pub(super) kind: Spanned<Kind>,
-    /// Its name in results.
+    /// Name of the profile in results.
     #[key(example = "lab")]
     name: Spanned<Verbatim>,
-    /// What it is, in a line.
+    /// Description in one line.
     #[key(example = "measured in the lab")]
     description: Option<Spanned<Verbatim>>,
 }
@@ -39,7 +39,7 @@ const READ: Allowed<u64> = Allowed {
     text: FORMAT,
 };
 
-/// The kinds of profile that a file can describe.
+/// Kinds of profiles.
 #[words(plain)]
 pub(super) enum Kind {
     Grid,
@@ -51,19 +51,19 @@ pub(super) enum Kind {
 
 #[table(plain)]
 struct GridFile {
-    /// The congestion window's limit.
+    /// Limit of the congestion window.
     #[key(example = "64 pkt")]
     window: Option<Window>,
-    /// How far congestion windows swing between losses, beside those of ns-2's Reno, for queues that they fill. Default: 1.
+    /// Amplitude of the congestion window between losses relative to Reno of ns-2, for queues that TCP fills. Default: 1.
     #[key(example = 0.5)]
     swing: Option<Spanned<f64>>,
-    /// The columns: round-trip times.
+    /// Round-trip times of the columns.
     #[key(example = "[\"50 ms\", \"100 ms\"]")]
     rtt: Spanned<List<Quantity<Seconds>>>,
-    /// What the throughputs are in.
+    /// Unit of the throughputs.
     #[key(example = "pkt/s")]
     throughput_unit: Spanned<ThroughputUnit>,
-    /// The rows, by rising loss.
+    /// Rows in order of increasing loss.
     rows: Vec<Row>,
 }
 
@@ -80,26 +80,26 @@ struct Row {
     /// Loss probability.
     #[key(example = 0.01)]
     loss: Spanned<f64>,
-    /// A throughput for every round-trip time.
+    /// Throughput for every round-trip time.
     #[key(example = "[200, 120]")]
     throughput: Spanned<List<f64>>,
-    /// The round-trip times whose throughputs were not measured.
+    /// Round-trip times with extrapolated throughput.
     #[key(example = "[\"100 ms\"]")]
     extended: Option<Spanned<List<Quantity<Seconds>>>>,
 }
 
 #[table(plain)]
 struct PowerLawFile {
-    /// The shortest round-trip time it holds for.
+    /// Minimum round-trip time of the profile.
     #[key(example = "10 ms")]
     rtt_min: Time,
-    /// The longest.
+    /// Maximum round-trip time of the profile.
     #[key(example = "1 s")]
     rtt_max: Time,
     /// Coefficient of rtt·loss in the exponent. Default: 0.
     #[key(example = 0.5)]
     loss_rtt_exponent: Option<Spanned<f64>>,
-    /// The rows, by rising loss.
+    /// Rows in order of increasing loss.
     rows: Vec<PowerLawRowFile>,
 }
 
@@ -108,39 +108,39 @@ struct PowerLawRowFile {
     /// Loss probability.
     #[key(example = 0.01)]
     loss: Spanned<f64>,
-    /// The exponent.
+    /// Exponent of the round-trip time.
     #[key(example = -0.9)]
     a: Spanned<f64>,
-    /// The factor.
+    /// Factor.
     #[key(example = 3.5)]
     b: Spanned<f64>,
 }
 
 #[table(plain)]
 struct MathisFile {
-    /// Segments that an acknowledgement covers.
+    /// Number of segments per acknowledgement.
     #[key(example = 2)]
     segments_per_ack: Option<Spanned<f64>>,
-    /// The congestion window's limit.
+    /// Limit of the congestion window.
     #[key(example = "64 pkt")]
     window: Option<Window>,
 }
 
 #[table(plain)]
 struct PftkFile {
-    /// Segments that an acknowledgement covers.
+    /// Number of segments per acknowledgement.
     #[key(example = 2)]
     segments_per_ack: Option<Spanned<f64>>,
-    /// The first retransmission timeout.
+    /// Initial retransmission timeout.
     #[key(example = "200 ms")]
     timeout: Option<Time>,
-    /// The congestion window's limit.
+    /// Limit of the congestion window.
     #[key(example = "64 pkt")]
     window: Option<Window>,
 }
 
 /// Keys of all kinds.
-const ALL: &[&[Key]] = &[
+const ALL_KEYS: &[&[Key]] = &[
     Head::KEYS,
     GridFile::KEYS,
     PowerLawFile::KEYS,
@@ -152,9 +152,9 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
     let before = findings.errors();
     let profile = parse(text, file, findings, |fields, findings| {
         let start = Where::new(file, 0..text.len().min(1));
-        let mut section = Section::new(findings, "the profile", fields, start, ALL);
+        let mut section = Section::new(findings, "the profile", fields, start, ALL_KEYS);
         let head = Head::fields(&mut section);
-        if !head.kind.is_sound() {
+        if !head.kind.is_valid() {
             section.finish();
             return None; // the allowed keys are unknown
         }
@@ -224,7 +224,7 @@ fn grid(head: &Head, it: &GridFile, s: Section<'_, '_>) -> Option<Arc<dyn Profil
             match rtts_s.iter().position(|&it| it == rtt.get()) {
                 Some(column) => extended.push(column),
                 None => {
-                    let message = "this is none of the grid's round-trip times";
+                    let message = "this is not one of the grid's round-trip times";
                     s.findings
                         .error(ProblemKind::UnknownName, rtt.place(), message);
                 }
@@ -233,21 +233,23 @@ fn grid(head: &Head, it: &GridFile, s: Section<'_, '_>) -> Option<Arc<dyn Profil
         rows.push(GridRow {
             loss: *row.loss,
             throughput_pps: row.throughput.iter().map(|pps| to_pps * **pps).collect(),
-            extended,
+            extrapolated: extended,
         });
     }
     let place = |s: &Section<'_, '_>, place| match place {
-        Place::Loss { row } => Some(it.rows.get(row)?.loss.place()),
-        Place::Row { row } => Some(it.rows.get(row)?.throughput.place()),
-        Place::Cell { row, column } => Some(it.rows.get(row)?.throughput.get(column)?.place()),
-        Place::Rtt { column } => Some(it.rtt.get(column)?.place()),
+        NumberLocation::Loss { row } => Some(it.rows.get(row)?.loss.place()),
+        NumberLocation::Row { row } => Some(it.rows.get(row)?.throughput.place()),
+        NumberLocation::Cell { row, column } => {
+            Some(it.rows.get(row)?.throughput.get(column)?.place())
+        }
+        NumberLocation::Rtt { column } => Some(it.rtt.get(column)?.place()),
         place => s.value_place(key(place)),
     };
     let spec = GridSpec {
         name: head.name.to_string(),
         description: head.description(),
         window_pkts: pkts(it.window.as_ref()),
-        swing: it.swing.map_or(1.0, |swing| *swing),
+        sawtooth_amplitude: it.swing.map_or(1.0, |swing| *swing),
         rtts_s,
         rows,
     };
@@ -269,9 +271,9 @@ fn power_law(head: &Head, it: &PowerLawFile, s: Section<'_, '_>) -> Option<Arc<d
         rtt_max_s: it.rtt_max.get(),
     };
     let place = |s: &Section<'_, '_>, place| match place {
-        Place::Loss { row } => Some(it.rows.get(row)?.loss.place()),
-        Place::Exponent { row } => Some(it.rows.get(row)?.a.place()),
-        Place::Factor { row } => Some(it.rows.get(row)?.b.place()),
+        NumberLocation::Loss { row } => Some(it.rows.get(row)?.loss.place()),
+        NumberLocation::Exponent { row } => Some(it.rows.get(row)?.a.place()),
+        NumberLocation::Factor { row } => Some(it.rows.get(row)?.b.place()),
         place => s.value_place(key(place)),
     };
     finish(s, PowerLaw::new(spec), place)
@@ -296,10 +298,10 @@ fn analytic(
 fn finish<P: Profile + 'static>(
     s: Section<'_, '_>,
     made: Result<P, ProfileError>,
-    place: impl Fn(&Section<'_, '_>, Place) -> Option<Where>,
+    place: impl Fn(&Section<'_, '_>, NumberLocation) -> Option<Where>,
 ) -> Option<Arc<dyn Profile>> {
     // A placeholder for a value that could not be read must not be reported.
-    let is_read = s.is_sound();
+    let is_read = s.is_valid();
     let profile = match made {
         Ok(profile) => Some(Arc::new(profile) as Arc<dyn Profile>),
         Err(error) => {
@@ -327,21 +329,21 @@ fn pkts(window: Option<&Window>) -> Option<f64> {
 }
 
 /// Returns the key that contains a number.
-fn key(place: Place) -> &'static str {
+fn key(place: NumberLocation) -> &'static str {
     match place {
-        Place::Rtts | Place::Rtt { .. } => "rtt",
-        Place::RttMin => "rtt-min",
-        Place::RttMax => "rtt-max",
-        Place::LossRttExponent => "loss-rtt-exponent",
-        Place::Window => "window",
-        Place::Swing => "swing",
-        Place::Timeout => "timeout",
-        Place::SegmentsPerAck => "segments-per-ack",
-        Place::Rows
-        | Place::Loss { .. }
-        | Place::Exponent { .. }
-        | Place::Factor { .. }
-        | Place::Row { .. }
-        | Place::Cell { .. } => "rows",
+        NumberLocation::Rtts | NumberLocation::Rtt { .. } => "rtt",
+        NumberLocation::RttMin => "rtt-min",
+        NumberLocation::RttMax => "rtt-max",
+        NumberLocation::LossRttExponent => "loss-rtt-exponent",
+        NumberLocation::Window => "window",
+        NumberLocation::SawtoothAmplitude => "swing",
+        NumberLocation::Timeout => "timeout",
+        NumberLocation::SegmentsPerAck => "segments-per-ack",
+        NumberLocation::Rows
+        | NumberLocation::Loss { .. }
+        | NumberLocation::Exponent { .. }
+        | NumberLocation::Factor { .. }
+        | NumberLocation::Row { .. }
+        | NumberLocation::Cell { .. } => "rows",
     }
 }

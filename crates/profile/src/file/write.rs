@@ -52,7 +52,7 @@ fn write_grid(grid: &Grid) -> String {
             .iter()
             .map(|&rate| number(rate))
             .collect();
-        let extended = match row.extended.as_slice() {
+        let extended = match row.extrapolated.as_slice() {
             [] => String::new(),
             columns => {
                 let named: Vec<&str> = columns.iter().map(|&j| rtts[j].as_str()).collect();

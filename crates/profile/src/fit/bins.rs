@@ -4,7 +4,7 @@
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
     /// Bin of each value; bins are numbered in increasing order of their values.
-    pub(super) of: Vec<usize>,
+    pub(super) bin_of: Vec<usize>,
     /// Number of bins.
     pub(super) count: usize,
 }
@@ -24,7 +24,7 @@ pub(super) fn bins(values: &[f64], widths: &[f64]) -> Bins {
         }
         of[i] = count - 1;
     }
-    Bins { of, count }
+    Bins { bin_of: of, count }
 }
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn values_that_differ_by_their_errors_share_a_bin() {
         let found = bins(&[1.0, 3.0, 1.1, 3.05, 2.0], &[0.2; 5]);
-        assert_eq!((found.of, found.count), (vec![0, 2, 0, 2, 1], 3));
+        assert_eq!((found.bin_of, found.count), (vec![0, 2, 0, 2, 1], 3));
         assert_eq!(bins(&[], &[]).count, 0);
     }
 }

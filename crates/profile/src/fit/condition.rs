@@ -18,14 +18,14 @@ pub struct Condition {
     /// Mean round-trip time in seconds.
     pub rtt_s: f64,
     /// Use in the fit.
-    pub status: Status,
+    pub status: ConditionStatus,
     /// Per batch of samples: time per packet and losses per packet.
     batches: Vec<(f64, f64)>,
 }
 
 /// Use of a condition in a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum ConditionStatus {
     /// Used for the surface.
     Used,
     /// No packet was lost.
@@ -79,15 +79,15 @@ impl Condition {
 const BATCHES: usize = 25;
 
 /// Number of losses per part that is aimed at: the loss is then known within 1/√30 = 18 %.
-const LOSSES: f64 = 30.0;
+const LOSSES_PER_PART: f64 = 30.0;
 
 /// Smallest number of samples per part.
-const LEAST_SAMPLES: usize = 5;
+const MIN_SAMPLES_PER_PART: usize = 5;
 
 /// Drift of loss and round-trip time within a flow that still counts as steady: standard deviation
 /// relative to the mean.
-const STEADY_LOSS: f64 = 0.3;
-const STEADY_RTT: f64 = 0.1;
+const MAX_LOSS_DRIFT: f64 = 0.3;
+const MAX_RTT_DRIFT: f64 = 0.1;
 
 /// Returns the number of samples in the start-up of a flow.
 ///
@@ -129,22 +129,22 @@ pub(super) fn conditions(flow: usize, samples: &[Sample]) -> Vec<Condition> {
     conditions
 }
 
-/// Returns whether neither loss nor round-trip time drifts between parts of about [`LOSSES`]
+/// Returns whether neither loss nor round-trip time drifts between parts of about [`LOSSES_PER_PART`]
 /// losses. With fewer than four such parts it counts as steady.
 fn is_steady(samples: &[Sample]) -> bool {
     let whole = sums(samples);
     let per_sample = whole.lost_pkts / samples.len() as f64;
-    let length = match (LOSSES / per_sample).ceil() {
+    let length = match (LOSSES_PER_PART / per_sample).ceil() {
         length if length >= 1.0 && length < samples.len() as f64 => length as usize,
         _ => return true,
     };
-    let stretches: Vec<Sums> = samples
-        .chunks_exact(length.max(LEAST_SAMPLES))
+    let stretches: Vec<SampleSums> = samples
+        .chunks_exact(length.max(MIN_SAMPLES_PER_PART))
         .map(sums)
         .collect();
     let losses: Vec<f64> = stretches.iter().map(|s| s.lost_pkts / s.pkts).collect();
     let rtts: Vec<f64> = stretches.iter().map(|s| s.rtt_pkts_s / s.pkts).collect();
-    drift(&losses) <= STEADY_LOSS && drift(&rtts) <= STEADY_RTT
+    drift(&losses) <= MAX_LOSS_DRIFT && drift(&rtts) <= MAX_RTT_DRIFT
 }
 
 /// Returns the drift of values relative to their mean: their variance minus that of neighbouring
@@ -183,24 +183,24 @@ pub(super) fn condition(flow: usize, begin: usize, samples: &[Sample]) -> Option
         duration_s: sums.duration_s,
         rtt_s: sums.rtt_pkts_s / sums.pkts,
         status: if lost_pkts > 0.0 {
-            Status::Used
+            ConditionStatus::Used
         } else {
-            Status::Lossless
+            ConditionStatus::Lossless
         },
         batches: batches.collect(),
     })
 }
 
 #[derive(Default)]
-struct Sums {
+struct SampleSums {
     pkts: f64,
     lost_pkts: f64,
     duration_s: f64,
     rtt_pkts_s: f64,
 }
 
-fn sums(samples: &[Sample]) -> Sums {
-    let mut sums = Sums::default();
+fn sums(samples: &[Sample]) -> SampleSums {
+    let mut sums = SampleSums::default();
     for sample in samples {
         let pkts = f64::from(sample.pkts);
         sums.pkts += pkts;

@@ -1,6 +1,6 @@
-//! Extrapolation of CUBIC to losses below those measured, by a law instead of a power of the loss.
+//! Extrapolation of CUBIC_COEFFICIENT to losses below those measured, by a law instead of a power of the loss.
 //!
-//! One power of the loss for all round-trip times fits Reno, but CUBIC has two regions (RFC 9438).
+//! One power of the loss for all round-trip times fits Reno, but CUBIC_COEFFICIENT has two regions (RFC 9438).
 //! At short round-trip times its window is that of Reno, W ∝ p^(−1/2), independent of the
 //! round-trip time (section 4.3). At long ones W ∝ (rtt/p)^(3/4) (equation 6). The lower the loss,
 //! the shorter the round-trip times at which the second applies: from 51 ms at 1e-4, and from 11 ms
@@ -13,26 +13,26 @@ use crate::GridRow;
 
 /// Coefficients of both mean windows for random losses; a test simulates them. For periodic losses
 /// they are 1.22 and 1.054 (RFC 9438).
-const RENO: f64 = 1.28;
-const CUBIC: f64 = 1.2;
+const RENO_COEFFICIENT: f64 = 1.28;
+const CUBIC_COEFFICIENT: f64 = 1.2;
 /// Exponent of the smooth maximum of both windows: if they are equal, the mean window is 10 % larger.
 const SHARPNESS: f64 = 7.0;
 
 /// Mantissas of the losses in a decade.
-const STEPS: [f64; 3] = [5.0, 2.0, 1.0];
+const LOSS_MANTISSAS: [f64; 3] = [5.0, 2.0, 1.0];
 /// Decades in which rows are added; profiles do not distinguish lower losses.
-const DECADES: std::ops::RangeInclusive<i32> = -8..=-1;
+const LOSS_DECADES: std::ops::RangeInclusive<i32> = -8..=-1;
 
-/// Returns the mean congestion window of a CUBIC sender in packets, for random losses of this
+/// Returns the mean congestion window of a CUBIC_COEFFICIENT sender in packets, for random losses of this
 /// probability that cause no timeouts (RFC 9438 with C = 0.4 and β = 0.7).
 pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
-    let reno = ln(RENO) - 0.5 * ln(loss);
-    let cubic = ln(CUBIC) + 0.75 * (ln(rtt_s) - ln(loss));
+    let reno = ln(RENO_COEFFICIENT) - 0.5 * ln(loss);
+    let cubic = ln(CUBIC_COEFFICIENT) + 0.75 * (ln(rtt_s) - ln(loss));
     let (larger, smaller) = (reno.max(cubic), reno.min(cubic));
     exp(larger + ln(1.0 + exp(SHARPNESS * (smaller - larger))) / SHARPNESS)
 }
 
-/// Adds rows at low losses down to 1e-8 to a measured grid of CUBIC, using [`cubic_window_pkts`].
+/// Adds rows at low losses down to 1e-8 to a measured grid of CUBIC_COEFFICIENT, using [`cubic_window_pkts`].
 /// At each round-trip time it also fills cells below the lowest measured loss (NaN). All of them
 /// are marked as extended.
 ///
@@ -41,8 +41,8 @@ pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
 /// reduce a large window by a smaller share.
 pub fn extend_cubic(rows: &mut Vec<GridRow>, rtts_s: &[f64]) {
     let lowest = rows.first().map_or(0.0, |row| row.loss);
-    let losses = DECADES.flat_map(|decade| {
-        let steps = STEPS.iter().rev();
+    let losses = LOSS_DECADES.flat_map(|decade| {
+        let steps = LOSS_MANTISSAS.iter().rev();
         steps.filter_map(move |step| format!("{step}e{decade}").parse::<f64>().ok())
     });
     let added: Vec<GridRow> = losses
@@ -50,7 +50,7 @@ pub fn extend_cubic(rows: &mut Vec<GridRow>, rtts_s: &[f64]) {
         .map(|loss| GridRow {
             loss,
             throughput_pps: vec![f64::NAN; rtts_s.len()],
-            extended: Vec::new(),
+            extrapolated: Vec::new(),
         })
         .collect();
     rows.splice(0..0, added);
@@ -66,7 +66,7 @@ pub fn extend_cubic(rows: &mut Vec<GridRow>, rtts_s: &[f64]) {
             let pps = law_pps(row.loss) * exp(off * (row.loss / edge_loss).sqrt());
             if let Some(cell) = row.throughput_pps.get_mut(column) {
                 *cell = round_to_six_digits(pps);
-                row.extended.push(column);
+                row.extrapolated.push(column);
             }
         }
     }

@@ -22,7 +22,7 @@ pub struct Cluster {
     /// Index of the flow in the input.
     pub flow: usize,
     /// Side of the surface.
-    pub side: ResidualSign,
+    pub sign: ResidualSign,
     /// End times of the first and the last sample, in seconds.
     pub time_s: (f64, f64),
     /// Number of samples.
@@ -41,7 +41,7 @@ pub struct Cluster {
 const MIN_FACTOR: f64 = 2.0;
 
 /// Smallest number of standard deviations, over samples at similar losses, that counts as far.
-const DEVIATIONS: f64 = 2.0;
+const MIN_DEVIATIONS: f64 = 2.0;
 
 /// Significance level: expected number of clusters of that length by chance.
 const SIGNIFICANCE: f64 = 0.01;
@@ -57,7 +57,7 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
         .iter()
         .filter(|residual| residual.factor().is_finite() && residual.factor() > 0.0)
         .collect();
-    let sides = sides(&known);
+    let sides = residual_signs(&known);
     let mut clusters = Vec::new();
     for side in [ResidualSign::Slow, ResidualSign::Fast] {
         let chance = |i: usize| match sides[i] {
@@ -89,7 +89,7 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
 ///
 /// Distances are from the median of the peers, relative to their scatter, because samples scatter
 /// more at very low and very high losses.
-fn sides(known: &[&Residual]) -> Vec<Option<(ResidualSign, f64)>> {
+fn residual_signs(known: &[&Residual]) -> Vec<Option<(ResidualSign, f64)>> {
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&i, &j| known[i].loss.total_cmp(&known[j].loss));
     let mut sides = vec![None; known.len()];
@@ -100,7 +100,7 @@ fn sides(known: &[&Residual]) -> Vec<Option<(ResidualSign, f64)>> {
             .collect();
         let middle = median(&logs);
         let deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(libm::log(MIN_FACTOR));
+        let far = (MIN_DEVIATIONS * 1.4826 * median(&deviations)).max(libm::log(MIN_FACTOR));
         // Far from its peers and from the surface.
         let is_slow = |log: &f64| log - middle < -far && *log < -libm::log(MIN_FACTOR);
         let is_fast = |log: &f64| log - middle > far && *log > libm::log(MIN_FACTOR);
@@ -127,7 +127,7 @@ fn cluster(members: &[&Residual], side: ResidualSign) -> Cluster {
     let (first, last) = (members.first(), members.last());
     Cluster {
         flow: first.map_or(0, |first| first.flow),
-        side,
+        sign: side,
         time_s: (
             first.map_or(0.0, |first| first.time_s),
             last.map_or(0.0, |last| last.time_s),
@@ -136,6 +136,6 @@ fn cluster(members: &[&Residual], side: ResidualSign) -> Cluster {
         factor: libm::exp(mean(&|member| libm::log(member.factor()))),
         loss: mean(&|member| member.loss),
         rtt_s: mean(&|member| member.rtt_s),
-        startup: first.is_some_and(|first| !first.settled),
+        startup: first.is_some_and(|first| !first.is_after_startup),
     }
 }

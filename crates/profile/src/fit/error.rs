@@ -7,12 +7,12 @@ use crate::ProfileError;
 #[non_exhaustive]
 pub enum FitError {
     /// There are no samples.
-    #[error("no samples: no flow sent as many packets as a sample has")]
+    #[error("no samples: every flow is shorter than one sample")]
     NoSamples,
     /// A setting of an experiment has no samples.
     #[error(
-        "no samples at a loss of {} % and a round-trip time of {} ms: the transfers were too short, \
-         or there were none",
+        "no samples at a loss of {} % and a round-trip time of {} ms: the transfers are too short \
+         or missing",
         100.0 * loss,
         1e3 * rtt_s
     )]
@@ -30,7 +30,7 @@ pub enum FitError {
     },
     /// The paper's method has no slice for a line in the log-log plane.
     #[error(
-        "no loss slice has samples at two round-trip times ({cells} cells): a line of \
+        "no loss slice has samples at two round-trip times ({cells} cells): the fit of \
          throughput over round-trip time needs two"
     )]
     NoSlice {
@@ -38,6 +38,6 @@ pub enum FitError {
         cells: usize,
     },
     /// The fitted numbers are not a valid profile.
-    #[error("the fit is no profile: {0}")]
+    #[error("the fit is not a valid profile: {0}")]
     Profile(#[from] ProfileError),
 }

@@ -5,7 +5,7 @@ use super::missing_cells::fill_missing_cells;
 use super::sample::Sample;
 use super::slice::{self, SlicePoint};
 use super::surface::{UNKNOWN_ERROR, round_to_six_digits};
-use super::{Cell, Fit, FitError, Method, Names, Origin, startup};
+use super::{CellOrigin, Fit, FitCell, FitError, Method, ProfileLabel, startup};
 use crate::{Grid, GridRow, GridSpec};
 
 /// Measurements at one setting.
@@ -28,7 +28,10 @@ pub struct ExperimentCell {
 ///
 /// # Errors
 /// A setting has no samples.
-pub fn fit_grid_experiment(cells: &[ExperimentCell], names: &Names<'_>) -> Result<Fit, FitError> {
+pub fn fit_grid_experiment(
+    cells: &[ExperimentCell],
+    names: &ProfileLabel<'_>,
+) -> Result<Fit, FitError> {
     let mut losses: Vec<f64> = cells.iter().map(|cell| cell.loss).collect();
     let mut rtts_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
     for values in [&mut losses, &mut rtts_s] {
@@ -60,17 +63,17 @@ pub fn fit_grid_experiment(cells: &[ExperimentCell], names: &Names<'_>) -> Resul
                 .iter()
                 .filter(|cell| cell.loss == loss && cell.rtt_s == rtt_s)
                 .flat_map(|cell| &cell.transfers);
-            let Some(condition) = settled(fit.cells.len(), there) else {
+            let Some(condition) = condition_after_startup(fit.cells.len(), there) else {
                 return Err(FitError::NoSamplesAt { loss, rtt_s });
             };
-            let cell = Cell {
+            let cell = FitCell {
                 loss,
                 rtt_s,
                 throughput_pps: round_to_six_digits(condition.throughput_pps()),
                 // The loss is known, so that only the rate has an error.
                 relative_error: condition.standard_error(0.0),
                 samples: condition.samples.len(),
-                origin: Origin::Measured,
+                origin: CellOrigin::Measured,
             };
             points.push(SlicePoint {
                 rtt_s,
@@ -78,7 +81,7 @@ pub fn fit_grid_experiment(cells: &[ExperimentCell], names: &Names<'_>) -> Resul
                 weight: cell
                     .relative_error
                     .unwrap_or(UNKNOWN_ERROR)
-                    .max(LEAST_ERROR)
+                    .max(MIN_RELATIVE_ERROR)
                     .powi(-2),
             });
             throughput_pps.push(cell.throughput_pps);
@@ -89,17 +92,17 @@ pub fn fit_grid_experiment(cells: &[ExperimentCell], names: &Names<'_>) -> Resul
         rows.push(GridRow {
             loss,
             throughput_pps,
-            extended: Vec::new(),
+            extrapolated: Vec::new(),
         });
     }
     for (row, column) in fill_missing_cells(&mut rows, rtts_s.len()) {
-        let cell = Cell {
+        let cell = FitCell {
             loss: rows[row].loss,
             rtt_s: rtts_s[column],
             throughput_pps: rows[row].throughput_pps[column],
             relative_error: None,
             samples: 0,
-            origin: Origin::Filled,
+            origin: CellOrigin::Filled,
         };
         fit.cells.insert(row * rtts_s.len() + column, cell);
     }
@@ -111,7 +114,7 @@ pub fn fit_grid_experiment(cells: &[ExperimentCell], names: &Names<'_>) -> Resul
         name: names.name.to_owned(),
         description: names.description.to_owned(),
         window_pkts: None,
-        swing: 1.0,
+        sawtooth_amplitude: 1.0,
         rtts_s,
         rows,
     })?);
@@ -119,10 +122,10 @@ pub fn fit_grid_experiment(cells: &[ExperimentCell], names: &Names<'_>) -> Resul
 }
 
 /// Smallest relative error in the weights of cells.
-const LEAST_ERROR: f64 = 0.05;
+const MIN_RELATIVE_ERROR: f64 = 0.05;
 
 /// Sums up the samples after the start-up of each transfer; `None` if there are none.
-fn settled<'a>(
+fn condition_after_startup<'a>(
     place: usize,
     transfers: impl Iterator<Item = &'a Vec<Sample>>,
 ) -> Option<Condition> {

@@ -45,13 +45,13 @@ pub fn fill_missing_cells(rows: &mut [GridRow], columns: usize) -> Vec<(usize, u
                         (losses[i], rates.collect())
                     })
                     .collect();
-                let law = Extrapolation::fitted(&near, true);
-                let (_, more) = law.split(law.log_loss(losses[row]));
+                let law = Extrapolation::fit_exponents(&near, true);
+                let (_, more) = law.clamp_with_correction(law.log_loss(losses[row]));
                 measured[edge][column] * libm::exp(more)
             }
         };
         rows[row].throughput_pps[column] = round_to_six_digits(throughput_pps);
-        let extended = &mut rows[row].extended;
+        let extended = &mut rows[row].extrapolated;
         extended.insert(extended.partition_point(|&it| it < column), column);
         filled.push((row, column));
     }

@@ -53,7 +53,7 @@ mod slice;
 mod surface;
 mod trend;
 
-pub use condition::{Condition, Status, startup};
+pub use condition::{Condition, ConditionStatus, startup};
 pub use cubic::{cubic_window_pkts, extend_cubic};
 pub use diagnosis::{Cluster, ResidualSign, diagnose};
 pub use error::FitError;
@@ -77,7 +77,7 @@ pub enum Method {
 
 /// Provenance of a cell's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum CellOrigin {
     /// Measured: the cell has samples.
     Measured,
     /// Interpolated between other cells, without samples.
@@ -86,7 +86,7 @@ pub enum Origin {
 
 /// Value of the surface at one loss and round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cell {
+pub struct FitCell {
     /// Loss probability.
     pub loss: f64,
     /// Round-trip time in seconds.
@@ -99,12 +99,12 @@ pub struct Cell {
     /// Number of samples.
     pub samples: usize,
     /// Provenance of the value.
-    pub origin: Origin,
+    pub origin: CellOrigin,
 }
 
 /// Name and description of a profile.
 #[derive(Debug, Clone, Copy)]
-pub struct Names<'a> {
+pub struct ProfileLabel<'a> {
     /// Name in scenarios.
     pub name: &'a str,
     /// One-line description of the measurement.
@@ -121,7 +121,7 @@ pub struct Fit {
     /// A(loss) and B(loss); `None` if no loss was observed at two round-trip times.
     pub power_law: Option<PowerLaw>,
     /// Cells, by loss and then round-trip time.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<FitCell>,
     /// Lines from which A and B are computed.
     pub slices: Vec<Slice>,
     /// Conditions of the flows; empty for the paper's method.
@@ -146,7 +146,11 @@ impl Fit {
 ///
 /// # Errors
 /// There are no samples, no losses among them, or (paper) no loss slice with two round-trip times.
-pub fn fit(flows: &[FlowSamples], method: Method, names: &Names<'_>) -> Result<Fit, FitError> {
+pub fn fit(
+    flows: &[FlowSamples],
+    method: Method,
+    names: &ProfileLabel<'_>,
+) -> Result<Fit, FitError> {
     if flows.iter().all(|flow| flow.samples.is_empty()) {
         return Err(FitError::NoSamples);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::slice::{Slice, SlicePoint, power_law, slice};
-use super::{Cell, FitError, FlowSamples, Names, Origin};
+use super::{CellOrigin, FitCell, FitError, FlowSamples, ProfileLabel};
 use crate::PowerLaw;
 
 /// Cell sizes of the paper: loss, and round-trip time in seconds.
@@ -12,7 +12,7 @@ const CELL_RTT_S: f64 = 0.01;
 
 /// Sums over a cell.
 #[derive(Default)]
-struct Sums {
+struct CellSums {
     samples: usize,
     loss: f64,
     rtt_s: f64,
@@ -21,15 +21,15 @@ struct Sums {
 }
 
 pub(super) struct PaperFit {
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<FitCell>,
     pub(super) slices: Vec<Slice>,
     pub(super) power_law: PowerLaw,
 }
 
 /// Fits unweighted lines to the loss slices of arithmetic means over cells of 0.01 × 10 ms of all
 /// samples.
-pub(super) fn fit(flows: &[FlowSamples], names: &Names<'_>) -> Result<PaperFit, FitError> {
-    let mut sums: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
+pub(super) fn fit(flows: &[FlowSamples], names: &ProfileLabel<'_>) -> Result<PaperFit, FitError> {
+    let mut sums: BTreeMap<(i64, i64), CellSums> = BTreeMap::new();
     for sample in flows.iter().flat_map(|flow| &flow.samples) {
         let rate = sample.throughput_pps();
         if !rate.is_finite() || sample.rtt_s <= 0.0 {
@@ -54,13 +54,13 @@ pub(super) fn fit(flows: &[FlowSamples], names: &Names<'_>) -> Result<PaperFit, 
         let variance = (cell.squares / count - mean * mean).max(0.0) * count / (count - 1.0);
         let rtt_s = cell.rtt_s / count;
         (rtt_min_s, rtt_max_s) = (rtt_min_s.min(rtt_s), rtt_max_s.max(rtt_s));
-        cells.push(Cell {
+        cells.push(FitCell {
             loss: cell.loss / count,
             rtt_s,
             throughput_pps: mean,
             relative_error: (cell.samples > 1).then(|| (variance / count).sqrt() / mean),
             samples: cell.samples,
-            origin: Origin::Measured,
+            origin: CellOrigin::Measured,
         });
         by_loss.entry(loss_cell).or_default().push(SlicePoint {
             rtt_s,

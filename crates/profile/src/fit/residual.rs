@@ -22,7 +22,7 @@ pub struct Residual {
     /// F(loss, rtt) in packets/s.
     pub fitted_pps: f64,
     /// True if the sample is in a condition; others are start-up.
-    pub settled: bool,
+    pub is_after_startup: bool,
 }
 
 impl Residual {
@@ -65,7 +65,7 @@ pub fn residuals(
                 rtt_s: sample.rtt_s,
                 throughput_pps: sample.throughput_pps(),
                 fitted_pps: profile.throughput(loss, sample.rtt_s),
-                settled: settled || conditions.is_empty(),
+                is_after_startup: settled || conditions.is_empty(),
             });
         }
     }

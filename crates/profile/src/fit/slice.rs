@@ -96,7 +96,7 @@ mod tests {
 
     /// F = 6·rtt^(−1.02) exactly, in packets/ms and ms.
     #[test]
-    fn a_power_law_is_found_again() {
+    fn fit_recovers_a_power_law() {
         let points: Vec<SlicePoint> = [60.0, 100.0, 700.0]
             .iter()
             .map(|&rtt_ms: &f64| SlicePoint {
@@ -116,7 +116,7 @@ mod tests {
 
     /// A line through two points always fits, so R² has no meaning.
     #[test]
-    fn a_line_through_two_cells_explains_nothing() {
+    fn two_cells_have_no_r_squared() {
         let points = [(0.06, 100.0), (0.1, 90.0)].map(|(rtt_s, throughput_pps)| SlicePoint {
             rtt_s,
             throughput_pps,

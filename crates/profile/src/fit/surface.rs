@@ -1,15 +1,15 @@
 //! Fit of the long-run surface to conditions.
 
 use super::bins::{Bins, bins};
-use super::condition::{Condition, Status};
+use super::condition::{Condition, ConditionStatus};
 use super::hull::Hull;
 use super::slice::{Slice, SlicePoint, slice};
 use super::trend::{Point, Trend, median};
-use super::{Cell, FitError, Names, Origin};
+use super::{CellOrigin, FitCell, FitError, ProfileLabel};
 use crate::{Grid, GridRow, GridSpec};
 
 pub(super) struct SurfaceFit {
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<FitCell>,
     pub(super) slices: Vec<Slice>,
     pub(super) grid: Grid,
     pub(super) interpolation_error: Option<f64>,
@@ -18,9 +18,9 @@ pub(super) struct SurfaceFit {
 
 /// Smallest widths of a row and of a column (in logarithms). The loss of a condition is itself an
 /// estimate, so rows are six of its standard errors wide, within limits.
-const LOSS_WIDTH: f64 = 0.04;
-const MOST_LOSS_WIDTH: f64 = 0.7;
-const RTT_WIDTH: f64 = 0.05;
+const MIN_LOSS_WIDTH: f64 = 0.04;
+const MAX_LOSS_WIDTH: f64 = 0.7;
+const MIN_RTT_WIDTH: f64 = 0.05;
 
 /// Maximum number of grid points per condition; rows and columns are widened until it holds.
 const POINTS_PER_CONDITION: usize = 3;
@@ -30,14 +30,17 @@ pub(super) const UNKNOWN_ERROR: f64 = 0.3;
 
 /// Number of neighbours with which a condition is compared, and the smallest number required.
 const NEIGHBOURS: usize = 8;
-const LEAST_NEIGHBOURS: usize = 4;
+const MIN_NEIGHBOURS: usize = 4;
 
 /// Residuals beyond 4 σ are outliers, unless they are below 5 %.
 const OUTLIER_SIGMAS: f64 = 4.0;
 const MIN_OUTLIER_DIFFERENCE: f64 = 0.05;
 
-pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<SurfaceFit, FitError> {
-    let is_used = |condition: &Condition| condition.status == Status::Used;
+pub(super) fn fit(
+    conditions: &mut [Condition],
+    names: &ProfileLabel<'_>,
+) -> Result<SurfaceFit, FitError> {
+    let is_used = |condition: &Condition| condition.status == ConditionStatus::Used;
     if !conditions.iter().any(is_used) {
         let samples = conditions.iter().map(|condition| condition.samples.len());
         return Err(FitError::NoLosses {
@@ -50,7 +53,7 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
     }
     let used: Vec<&Condition> = conditions
         .iter()
-        .filter(|condition| condition.status == Status::Used)
+        .filter(|condition| condition.status == ConditionStatus::Used)
         .collect();
     let table = BinnedConditions::new(&used, &points, &trend);
     let interpolation_error = table.interpolation_error();
@@ -64,8 +67,8 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
         let mut rates = Vec::new();
         for &column in &columns {
             let at = [table.losses[row], table.rtts[column]];
-            let node = table.node(row, column, interpolation_error);
-            let cell = Cell {
+            let node = table.grid_value(row, column, interpolation_error);
+            let cell = FitCell {
                 loss: round_to_six_digits(libm::exp(at[0])),
                 rtt_s: round_to_six_digits(libm::exp(at[1])),
                 throughput_pps: round_to_six_digits(libm::exp(node.value)),
@@ -74,7 +77,7 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
                 origin: node.origin,
             };
             rates.push(cell.throughput_pps);
-            if cell.origin == Origin::Measured {
+            if cell.origin == CellOrigin::Measured {
                 line.push(SlicePoint {
                     rtt_s: cell.rtt_s,
                     throughput_pps: cell.throughput_pps,
@@ -94,7 +97,7 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
         grid_rows.push(GridRow {
             loss: round_to_six_digits(libm::exp(table.losses[row])),
             throughput_pps: rates,
-            extended: Vec::new(),
+            extrapolated: Vec::new(),
         });
     }
     let rtts_s: Vec<f64> = columns
@@ -105,13 +108,13 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
         let lossless_cells = lossless.iter().zip(&rtts_s);
         cells.splice(
             0..0,
-            lossless_cells.map(|(&(throughput_pps, samples), &rtt_s)| Cell {
+            lossless_cells.map(|(&(throughput_pps, samples), &rtt_s)| FitCell {
                 loss: 0.0,
                 rtt_s,
                 throughput_pps,
                 relative_error: None,
                 samples,
-                origin: Origin::Measured,
+                origin: CellOrigin::Measured,
             }),
         );
         let throughput_pps = lossless.iter().map(|&(rate, _)| rate).collect();
@@ -120,16 +123,16 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             GridRow {
                 loss: 0.0,
                 throughput_pps,
-                extended: Vec::new(),
+                extrapolated: Vec::new(),
             },
         );
     }
-    let dropped_cells = table.dropped(&rows, &columns);
+    let dropped_cells = table.dropped_count(&rows, &columns);
     let grid = Grid::new(GridSpec {
         name: names.name.to_owned(),
         description: names.description.to_owned(),
         window_pkts: None,
-        swing: 1.0,
+        sawtooth_amplitude: 1.0,
         rtts_s,
         rows: grid_rows,
     })?;
@@ -145,7 +148,11 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
 /// Fits the trend to the used conditions, and returns it with them as points. The errors depend on
 /// the trend's slope and the trend on the errors, so it fits twice.
 fn trend(conditions: &[Condition]) -> (Trend, Vec<Point>) {
-    let used = || conditions.iter().filter(|c| c.status == Status::Used);
+    let used = || {
+        conditions
+            .iter()
+            .filter(|c| c.status == ConditionStatus::Used)
+    };
     let points = |slope: &dyn Fn([f64; 2]) -> f64| -> Vec<Point> {
         used()
             .map(|condition| {
@@ -180,13 +187,15 @@ fn mark_outliers(conditions: &mut [Condition], trend: &Trend, points: &[Point]) 
             let deviations: Vec<f64> = near.iter().map(|r| (r - middle).abs()).collect();
             let scatter = 1.4826 * median(&deviations);
             let error = libm::hypot(points[i].error, scatter).max(MIN_OUTLIER_DIFFERENCE);
-            near.len() >= LEAST_NEIGHBOURS && (residuals[i] - middle).abs() > OUTLIER_SIGMAS * error
+            near.len() >= MIN_NEIGHBOURS && (residuals[i] - middle).abs() > OUTLIER_SIGMAS * error
         })
         .collect();
-    let used = conditions.iter_mut().filter(|c| c.status == Status::Used);
+    let used = conditions
+        .iter_mut()
+        .filter(|c| c.status == ConditionStatus::Used);
     for (condition, &out) in used.zip(&out) {
         if out {
-            condition.status = Status::Outlier;
+            condition.status = ConditionStatus::Outlier;
         }
     }
     out.contains(&true)
@@ -221,7 +230,7 @@ struct GridValue {
     value: f64,
     error: Option<f64>,
     samples: usize,
-    origin: Origin,
+    origin: CellOrigin,
 }
 
 impl<'a> BinnedConditions<'a> {
@@ -232,13 +241,13 @@ impl<'a> BinnedConditions<'a> {
         let rtts = means(points.iter().map(|point| point.at[1]), &columns, &weights);
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); rows.count * columns.count];
         for i in 0..used.len() {
-            members[rows.of[i] * columns.count + columns.of[i]].push(i);
+            members[rows.bin_of[i] * columns.count + columns.bin_of[i]].push(i);
         }
         let place = |at: usize| [losses[at / columns.count], rtts[at % columns.count]];
         let measured: Vec<Option<GridValue>> = members
             .iter()
             .enumerate()
-            .map(|(at, members)| node(members, used, points, trend, place(at)))
+            .map(|(at, members)| measured_value(members, used, points, trend, place(at)))
             .collect();
         let places = measured.iter().enumerate();
         let places: Vec<[f64; 2]> = places
@@ -258,7 +267,7 @@ impl<'a> BinnedConditions<'a> {
         self.measured[row * self.rtts.len() + column]
     }
 
-    fn place(&self, row: usize, column: usize) -> [f64; 2] {
+    fn coordinates(&self, row: usize, column: usize) -> [f64; 2] {
         [self.losses[row], self.rtts[column]]
     }
 
@@ -268,7 +277,7 @@ impl<'a> BinnedConditions<'a> {
             .iter()
             .enumerate()
             .filter_map(move |(at, node)| {
-                let place = self.place(at / self.rtts.len(), at % self.rtts.len());
+                let place = self.coordinates(at / self.rtts.len(), at % self.rtts.len());
                 let residual = (*node)?.value - self.trend.value(place);
                 (at != but).then_some((place, residual))
             })
@@ -276,7 +285,7 @@ impl<'a> BinnedConditions<'a> {
 
     /// Returns the trend, corrected by the residuals of the four nearest measured points (except
     /// one).
-    fn filled(&self, place: [f64; 2], but: usize) -> f64 {
+    fn interpolated(&self, place: [f64; 2], but: usize) -> f64 {
         let near = nearest(place, self.residuals(but));
         let (mut sum, mut weights) = (0.0, 0.0);
         for (square, residual) in near.into_iter().take(4) {
@@ -296,8 +305,8 @@ impl<'a> BinnedConditions<'a> {
             .flat_map(|row| (1..columns.saturating_sub(1)).map(move |column| (row, column)))
         {
             if let Some(node) = self.at(row, column) {
-                let place = self.place(row, column);
-                let filled = self.filled(place, row * columns + column);
+                let place = self.coordinates(row, column);
+                let filled = self.interpolated(place, row * columns + column);
                 squares.push((filled - node.value).powi(2));
             }
         }
@@ -306,13 +315,13 @@ impl<'a> BinnedConditions<'a> {
     }
 
     /// Returns a grid point inside the hull.
-    fn node(&self, row: usize, column: usize, interpolation_error: Option<f64>) -> GridValue {
-        let place = self.place(row, column);
+    fn grid_value(&self, row: usize, column: usize, interpolation_error: Option<f64>) -> GridValue {
+        let place = self.coordinates(row, column);
         self.at(row, column).unwrap_or_else(|| GridValue {
-            value: self.filled(place, usize::MAX),
+            value: self.interpolated(place, usize::MAX),
             error: interpolation_error,
             samples: 0,
-            origin: Origin::Filled,
+            origin: CellOrigin::Filled,
         })
     }
 
@@ -322,7 +331,7 @@ impl<'a> BinnedConditions<'a> {
         let mut rows: Vec<usize> = (0..self.losses.len()).collect();
         let mut columns: Vec<usize> = (0..self.rtts.len()).collect();
         let missing = |row: usize, column: usize| {
-            self.at(row, column).is_none() && !self.hull.contains(self.place(row, column))
+            self.at(row, column).is_none() && !self.hull.contains(self.coordinates(row, column))
         };
         loop {
             let row_share = |&row: &usize| {
@@ -356,7 +365,7 @@ impl<'a> BinnedConditions<'a> {
     }
 
     /// Returns the number of measured points that are not in the grid.
-    fn dropped(&self, rows: &[usize], columns: &[usize]) -> usize {
+    fn dropped_count(&self, rows: &[usize], columns: &[usize]) -> usize {
         let all = self.measured.iter().flatten().count();
         let kept = rows
             .iter()
@@ -373,11 +382,11 @@ fn axes(used: &[&Condition], points: &[Point]) -> (Bins, Bins) {
     loop {
         let loss_width = |condition: &&Condition| {
             let error = 1.0 / condition.lost_pkts.sqrt();
-            factor * (6.0 * error).clamp(LOSS_WIDTH, MOST_LOSS_WIDTH)
+            factor * (6.0 * error).clamp(MIN_LOSS_WIDTH, MAX_LOSS_WIDTH)
         };
         let widths: Vec<f64> = used.iter().map(loss_width).collect();
         let rows = bins(&losses, &widths);
-        let columns = bins(&rtts, &vec![factor * RTT_WIDTH; rtts.len()]);
+        let columns = bins(&rtts, &vec![factor * MIN_RTT_WIDTH; rtts.len()]);
         if rows.count * columns.count <= POINTS_PER_CONDITION * used.len() {
             return (rows, columns);
         }
@@ -388,7 +397,7 @@ fn axes(used: &[&Condition], points: &[Point]) -> (Bins, Bins) {
 /// Returns the weighted mean of the values in each bin.
 fn means(values: impl Iterator<Item = f64>, bins: &Bins, weights: &[f64]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); bins.count];
-    for ((value, &bin), &weight) in values.zip(&bins.of).zip(weights) {
+    for ((value, &bin), &weight) in values.zip(&bins.bin_of).zip(weights) {
         sums[bin].0 += weight * value;
         sums[bin].1 += weight;
     }
@@ -397,7 +406,7 @@ fn means(values: impl Iterator<Item = f64>, bins: &Bins, weights: &[f64]) -> Vec
 
 /// Averages the conditions of a cell as all packets over all time, each moved along the trend to
 /// the grid point.
-fn node(
+fn measured_value(
     members: &[usize],
     used: &[&Condition],
     points: &[Point],
@@ -438,7 +447,7 @@ fn node(
         value,
         error: known.then(|| own.max(apart).sqrt()),
         samples: members.iter().map(|&i| used[i].samples.len()).sum(),
-        origin: Origin::Measured,
+        origin: CellOrigin::Measured,
     })
 }
 
@@ -448,8 +457,8 @@ fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, us
     let at = |&rtt_s: &f64| {
         let (mut pkts, mut windows, mut samples) = (0.0, 0.0, 0);
         for condition in conditions {
-            let near = libm::log(condition.rtt_s / rtt_s).abs() <= RTT_WIDTH;
-            if condition.status == Status::Lossless && near {
+            let near = libm::log(condition.rtt_s / rtt_s).abs() <= MIN_RTT_WIDTH;
+            if condition.status == ConditionStatus::Lossless && near {
                 pkts += condition.pkts;
                 windows += condition.duration_s / condition.rtt_s;
                 samples += condition.samples.len();

@@ -67,12 +67,12 @@ fn documented_files_are_read() {
 
 /// Asserts the error and its location after one replacement in a valid file.
 #[track_caller]
-fn refused(good: &str, from: &str, to: &str, message: &str) -> Option<String> {
+fn rejection_error(good: &str, from: &str, to: &str, message: &str) -> Option<String> {
     assert!(good.contains(from), "{from}");
     let problems = from_toml(&good.replacen(from, to, 1)).expect_err("a bad file");
     let said: Vec<String> = problems
         .iter()
-        .map(|problem| format!("{}{}", problem.at(), problem.message))
+        .map(|problem| format!("{}{}", problem.location(), problem.message))
         .collect();
     let found = said.iter().position(|said| said == message);
     let found = found.unwrap_or_else(|| panic!("{said:?}"));
@@ -80,116 +80,116 @@ fn refused(good: &str, from: &str, to: &str, message: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
-    refused(
+fn errors_report_their_location() {
+    rejection_error(
         GRID,
         "format = 1\n",
         "",
         "line 1, column 1: the profile has no `format`",
     );
-    refused(
+    rejection_error(
         GRID,
         "format = 1",
         "format = 2",
         "line 1, column 10: `format` cannot be 2",
     );
-    refused(
+    rejection_error(
         GRID,
         "name = \"lab\"\n",
         "",
         "line 1, column 1: the profile has no `name`",
     );
-    refused(
+    rejection_error(
         GRID,
         "name = \"lab\"",
         "name = 3",
         "line 3, column 8: `name` must be a string, not a number",
     );
-    refused(
+    rejection_error(
         GRID,
         "name = \"lab\"",
         "swing = 0\nname = \"lab\"",
         "line 3, column 9: swing is 0, allowed is 0.01 to 100",
     );
-    refused(
+    rejection_error(
         GRID,
         "[\"60 ms\", \"100 ms\"]",
         "[]",
         "line 4, column 7: no round-trip times",
     );
-    refused(
+    rejection_error(
         GRID,
         "\"100 ms\"",
         "\"60 ms\"",
         "line 4, column 17: round-trip times (s) must increase: 0.06 follows 0.06",
     );
-    refused(
+    rejection_error(
         GRID,
         "0.02",
         "0.005",
         "line 8, column 12: loss must increase: 0.005 follows 0.01",
     );
-    refused(
+    rejection_error(
         GRID,
         "0.02",
         "1.5",
         "line 8, column 12: loss is 1.5, allowed is 0 to 1",
     );
-    refused(
+    rejection_error(
         GRID,
         "0.02",
         "nan",
         "line 8, column 12: `loss` must be a finite number",
     );
-    refused(
+    rejection_error(
         GRID,
         ", 81.5",
         "",
         "line 8, column 31: 1 throughputs in this row for 2 round-trip times",
     );
-    refused(
+    rejection_error(
         GRID,
         "81.5",
         "0",
         "line 8, column 37: throughput (pkt/s) is 0, allowed is above 0, 1e-60 to 1e60",
     );
-    refused(
+    rejection_error(
         GRID,
         "81.5",
         "-3",
         "line 8, column 37: throughput (pkt/s) is -3, allowed is above 0, 1e-60 to 1e60",
     );
-    refused(
+    rejection_error(
         GRID,
         "81.5",
         "inf",
         "line 8, column 37: `throughput` must be a finite number",
     );
-    refused(
+    rejection_error(
         GRID,
         "81.5",
         "\"x\"",
         "line 8, column 37: `throughput` must be a number, not a string",
     );
-    refused(
+    rejection_error(
         GRID,
         "{ loss = 0.02, throughput = [135, 81.5] }",
         "7",
         "line 8, column 3: `rows` must be tables, not a number",
     );
-    refused(
+    rejection_error(
         POWER_LAW,
         "b = 3.5",
         "b = 0",
         "line 8, column 30: factor b is 0, allowed is above 0, 1e-100 to 1e100",
     );
-    refused(
+    rejection_error(
         POWER_LAW,
         "b = 3.5 ",
         "",
         "line 8, column 3: this [[rows]] has no `b`",
     );
-    refused(
+    rejection_error(
         POWER_LAW,
         "\"5 s\"",
         "\"5 ms\"",
@@ -206,7 +206,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_errors_are_reported_at_once() {
     let text = GRID
         .replace("name = ", "nam = ")
         .replace("pkt/s", "Mbit/s")
@@ -217,8 +217,8 @@ fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn help_names_what_was_meant() {
-    let help = refused(
+fn help_suggests_the_intended_name() {
+    let help = rejection_error(
         GRID,
         "rtt = ",
         "rtts = ",
@@ -229,7 +229,7 @@ fn help_names_what_was_meant() {
         help.starts_with("did you mean `rtt`? allowed here: format, kind,"),
         "{help}"
     );
-    let help = refused(
+    let help = rejection_error(
         GRID,
         "throughput = [135",
         "throughputs = [135",
@@ -239,7 +239,7 @@ fn help_names_what_was_meant() {
         help.as_deref(),
         Some("did you mean `throughput`? allowed here: loss, throughput, extended")
     );
-    let help = refused(
+    let help = rejection_error(
         GRID,
         "\"grid\"",
         "\"gird\"",
@@ -247,7 +247,7 @@ fn help_names_what_was_meant() {
     )
     .expect("help");
     assert!(help.starts_with("did you mean `grid`?"), "{help}");
-    let help = refused(
+    let help = rejection_error(
         GRID,
         "\"60 ms\"",
         "60",
@@ -255,7 +255,7 @@ fn help_names_what_was_meant() {
     )
     .expect("help");
     assert!(help.starts_with("write `rtt = \"60 s\"`"), "{help}");
-    let help = refused(
+    let help = rejection_error(
         GRID,
         "pkt/s",
         "Mbit/s",
@@ -263,7 +263,7 @@ fn help_names_what_was_meant() {
     );
     assert_eq!(help.as_deref(), Some("allowed: pkt/s, pkt/ms"));
     // A key of another kind is unknown here.
-    refused(
+    rejection_error(
         POWER_LAW,
         "rtt-max",
         "window = \"8 pkt\"\nrtt-max",
@@ -272,7 +272,7 @@ fn help_names_what_was_meant() {
 }
 
 #[test]
-fn a_file_is_named_in_its_errors() {
+fn errors_name_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("lab.toml");
     assert!(
@@ -351,13 +351,13 @@ fn grid() -> impl Strategy<Value = Grid> {
                 .map(|(loss, throughput_pps)| GridRow {
                     loss,
                     throughput_pps,
-                    extended: Vec::new(),
+                    extrapolated: Vec::new(),
                 });
             Grid::new(GridSpec {
                 name,
                 description,
                 window_pkts,
-                swing,
+                sawtooth_amplitude: swing,
                 rtts_s,
                 rows: rows.collect(),
             })
@@ -405,7 +405,7 @@ proptest! {
 
     /// Damage anywhere gives an error or another valid file, never a panic.
     #[test]
-    fn damaged_files_are_no_panic(
+    fn damaged_files_do_not_panic(
         at in any::<prop::sample::Index>(),
         length in 0usize..12,
         put in prop_oneof!["\\PC{0,3}", prop::sample::select(vec!["nan", "1e999", "-0", "[[", "\"", "\n", "{", "é"]).prop_map(String::from)],

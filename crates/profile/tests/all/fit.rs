@@ -1,12 +1,12 @@
 //! Fits to samples drawn from known surfaces.
 
 use netflow_profile::fit::{
-    Cell, Fit, FitError, FlowSamples, Method, Names, Origin, ResidualSign, Sample, Status,
-    conditions, diagnose, fit, residuals,
+    CellOrigin, ConditionStatus, Fit, FitCell, FitError, FlowSamples, Method, ProfileLabel,
+    ResidualSign, Sample, conditions, diagnose, fit, residuals,
 };
 use netflow_profile::{from_toml, to_toml};
 
-const NAMES: Names<'static> = Names {
+const NAMES: ProfileLabel<'static> = ProfileLabel {
     name: "drawn",
     description: "from a known surface",
 };
@@ -82,7 +82,7 @@ fn all_conditions(samples: usize, random: &mut Random) -> Vec<FlowSamples> {
 }
 
 /// Returns ln(found/true), and the same in standard errors.
-fn off(cell: &Cell) -> (f64, f64) {
+fn log_error(cell: &FitCell) -> (f64, f64) {
     let error = (cell.throughput_pps / surface(cell.loss, cell.rtt_s)).ln();
     (error, error / cell.relative_error.expect("enough samples"))
 }
@@ -90,15 +90,19 @@ fn off(cell: &Cell) -> (f64, f64) {
 /// The fit reproduces the surface within its errors: deviations divided by standard errors are
 /// approximately standard normal over 5 × 48 cells.
 #[test]
-fn error_bars_are_honest() {
+fn deviations_match_standard_errors() {
     let mut random = Random(1);
     let mut ratios = Vec::new();
     for _ in 0..5 {
         let fit = fit(&all_conditions(400, &mut random), Method::LongRun, &NAMES).unwrap();
         assert_eq!(fit.cells.len(), 48);
-        assert!(fit.conditions.iter().all(|c| c.status == Status::Used));
+        assert!(
+            fit.conditions
+                .iter()
+                .all(|c| c.status == ConditionStatus::Used)
+        );
         for cell in &fit.cells {
-            let (error, ratio) = off(cell);
+            let (error, ratio) = log_error(cell);
             assert!(error.abs() < 0.2, "{cell:?}: {error}");
             ratios.push(ratio);
         }
@@ -116,7 +120,7 @@ fn error_bars_are_honest() {
 /// The paper's method averages samples' throughputs sorted by their own losses. This is far above
 /// the long-run rate here.
 #[test]
-fn means_of_samples_are_too_fast() {
+fn paper_method_overestimates_throughput() {
     let flows = all_conditions(400, &mut Random(2));
     let paper = fit(&flows, Method::Paper, &NAMES).unwrap();
     let long_run = fit(&flows, Method::LongRun, &NAMES).unwrap();
@@ -139,7 +143,7 @@ fn means_of_samples_are_too_fast() {
 
 /// Samples of exactly F = 5·rtt^(−0.9)·(0.1/loss), in packets/ms and ms.
 #[test]
-fn the_paper_finds_a_power_law_again() {
+fn paper_method_recovers_a_power_law() {
     let mut flows = Vec::new();
     for lost in [2_u32, 5, 10] {
         for rtt_ms in [60.0, 200.0, 1000.0_f64] {
@@ -163,18 +167,18 @@ fn the_paper_finds_a_power_law_again() {
 
 /// A hole inside is filled and marked; with a missing corner, a column is dropped.
 #[test]
-fn holes_are_filled_only_inside() {
+fn missing_cells_are_filled_only_inside_hull() {
     let mut flows = all_conditions(400, &mut Random(3));
     let hole = 3 * RTTS_S.len() + 2;
     flows.remove(hole);
     let found = fit(&flows, Method::LongRun, &NAMES).unwrap();
     assert_eq!((found.cells.len(), found.dropped_cells), (48, 0));
     let filled: Vec<usize> = (0..48)
-        .filter(|&i| found.cells[i].origin == Origin::Filled)
+        .filter(|&i| found.cells[i].origin == CellOrigin::Filled)
         .collect();
     assert_eq!(filled, [hole]);
     let cell = &found.cells[hole];
-    assert!(off(cell).0.abs() < 0.1, "{cell:?}");
+    assert!(log_error(cell).0.abs() < 0.1, "{cell:?}");
     assert_eq!(cell.samples, 0);
 
     flows.pop(); // 20 % loss at 1 s
@@ -198,7 +202,7 @@ fn outliers_are_left_out_and_listed() {
     let outliers: Vec<usize> = found
         .conditions
         .iter()
-        .filter(|condition| condition.status == Status::Outlier)
+        .filter(|condition| condition.status == ConditionStatus::Outlier)
         .map(|condition| condition.flow)
         .collect();
     assert_eq!(outliers, [slow]);
@@ -207,13 +211,13 @@ fn outliers_are_left_out_and_listed() {
     assert!((there / surface(loss, rtt_s) - 1.0).abs() < 0.1);
 
     let alone = fit(&flows[slow..=slow], Method::LongRun, &NAMES).unwrap();
-    assert_eq!(alone.conditions[0].status, Status::Used);
+    assert_eq!(alone.conditions[0].status, ConditionStatus::Used);
 }
 
 /// The loss of a flow rises from 1 to 10 % after 300 of its 700 samples. After halving, most
 /// samples are in long conditions with one of the two losses.
 #[test]
-fn flows_that_change_are_cut() {
+fn flows_with_changing_loss_are_split() {
     let mut random = Random(5);
     let mut samples = flow(0.01, 0.1, 300, &mut random).samples;
     samples.extend(flow(0.1, 0.1, 400, &mut random).samples);
@@ -234,7 +238,7 @@ fn flows_that_change_are_cut() {
 
 /// Slow start is the first three samples: without loss and at ten times the rate.
 #[test]
-fn startup_is_left_out() {
+fn start_up_is_excluded() {
     let mut flow = flow(0.05, 0.1, 100, &mut Random(6));
     for sample in &mut flow.samples[..3] {
         sample.duration_s *= 0.1;
@@ -250,7 +254,7 @@ fn startup_is_left_out() {
 /// As with SunOS's initial timer, some connections are five times too slow for twelve samples.
 /// Chance alone gives no such clusters.
 #[test]
-fn clusters_are_told_with_their_times() {
+fn slow_clusters_are_reported_with_times() {
     let mut flows = all_conditions(400, &mut Random(7));
     let surface = fit(&flows, Method::LongRun, &NAMES).unwrap();
     let profile = surface.profile().unwrap();
@@ -276,7 +280,7 @@ fn clusters_are_told_with_their_times() {
     let [cluster] = &found[..] else {
         panic!("one cluster: {found:?}")
     };
-    assert_eq!((cluster.flow, cluster.side), (patient, ResidualSign::Slow));
+    assert_eq!((cluster.flow, cluster.sign), (patient, ResidualSign::Slow));
     assert!((12..=14).contains(&cluster.samples), "{cluster:?}");
     assert!((cluster.factor - 0.2).abs() < 0.05, "{cluster:?}");
     assert!(cluster.time_s.0 <= from_to.0 && cluster.time_s.1 >= from_to.1);
@@ -285,7 +289,7 @@ fn clusters_are_told_with_their_times() {
 
 /// Rates without loss become the row at loss 0 if they are known at every round-trip time.
 #[test]
-fn flows_without_loss_are_the_lossless_row() {
+fn lossless_flows_form_the_lossless_row() {
     let mut random = Random(8);
     let mut flows = all_conditions(100, &mut random);
     for rtt_s in RTTS_S {
@@ -309,7 +313,7 @@ fn flows_without_loss_are_the_lossless_row() {
 }
 
 #[test]
-fn what_is_fitted_can_be_written_and_read() {
+fn fitted_profiles_round_trip_through_toml() {
     let flows = all_conditions(50, &mut Random(9));
     for method in [Method::LongRun, Method::Paper] {
         let found = fit(&flows, method, &NAMES).unwrap();
@@ -328,7 +332,7 @@ fn what_is_fitted_can_be_written_and_read() {
 }
 
 #[test]
-fn without_anything_to_fit_it_says_so() {
+fn missing_data_gives_a_specific_error() {
     let said = |flows: &[FlowSamples], method| fit(flows, method, &NAMES).unwrap_err();
     assert_eq!(said(&[], Method::LongRun), FitError::NoSamples);
     assert_eq!(
@@ -348,7 +352,7 @@ fn without_anything_to_fit_it_says_so() {
 
 /// Bursts without duration, idle flows, identical samples, and very many losses.
 #[test]
-fn odd_samples_are_survived() {
+fn degenerate_samples_do_not_panic() {
     let odd = |duration_s, resent_pkts, needless_pkts, rtt_s| Sample {
         spurious_pkts: needless_pkts,
         ..sample(1.0, duration_s, resent_pkts, rtt_s)

@@ -15,7 +15,7 @@ fn assert_within(found: f64, wanted: f64, tolerance: f64) {
 
 fn rate(formula: Formula, parameters: FormulaParameters, loss: f64, rtt_s: f64) -> f64 {
     let profile = Analytic::new("test", "", formula, parameters).expect("good parameters");
-    assert!(!profile.outside(loss, rtt_s));
+    assert!(!profile.is_outside_domain(loss, rtt_s));
     profile.throughput(loss, rtt_s)
 }
 
@@ -77,7 +77,7 @@ fn formulas_agree_to_nine_digits() {
 
 /// rtt 0.1 s, p 0.01, T0 1 s, b 2: the built-in parameters.
 #[test]
-fn check_values() {
+fn built_in_formulas_have_reference_values() {
     for (name, wanted) in [
         ("pftk-full", 69.5245),
         ("pftk-approximate", 70.6544),
@@ -96,7 +96,7 @@ fn check_values() {
 fn without_loss_the_rate_is_finite() {
     for name in ["pftk-full", "pftk-approximate", "mathis"] {
         let profile = builtin(name).expect(name);
-        assert!(profile.outside(0.0, 0.1));
+        assert!(profile.is_outside_domain(0.0, 0.1));
         assert_eq!(
             profile.throughput(0.0, 0.1),
             profile.throughput(profile.domain().loss_min, 0.1)
@@ -112,6 +112,6 @@ fn without_loss_the_rate_is_finite() {
         ..FormulaParameters::default()
     };
     let profile = Analytic::new("w64", "", Formula::PftkFull, limited).unwrap();
-    assert!(!profile.outside(0.0, 0.1));
+    assert!(!profile.is_outside_domain(0.0, 0.1));
     assert_within(profile.throughput(0.0, 0.1), 640.0, 1e-4);
 }

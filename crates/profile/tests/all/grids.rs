@@ -15,7 +15,7 @@ fn assert_within(found: f64, wanted: f64, tolerance: f64) {
 }
 
 #[test]
-fn built_in_grids_are_what_the_measurements_say() {
+fn built_in_grids_match_the_measurements() {
     for (path, text) in maker::grids().expect("the measurements are readable") {
         let kept = std::fs::read_to_string(&path).expect("a data file");
         assert!(
@@ -34,7 +34,7 @@ fn built_in_grids_are_what_the_measurements_say() {
 
 /// Packets/ms at (loss, rtt in ms), directly from the measurements.
 #[test]
-fn grid_points_are_met() {
+fn grid_points_are_reproduced() {
     for (name, loss, rtt_s, rate) in [
         ("ns-reno", 0.01, 0.06, 0.171928),
         ("ns-reno", 0.0005, 5.0, 0.0149308),
@@ -52,7 +52,7 @@ fn grid_points_are_met() {
 /// Linux's windows agree with theory where losses cause no timeouts. Reno's is √(3/(2p)) (Mathis et
 /// al. 1997); CUBIC's is the larger of that and 1.054·(rtt/p)^¾ (RFC 9438, equation 6).
 #[test]
-fn linux_has_the_windows_of_the_theory() {
+fn linux_windows_agree_with_theory() {
     let reno_pkts = |loss: f64| (1.5 / loss).sqrt();
     let cubic_pkts = |loss: f64, rtt_s: f64| 1.054 * (rtt_s / loss).powf(0.75);
     for loss in [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02] {
@@ -79,7 +79,7 @@ fn small(window_pkts: Option<f64>, lossless: bool) -> Grid {
     let row = |loss, rates: [f64; 3]| GridRow {
         loss,
         throughput_pps: rates.to_vec(),
-        extended: Vec::new(),
+        extrapolated: Vec::new(),
     };
     let mut rows = vec![
         row(0.01, [100.0, 40.0, 9.0]),
@@ -93,7 +93,7 @@ fn small(window_pkts: Option<f64>, lossless: bool) -> Grid {
         name: "small".into(),
         description: String::new(),
         window_pkts,
-        swing: 1.0,
+        sawtooth_amplitude: 1.0,
         rtts_s: vec![0.1, 0.2, 1.0],
         rows,
     };
@@ -112,7 +112,7 @@ fn ln_f_is_bilinear_in_ln_loss_and_ln_rtt() {
 
 /// 1/F² = (1 − s)/F₀² + s/F₁² with s = p/p₁.
 #[test]
-fn below_the_first_loss_the_square_root_law_bends_into_the_lossless_rate() {
+fn low_loss_rates_approach_the_lossless_rate() {
     let between = |f0: f64, f1: f64, s: f64| ((1.0 - s) / (f0 * f0) + s / (f1 * f1)).powf(-0.5);
     let windowed = small(Some(64.0), false);
     assert_eq!(windowed.domain().loss_min, 0.0);
@@ -134,7 +134,7 @@ fn below_the_first_loss_the_square_root_law_bends_into_the_lossless_rate() {
 
     let unknown = small(None, false);
     assert_eq!(unknown.domain().loss_min, 0.01);
-    assert!(unknown.outside(0.005, 0.1));
+    assert!(unknown.is_outside_domain(0.005, 0.1));
     // F ∝ p^(−1/2) from 100 at 1 % to 50 at 4 %; the other two columns fall by 1.6 and 1.5.
     let exponent = (2.0_f64 * 1.6 * 1.5).ln() / 3.0 / 4.0_f64.ln();
     assert_within(
@@ -173,17 +173,17 @@ fn the_window_limits_the_rate_everywhere() {
 }
 
 #[test]
-fn one_row_and_one_column_make_a_square_root_law_with_a_window() {
+fn single_cell_grid_follows_square_root_law() {
     let spec = GridSpec {
         name: "point".into(),
         description: String::new(),
         window_pkts: None,
-        swing: 1.0,
+        sawtooth_amplitude: 1.0,
         rtts_s: vec![0.1],
         rows: vec![GridRow {
             loss: 0.01,
             throughput_pps: vec![70.0],
-            extended: Vec::new(),
+            extrapolated: Vec::new(),
         }],
     };
     let grid = Grid::new(spec).expect("a good grid");
@@ -195,7 +195,7 @@ fn one_row_and_one_column_make_a_square_root_law_with_a_window() {
 /// Leaves out a loss row and interpolates over the gap, which justifies the choice of coordinates.
 /// The errors quoted in `Grid`'s documentation are these.
 #[test]
-fn held_out_rows_are_met_best_with_logarithms() {
+fn logarithmic_interpolation_predicts_held_out_rows_best() {
     for name in ["ns-reno", "ns-newreno", "ns-sack", "ns-vegas", "ns-tahoe"] {
         let text =
             std::fs::read_to_string(format!("{}/data/{name}.toml", env!("CARGO_MANIFEST_DIR")))

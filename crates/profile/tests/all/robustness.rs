@@ -75,7 +75,7 @@ fn every_name_and_alias_is_known() {
 }
 
 #[test]
-fn slices_of_different_lengths_do_no_harm() {
+fn slices_of_different_lengths_are_safe() {
     let mut out = [-1.0; 3];
     builtin("ns-reno")
         .expect("built-in")

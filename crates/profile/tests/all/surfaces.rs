@@ -44,7 +44,7 @@ fn table_1_agrees_to_twelve_digits() {
         let [loss, rtt_ms, rate] = numbers[..] else {
             panic!("three numbers")
         };
-        assert!(!profile.outside(loss, rtt_ms / 1000.0));
+        assert!(!profile.is_outside_domain(loss, rtt_ms / 1000.0));
         assert_within(
             profile.throughput(loss, rtt_ms / 1000.0) / 1000.0,
             rate,
@@ -56,13 +56,13 @@ fn table_1_agrees_to_twelve_digits() {
 /// The reference contains the rates at the nearest points. Beyond them the window is the same, and
 /// rates do not rise with the loss.
 #[test]
-fn outside_the_domain_rates_follow_from_the_nearest_point() {
+fn rates_outside_domain_extend_the_nearest_point() {
     for (implementation, numbers) in rows("table1_clamped.csv") {
         let profile = builtin(&implementation).expect("alias");
         let [loss, rtt_ms, rate] = numbers[..] else {
             panic!("three numbers")
         };
-        assert!(profile.outside(loss, rtt_ms / 1000.0));
+        assert!(profile.is_outside_domain(loss, rtt_ms / 1000.0));
         let found = profile.throughput(loss, rtt_ms / 1000.0) / 1000.0;
         let wanted = rate * rtt_ms.clamp(60.0, 5000.0) / rtt_ms;
         if loss <= 0.3 {
@@ -84,7 +84,7 @@ fn outside_the_domain_rates_follow_from_the_nearest_point() {
 
 /// Packets/ms at (loss, rtt in ms), computed by hand from Table 1.
 #[test]
-fn check_values() {
+fn power_law_values_match_hand_calculation() {
     for (name, loss, rtt_ms, rate) in [
         ("windows-nt-4-sp3", 0.05, 100.0, 0.0513709719013),
         ("netbsd-1.2", 0.01, 100.0, 0.10236082287217),

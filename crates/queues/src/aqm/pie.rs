@@ -167,9 +167,14 @@ impl PieState {
 
     /// Returns true if an arriving packet is dropped before the buffer is full (RFC 8033, sections 4.1 and
     /// 5.4). `few`: the queue holds at most two maximum packets.
-    pub fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
+    pub fn drops_early(
+        &mut self,
+        rules: &Pie,
+        is_short_queue: bool,
+        random: &mut SplitMix64,
+    ) -> bool {
         let short = rules.is_short(self.old_delay_ns as f64, self.probability);
-        if self.burst_ns > 0 || short || few {
+        if self.burst_ns > 0 || short || is_short_queue {
             return false;
         }
         if self.probability > 0.0 {

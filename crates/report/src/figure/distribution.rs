@@ -12,7 +12,9 @@ use crate::Error;
 /// There are no times, or the figure cannot be drawn.
 pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<String, Error> {
     if curves.iter().all(|(_, points)| points.is_empty()) {
-        return Err(Error::NothingToShow("there are no times".to_owned()));
+        return Err(Error::NothingToShow(
+            "the results contain no response times".to_owned(),
+        ));
     }
     let curve = |(name, points): &(String, Vec<(f64, f64)>)| Curve {
         label: name.clone(),
@@ -24,7 +26,7 @@ pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<Strin
     let panel = Panel {
         name: "distribution".into(),
         x_title: "time in ms".into(),
-        y_title: "share of times up to it".into(),
+        y_title: "cumulative share".into(),
         log_x: true,
         log_y: false,
         curves: curves.iter().map(curve).collect(),
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_rise_where_times_are() {
+    fn cdf_steps_are_at_the_times() {
         let stairs = staircase(&[(0.01, 0.5), (0.02, 1.0)]);
         assert_eq!(stairs, [(10.0, 0.0), (10.0, 0.5), (20.0, 0.5), (20.0, 1.0)]);
     }

@@ -64,13 +64,13 @@ const FONT: u32 = 12;
 
 /// Draws the figure, and returns it with its points as a table.
 pub fn draw(panels: &[Panel], style: &Style) -> Result<Drawing, Error> {
-    let chosen = chosen(panels, &style.panels)?;
+    let chosen = select_panels(panels, &style.panels)?;
     let svg = draw_panels(&chosen, style)?;
     Ok(Drawing::new(&svg, table(&chosen)))
 }
 
 /// Returns the panels with these names, in this order; all panels without names.
-fn chosen<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, Error> {
+fn select_panels<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, Error> {
     if names.is_empty() {
         return Ok(panels.iter().collect());
     }
@@ -394,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_numbers_are_drawn_or_left_out() {
+    fn arbitrary_values_cause_no_panic() {
         let odd = [
             f64::NAN,
             f64::INFINITY,

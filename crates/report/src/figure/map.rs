@@ -20,9 +20,9 @@ const MAX_LABELS: usize = 5;
 /// Margin for names and for the colour scale, in font sizes.
 const EDGE: f64 = 3.5;
 /// Distance from a node within which a label would be mistaken for its name.
-const NEAR: f64 = 8.0;
+const LABEL_CLEARANCE: f64 = 8.0;
 /// Utilizations of the colours of the scale, as on the page.
-const STOPS: [f64; 5] = [0.0, 0.25, 0.5, 0.8, 1.0];
+const COLOUR_STOPS: [f64; 5] = [0.0, 0.25, 0.5, 0.8, 1.0];
 const INK: &str = "#1c232b";
 
 /// Draws the network of one results directory. The colour of a link is its mean utilization, and its width
@@ -32,14 +32,14 @@ const INK: &str = "#1c232b";
 /// There is not exactly one directory, it cannot be read, or it has no links.
 pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Error> {
     let [directory] = directories else {
-        let what = "a map is of one of the results".to_owned();
+        let what = "a map shows one results directory: name only one".to_owned();
         return Err(match directories {
             [] => Error::NoResults,
             _ => Error::NothingToShow(what),
         });
     };
     if let Some(panel) = style.panels.first() {
-        let what = format!("a map has no panels, so none is called `{panel}`");
+        let what = format!("a map has no panels: leave out `{panel}`");
         return Err(Error::NothingToShow(what));
     }
     let results = Results::open(directory)?;
@@ -47,7 +47,9 @@ pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Err
     let run = run::read(&results, &topology, &name(directory, directories), 1)?;
     let map = map_data::map(&run, &topology);
     if map.links.is_empty() {
-        return Err(Error::NothingToShow("there are no links".to_owned()));
+        return Err(Error::NothingToShow(
+            "the results contain no links".to_owned(),
+        ));
     }
     let drawing = MapDrawing::new(&run, &map, style);
     Ok(Drawing::new(&drawing.svg(), drawing.data()))
@@ -222,7 +224,7 @@ impl<'a> MapDrawing<'a> {
         let font = f64::from(self.style.font);
         let (left, y) = (font, self.size.1 - 0.8 * font);
         let words = "utilization 0";
-        let begin = left + self.wide(words) + 0.4 * font;
+        let begin = left + self.text_width(words) + 0.4 * font;
         let _ = writeln!(svg, "<text x=\"{left}\" y=\"{y:.1}\">{words}</text>");
         for i in 0..20 {
             let (x, w, h) = (begin + 0.4 * font * f64::from(i), 0.42 * font, 0.8 * font);
@@ -238,7 +240,7 @@ impl<'a> MapDrawing<'a> {
     }
 
     /// Returns the approximate width of a text, because fonts differ.
-    fn wide(&self, text: &str) -> f64 {
+    fn text_width(&self, text: &str) -> f64 {
         0.58 * f64::from(self.style.font) * text.chars().count() as f64
     }
 
@@ -265,7 +267,12 @@ impl<'a> MapDrawing<'a> {
         let named = nodes.into_iter().filter_map(|i| {
             let node = self.map.nodes.get(i)?;
             let text = node.label.clone().unwrap_or_else(|| node.name.clone());
-            let areas = around(*self.places.get(i)?, self.wide(&text), tall, radius + 3.0);
+            let areas = boxes_around_point(
+                *self.places.get(i)?,
+                self.text_width(&text),
+                tall,
+                radius + 3.0,
+            );
             Some((Some(i), text, areas))
         });
         let mut busiest: Vec<&DrawnLink<'_>> = self.drawn_links.iter().collect();
@@ -279,7 +286,7 @@ impl<'a> MapDrawing<'a> {
         });
         let loads = busiest.into_iter().take(MAX_LABELS).map(|drawn_link| {
             let text = format!("{:.0} %", 100.0 * drawn_link.link.utilization.0);
-            let areas = along_link(drawn_link, self.wide(&text), tall);
+            let areas = boxes_along_link(drawn_link, self.text_width(&text), tall);
             (None, text, areas)
         });
         let disc = |(x, y): &(f64, f64)| LabelBox {
@@ -305,7 +312,7 @@ impl<'a> MapDrawing<'a> {
             };
             // Near another node, the label would be mistaken for its name.
             let close = |it: &LabelBox| {
-                let near = it.expanded(NEAR);
+                let near = it.expanded(LABEL_CLEARANCE);
                 let others = discs.iter().enumerate().filter(|(i, _)| Some(*i) != own);
                 others.filter(|(_, disc)| near.overlaps(disc)).count()
             };
@@ -341,7 +348,7 @@ impl<'a> MapDrawing<'a> {
 }
 
 /// Returns candidate boxes around a point, best first.
-fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<LabelBox> {
+fn boxes_around_point((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<LabelBox> {
     let directions = [
         (0.0, -1.0),
         (1.0, -0.7),
@@ -369,7 +376,7 @@ fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<LabelBox> {
 }
 
 /// Returns candidate boxes along a wire, those on its own side first.
-fn along_link(drawn_link: &DrawnLink<'_>, w: f64, h: f64) -> Vec<LabelBox> {
+fn boxes_along_link(drawn_link: &DrawnLink<'_>, w: f64, h: f64) -> Vec<LabelBox> {
     let [(ax, ay), (bx, by)] = drawn_link.ends;
     let (dx, dy) = (bx - ax, by - ay);
     let far = dx.hypot(dy);
@@ -417,12 +424,12 @@ fn colour(utilization: f64) -> String {
         utilization.clamp(0.0, 1.0)
     };
     let colours = scale();
-    let i = STOPS
+    let i = COLOUR_STOPS
         .iter()
         .skip(1)
         .position(|stop| at <= *stop)
         .unwrap_or(3);
-    let (low, high) = (STOPS[i], STOPS[i + 1]);
+    let (low, high) = (COLOUR_STOPS[i], COLOUR_STOPS[i + 1]);
     let part = (at - low) / (high - low);
     let mix = |of: fn(Rgb) -> u8| {
         let (a, b) = (f64::from(of(colours[i])), f64::from(of(colours[i + 1])));
@@ -437,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_those_of_the_page() {
+    fn colours_match_the_page() {
         assert_eq!(colour(0.0), "#cdd6df");
         assert_eq!(colour(0.25), "#8fbbe0");
         assert_eq!(colour(1.0), "#8c1d04");

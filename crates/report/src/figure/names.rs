@@ -6,23 +6,27 @@ use wildmatch::WildMatch;
 use crate::Error;
 
 /// Number of links or connections in a figure if none are named.
-const SHOWN: usize = 3;
+const DEFAULT_SELECTION: usize = 3;
 /// Maximum number of names listed in an error about an unknown name.
-const MOST_NAMED: usize = 20;
+const MAX_SUGGESTED_NAMES: usize = 20;
 
 /// Returns the names that match a pattern, in the order of the patterns; `*` matches any text and `?` any
 /// character. Without patterns, returns the busiest.
-pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, Error> {
+pub fn select_names(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, Error> {
     if only.is_empty() {
         let mut busiest = names.to_vec();
         busiest.sort_by(|a, b| b.1.total_cmp(&a.1));
-        return Ok(busiest.into_iter().take(SHOWN).map(|it| it.0).collect());
+        return Ok(busiest
+            .into_iter()
+            .take(DEFAULT_SELECTION)
+            .map(|it| it.0)
+            .collect());
     }
-    all_matching(names.iter().map(|it| it.0.as_str()), only)
+    select_matching(names.iter().map(|it| it.0.as_str()), only)
 }
 
 /// Returns the names that match a pattern, each once, in the order of the patterns.
-pub fn all_matching<'a>(
+pub fn select_matching<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     only: &[String],
 ) -> Result<Vec<String>, Error> {
@@ -57,13 +61,14 @@ fn matching<'a>(
         Ok(found)
     } else {
         let near = did_you_mean(pattern, names.clone());
-        let some: Vec<&str> = names.clone().take(MOST_NAMED).collect();
-        let more = match names.count().saturating_sub(MOST_NAMED) {
+        let some: Vec<&str> = names.clone().take(MAX_SUGGESTED_NAMES).collect();
+        let more = match names.count().saturating_sub(MAX_SUGGESTED_NAMES) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let some = some.join(", ");
-        let what = format!("the results have nothing called {pattern}, but {some}{more}{near}");
+        let what =
+            format!("no name in the results matches {pattern}; available: {some}{more}{near}");
         Err(Error::NothingToShow(what))
     }
 }
@@ -79,11 +84,11 @@ mod tests {
 
     fn of(only: &[&str]) -> Result<Vec<String>, String> {
         let only: Vec<String> = only.iter().map(|it| (*it).to_owned()).collect();
-        chosen(&names(), &only).map_err(|error| error.to_string())
+        select_names(&names(), &only).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn patterns_choose_and_names_are_taken_as_they_are() {
+    fn patterns_select_and_exact_names_have_priority() {
         assert_eq!(of(&[]).unwrap(), ["a->c", "b->c", "*->c"]);
         assert_eq!(
             of(&["a->*", "?->c"]).unwrap(),

@@ -20,7 +20,7 @@ pub struct ProfileSample {
 /// Round-trip times of the curves, as far as they are in the domain of the profile.
 const RTTS_S: [f64; 6] = [0.06, 0.1, 0.2, 0.5, 1.0, 5.0];
 /// Start of the logarithmic loss axis.
-const LEAST_LOSS: f64 = 1e-3;
+const MIN_LOSS: f64 = 1e-3;
 /// Factor below which a loss range is a single point. Its curve then extends by the factor `AROUND` to both
 /// sides.
 const POINT: f64 = 1.5;
@@ -46,7 +46,7 @@ pub fn profile_figure(
     if rtts_s.is_empty() {
         rtts_s.push(domain.rtt_min_s);
     }
-    let mut low = domain.loss_min.max(LEAST_LOSS);
+    let mut low = domain.loss_min.max(MIN_LOSS);
     let mut high = domain.loss_max.max(low);
     let point = (high < POINT * low).then_some(low);
     if point.is_some() {

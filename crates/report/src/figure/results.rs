@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use netflow_results::{Results, Topology, ci95_of};
 
 use super::draw::{Curve, CurveStyle, Panel, draw};
-use super::names::chosen;
+use super::names::select_names;
 use super::style::{Drawing, Style};
 use crate::Error;
 use crate::confidence_band::{band_edges, link_series_max};
@@ -33,7 +33,7 @@ pub enum Figure {
 }
 
 /// Maximum number of points of a curve.
-const POINTS: usize = 1200;
+const MAX_CURVE_POINTS: usize = 1200;
 
 /// Draws a figure of the links or connections that match `only` (`*` matches any text, `?` any character), or
 /// of the busiest. Several seeds have bands: the 95 % confidence intervals of their means.
@@ -65,7 +65,7 @@ pub fn results_figure(
     if !panels.iter().any(Panel::has_points) {
         return Err(Error::NothingToShow(match figure {
             Figure::Burstiness => {
-                "the results count no arrivals: only the window model does".to_owned()
+                "the results contain no counts of arrivals: use results of the packet model (`--model packet`)".to_owned()
             }
             _ => "the results are empty".to_owned(),
         }));
@@ -77,24 +77,24 @@ pub fn results_figure(
     draw(&panels, style)
 }
 
-type Read = (String, Results, Topology);
+type NamedResults = (String, Results, Topology);
 
 /// Time series of one results directory.
-struct Series<'a> {
-    of: &'a str,
+struct RunSeries<'a> {
+    run_name: &'a str,
     values: SeriesTable,
     /// Half-widths of the confidence intervals, if there are several seeds.
     spread: Option<SeriesTable>,
     /// Topology, if these are links.
-    links_of: Option<&'a Topology>,
+    link_topology: Option<&'a Topology>,
 }
 
-impl Series<'_> {
+impl RunSeries<'_> {
     /// Returns the maximum of a quantity for the link with this name.
-    fn most(&self, name: &str, quantity: usize) -> f64 {
-        self.links_of.map_or(f64::INFINITY, |topology| {
+    fn axis_max(&self, name: &str, quantity: usize) -> f64 {
+        self.link_topology.map_or(f64::INFINITY, |topology| {
             let link = topology.links.iter().find(|it| it.link == name);
-            link_series_max(quantity, link.and_then(|it| it.most_pkts()))
+            link_series_max(quantity, link.and_then(|it| it.max_queue_pkts()))
         })
     }
 }
@@ -110,32 +110,32 @@ fn names<'a>(all: impl Iterator<Item = (usize, &'a str, f64)>) -> Vec<(String, f
         .collect()
 }
 
-fn link_names(all: &[Read], only: &[String]) -> Result<Vec<String>, Error> {
+fn link_names(all: &[NamedResults], only: &[String]) -> Result<Vec<String>, Error> {
     let links = all.iter().enumerate().flat_map(|(i, (_, results, _))| {
         let links = results.summary.links.iter();
         links.map(move |it| (i, it.link.as_str(), it.utilization))
     });
-    chosen(&names(links), only)
+    select_names(&names(links), only)
 }
 
-fn connection_names(all: &[Read], only: &[String]) -> Result<Vec<String>, Error> {
+fn connection_names(all: &[NamedResults], only: &[String]) -> Result<Vec<String>, Error> {
     let connections = all.iter().enumerate().flat_map(|(i, (_, results, _))| {
         let connections = results.summary.connections.iter();
         connections.map(move |it| (i, it.connection.as_str(), it.mean_goodput_pps))
     });
-    chosen(&names(connections), only)
+    select_names(&names(connections), only)
 }
 
-fn links(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+fn links(all: &[NamedResults], only: &[String]) -> Result<Vec<Panel>, Error> {
     let names = link_names(all, only)?;
     let mut series = Vec::new();
     for (of, results, topology) in all {
         let spread = results.links_ci95()?;
-        series.push(Series {
-            of,
+        series.push(RunSeries {
+            run_name: of,
             values: SeriesTable::new(&results.links()?, &names),
             spread: spread.map(|rows| SeriesTable::new(&rows, &names)),
-            links_of: Some(topology),
+            link_topology: Some(topology),
         });
     }
     let panel =
@@ -147,21 +147,24 @@ fn links(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     ])
 }
 
-fn connection_series<'a>(all: &'a [Read], names: &[String]) -> Result<Vec<Series<'a>>, Error> {
+fn connection_series<'a>(
+    all: &'a [NamedResults],
+    names: &[String],
+) -> Result<Vec<RunSeries<'a>>, Error> {
     let mut series = Vec::new();
     for (of, results, _) in all {
         let spread = results.connections_ci95()?;
-        series.push(Series {
-            of,
+        series.push(RunSeries {
+            run_name: of,
             values: SeriesTable::new(&results.connections()?, names).without_zeros(RTT),
             spread: spread.map(|rows| SeriesTable::new(&rows, names)),
-            links_of: None,
+            link_topology: None,
         });
     }
     Ok(series)
 }
 
-fn connections(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+fn connections(all: &[NamedResults], only: &[String]) -> Result<Vec<Panel>, Error> {
     let names = connection_names(all, only)?;
     let series = connection_series(all, &names)?;
     let panel =
@@ -173,7 +176,7 @@ fn connections(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     ])
 }
 
-fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+fn delay(all: &[NamedResults], only: &[String]) -> Result<Vec<Panel>, Error> {
     let names = connection_names(all, only)?;
     let series = connection_series(all, &names)?;
     let mut panels = vec![over_time(
@@ -213,7 +216,7 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         panels.push(Panel {
             name: "percentiles".into(),
             x_title: "one-way delay in ms".into(),
-            y_title: "packets that take less in %".into(),
+            y_title: "cumulative share of packets in %".into(),
             log_x: false,
             log_y: false,
             curves,
@@ -225,21 +228,21 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
 /// Draws one curve per name and results directory.
 fn over_time(
     (panel, y_title): (&'static str, &'static str),
-    all: &[Series<'_>],
+    all: &[RunSeries<'_>],
     names: &[String],
     quantity: usize,
     unit: f64,
 ) -> Panel {
     let mut curves = Vec::new();
     for (run, series) in all.iter().enumerate() {
-        let grid = DownsamplingGrid::new(series.values.times_s.len(), POINTS);
+        let grid = DownsamplingGrid::new(series.values.times_s.len(), MAX_CURVE_POINTS);
         let times_s = grid.times(&series.values.times_s);
         for (place, name) in names.iter().enumerate() {
             let values = series.values.series(place, quantity);
             let thin = grid.extremes(values);
             let points = times_s.iter().zip(&thin).map(|(t, v)| (*t, unit * v));
             let band = series.spread.as_ref().map(|spread| {
-                let most = series.most(name, quantity);
+                let most = series.axis_max(name, quantity);
                 let (low, high) = band_edges(values, spread.series(place, quantity), most);
                 let edges = grid
                     .bucket_minima(&low)
@@ -248,7 +251,7 @@ fn over_time(
                 edges.map(|(low, high)| (unit * low, unit * high)).collect()
             });
             curves.push(Curve {
-                label: label(name, series.of, all.len() > 1),
+                label: label(name, series.run_name, all.len() > 1),
                 curve_style: CurveStyle::Line,
                 points: points.collect(),
                 colour: colour(place, run, names.len(), all.len()),
@@ -282,12 +285,12 @@ fn label(name: &str, of: &str, several: bool) -> String {
     }
 }
 
-fn throughput(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+fn throughput(all: &[NamedResults], only: &[String]) -> Result<Vec<Panel>, Error> {
     let shown = match only {
         [] => None,
         _ => Some(connection_names(all, only)?),
     };
-    let curve = |(name, results, _): &Read| {
+    let curve = |(name, results, _): &NamedResults| {
         let seeds = results.summary.seeds;
         let connections = results.summary.connections.iter();
         let wanted = connections
@@ -320,7 +323,7 @@ fn throughput(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     }])
 }
 
-fn burstiness(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+fn burstiness(all: &[NamedResults], only: &[String]) -> Result<Vec<Panel>, Error> {
     let shown = match only {
         [] => None,
         _ => Some(link_names(all, only)?),

@@ -7,7 +7,7 @@ use netflow_results::columns::{Cell, Column, ColumnType};
 use netflow_results::{FAILED, RunningVariance, SEED, SweepAxis, SweepResults, SweepTable};
 
 use super::draw::{Curve, CurveStyle, Panel, draw};
-use super::names::{all_matching, did_you_mean};
+use super::names::{did_you_mean, select_matching};
 use super::style::{Drawing, Style};
 use crate::Error;
 use crate::confidence_band::band_edges;
@@ -15,10 +15,10 @@ use crate::confidence_band::band_edges;
 /// Maximum number of curves of a figure.
 const CURVES: usize = 24;
 /// Number of points up to which a curve has markers.
-const FEW: usize = 50;
+const MAX_MARKED_POINTS: usize = 50;
 
 /// Returns the default columns of a table, for steady states and for runs.
-fn usual(table: SweepTable) -> &'static [&'static str] {
+fn default_columns(table: SweepTable) -> &'static [&'static str] {
     match table {
         SweepTable::Links => &[
             "utilization",
@@ -62,16 +62,16 @@ pub fn sweep_figure(
     let sweep = SweepResults::open(directory)?;
     let over = axis(sweep.varied(), over)?;
     let (table, names) = subjects(&sweep, only)?;
-    let columns = shown(&sweep, table, &style.panels)?;
+    let columns = selected_columns(&sweep, table, &style.panels)?;
     let curves = gather(&sweep, table, over, &names, &columns)?;
     if curves.is_empty() {
-        return Err(nothing("no case of the sweep has an answer".to_owned()));
+        return Err(no_data_error("no case of the sweep has results".to_owned()));
     }
     if curves.len() > CURVES {
         let curves = curves.len();
-        return Err(nothing(format!(
-            "the figure would have {curves} curves, and has at most {CURVES}: choose links or connections with `--only`, or \
-             draw from the tables"
+        return Err(no_data_error(format!(
+            "the figure would have {curves} curves, more than the maximum of {CURVES}: choose links or connections with `--only`, or \
+             use the tables of the sweep"
         )));
     }
     let panels: Vec<Panel> = columns
@@ -87,7 +87,7 @@ pub fn sweep_figure(
     draw(&panels, &style)
 }
 
-fn nothing(what: String) -> Error {
+fn no_data_error(what: String) -> Error {
     Error::NothingToShow(what)
 }
 
@@ -102,19 +102,20 @@ fn axis<'a>(varied: &'a [SweepAxis], over: Option<&str>) -> Result<&'a SweepAxis
     let Some(key) = over else {
         // The first of several with equal numbers of values.
         let most = numbers().rev().max_by_key(|it| it.values.len());
-        return most.ok_or_else(|| nothing("the sweep varies no number".to_owned()));
+        return most
+            .ok_or_else(|| no_data_error("the sweep does not vary a numeric setting".to_owned()));
     };
     match varied.iter().find(|it| it.key == key) {
         Some(it) if it.unit.is_some() => Ok(it),
-        Some(_) => Err(nothing(format!(
-            "the values of `{key}` are no numbers: an axis can be {}",
+        Some(_) => Err(no_data_error(format!(
+            "the values of `{key}` are not numbers; possible axes: {}",
             all()
         ))),
         None => {
             let near = did_you_mean(key, varied.iter().map(|it| it.key.as_str()));
             let all = all();
-            Err(nothing(format!(
-                "the sweep does not vary `{key}`, but {all}{near}"
+            Err(no_data_error(format!(
+                "the sweep does not vary `{key}`; it varies {all}{near}"
             )))
         }
     }
@@ -130,13 +131,13 @@ fn subjects(sweep: &SweepResults, only: &[String]) -> Result<(SweepTable, Vec<St
         names(sweep, SweepTable::Connections)?,
     );
     let all = links.iter().chain(&connections).map(String::as_str);
-    let chosen = all_matching(all, only)?;
+    let chosen = select_matching(all, only)?;
     let is_in = |of: &[String]| chosen.iter().all(|name| of.contains(name));
     match (is_in(&links), is_in(&connections)) {
         (true, _) => Ok((SweepTable::Links, chosen)),
         (_, true) => Ok((SweepTable::Connections, chosen)),
-        _ => Err(nothing(
-            "`--only` means links and connections, which a figure of a sweep does not mix"
+        _ => Err(no_data_error(
+            "`--only` selects both links and connections; a figure of a sweep shows only one of them"
                 .to_owned(),
         )),
     }
@@ -149,7 +150,7 @@ fn names(sweep: &SweepResults, table: SweepTable) -> Result<Vec<String>, Error> 
     };
     let mut names: Vec<String> = Vec::new();
     let mut next = 0;
-    sweep.each_row(table, &[key], |row| {
+    sweep.for_each_row(table, &[key], |row| {
         if let [Cell::Text(name)] = row {
             // Rows have the same order in every case.
             if names.get(next).is_none_or(|it| it != name) {
@@ -168,7 +169,7 @@ fn names(sweep: &SweepResults, table: SweepTable) -> Result<Vec<String>, Error> 
 }
 
 /// Returns the columns to draw as panels.
-fn shown<'a>(
+fn selected_columns<'a>(
     sweep: &'a SweepResults,
     table: SweepTable,
     panels: &[String],
@@ -180,7 +181,7 @@ fn shown<'a>(
     });
     let numbers: Vec<&Column> = numbers.collect();
     if panels.is_empty() {
-        let usual = usual(table);
+        let usual = default_columns(table);
         let drawn = numbers.into_iter();
         return Ok(drawn
             .filter(|it| usual.contains(&it.name.as_str()))
@@ -192,8 +193,8 @@ fn shown<'a>(
             let all = || numbers.iter().map(|column| column.name.as_str());
             let near = did_you_mean(name, all());
             let all = list(all());
-            nothing(format!(
-                "the table has no numbers `{name}`; allowed: {all}{near}"
+            no_data_error(format!(
+                "the table has no numeric column `{name}`; allowed: {all}{near}"
             ))
         })
     };
@@ -232,7 +233,7 @@ fn gather(
     let mut points: HashMap<(usize, u64), usize> = HashMap::new();
     let mut curves: Vec<SweepCurve> = Vec::new();
     let mut label = String::new();
-    sweep.each_row(table, &wanted, |row| {
+    sweep.for_each_row(table, &wanted, |row| {
         let Some(x) = number(row[0]) else { return };
         label.clear();
         let mut say = |part: &str| {
@@ -343,7 +344,7 @@ fn panel(over: &SweepAxis, column: &Column, place: usize, curves: &[SweepCurve])
         let has_band = band.iter().any(|edges| edges.1.is_finite());
         Curve {
             label: gathered.label.clone(),
-            curve_style: if points.len() <= FEW {
+            curve_style: if points.len() <= MAX_MARKED_POINTS {
                 CurveStyle::Marked
             } else {
                 CurveStyle::Line
@@ -429,7 +430,7 @@ mod tests {
         );
         assert_eq!(
             axis(&all[..1], None).unwrap_err().to_string(),
-            "the sweep varies no number"
+            "the sweep does not vary a numeric setting"
         );
     }
 

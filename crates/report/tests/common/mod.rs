@@ -67,9 +67,11 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     let directory = place.join(name);
     let network = scenario.network.clone();
     let mut writer = Writer::create(&directory, &network, Format::Csv, false).unwrap();
-    for note in &scenario.notes {
+    for note in &scenario.node_annotations {
         let (label, position) = (note.label.clone(), note.position);
-        writer.topology().note(note.node, label, position);
+        writer
+            .topology()
+            .set_node_details(note.node, label, position);
     }
     let options: Options = scenario.options;
     let mut simulation = Simulation::new(network, options).unwrap();

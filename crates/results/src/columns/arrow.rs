@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use super::{Column, ColumnType, Data, Texts};
+use super::{Column, ColumnData, ColumnType, TextColumn};
 
 /// Returns the Arrow schema of these columns.
 pub fn schema(columns: &[Column]) -> Schema {
@@ -54,11 +54,15 @@ pub fn texts(names: &[String], places: &[i32]) -> Result<ArrayRef, ArrowError> {
 ///
 /// # Errors
 /// If there are more distinct strings than an Arrow dictionary can index.
-pub fn array(data: &Data) -> Result<ArrayRef, ArrowError> {
+pub fn array(data: &ColumnData) -> Result<ArrayRef, ArrowError> {
     Ok(match data {
-        Data::Numbers(list) => numbers(list.clone()),
-        Data::Wholes(list) => Arc::new(UInt64Array::from(list.clone())),
-        Data::Flags(list) => Arc::new(BooleanArray::from(list.clone())),
-        Data::Texts(Texts { names, places, .. }) => texts(names, places)?,
+        ColumnData::Numbers(list) => numbers(list.clone()),
+        ColumnData::Wholes(list) => Arc::new(UInt64Array::from(list.clone())),
+        ColumnData::Flags(list) => Arc::new(BooleanArray::from(list.clone())),
+        ColumnData::Texts(TextColumn {
+            names,
+            indices: places,
+            ..
+        }) => texts(names, places)?,
     })
 }

@@ -22,12 +22,12 @@ pub enum Cell<'a> {
 }
 
 /// Receiver of the fields of a row.
-pub(super) trait Sink {
+pub(super) trait CellSink {
     fn put(&mut self, name: &str, cell: Cell<'_>);
 }
 
 /// Passes every field of a row to a sink, in order.
-pub(super) fn row(row: &impl Serialize, sink: &mut dyn Sink) {
+pub(super) fn row(row: &impl Serialize, sink: &mut dyn CellSink) {
     // Serialization cannot fail: fields that are not scalar are skipped.
     let _ = row.serialize(Fields { sink, outer: None });
 }
@@ -52,12 +52,12 @@ impl ser::Error for Never {
 
 /// Serializer of the fields of a struct or map. `outer` is the name of the enclosing field.
 struct Fields<'s> {
-    sink: &'s mut dyn Sink,
+    sink: &'s mut dyn CellSink,
     outer: Option<&'s str>,
 }
 
 /// Serializer of one field after the other. Each map key precedes its value.
-struct Each<'s> {
+struct FieldSerializer<'s> {
     fields: Fields<'s>,
     name: String,
 }
@@ -67,8 +67,8 @@ impl Fields<'_> {
         let sink = &mut *self.sink;
         // A value that is not scalar reports this by an error, which is ignored.
         let _ = match self.outer {
-            None => value.serialize(One { sink, name }),
-            Some(outer) => value.serialize(One {
+            None => value.serialize(CellSerializer { sink, name }),
+            Some(outer) => value.serialize(CellSerializer {
                 sink,
                 name: &format!("{outer}.{name}"),
             }),
@@ -77,7 +77,7 @@ impl Fields<'_> {
     }
 }
 
-impl SerializeStruct for Each<'_> {
+impl SerializeStruct for FieldSerializer<'_> {
     type Ok = ();
     type Error = Never;
 
@@ -94,13 +94,13 @@ impl SerializeStruct for Each<'_> {
     }
 }
 
-impl SerializeMap for Each<'_> {
+impl SerializeMap for FieldSerializer<'_> {
     type Ok = ();
     type Error = Never;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Never> {
         struct Name<'a>(&'a mut String);
-        impl Sink for Name<'_> {
+        impl CellSink for Name<'_> {
             fn put(&mut self, _: &str, cell: Cell<'_>) {
                 if let Cell::Text(text) = cell {
                     self.0.clear();
@@ -108,7 +108,7 @@ impl SerializeMap for Each<'_> {
                 }
             }
         }
-        key.serialize(One {
+        key.serialize(CellSerializer {
             sink: &mut Name(&mut self.name),
             name: "",
         })
@@ -124,12 +124,12 @@ impl SerializeMap for Each<'_> {
 }
 
 /// Serializer of one field, which is scalar or has fields of its own.
-struct One<'s> {
-    sink: &'s mut dyn Sink,
+struct CellSerializer<'s> {
+    sink: &'s mut dyn CellSink,
     name: &'s str,
 }
 
-impl One<'_> {
+impl CellSerializer<'_> {
     fn put(self, cell: Cell<'_>) -> Result<(), Never> {
         self.sink.put(self.name, cell);
         Ok(())
@@ -212,10 +212,10 @@ macro_rules! passed_over {
     };
 }
 
-impl<'s> ser::Serializer for One<'s> {
+impl<'s> ser::Serializer for CellSerializer<'s> {
     passed_over!();
-    type SerializeMap = Each<'s>;
-    type SerializeStruct = Each<'s>;
+    type SerializeMap = FieldSerializer<'s>;
+    type SerializeStruct = FieldSerializer<'s>;
 
     simple! {
         serialize_bool: bool => Cell::Flag;
@@ -260,18 +260,18 @@ impl<'s> ser::Serializer for One<'s> {
         self.put(Cell::Text(variant))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Each<'s>, Never> {
-        Ok(Each::within(self))
+    fn serialize_map(self, _: Option<usize>) -> Result<FieldSerializer<'s>, Never> {
+        Ok(FieldSerializer::within(self))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Each<'s>, Never> {
-        Ok(Each::within(self))
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<FieldSerializer<'s>, Never> {
+        Ok(FieldSerializer::within(self))
     }
 }
 
-impl<'s> Each<'s> {
-    fn within(one: One<'s>) -> Each<'s> {
-        Each {
+impl<'s> FieldSerializer<'s> {
+    fn within(one: CellSerializer<'s>) -> FieldSerializer<'s> {
+        FieldSerializer {
             fields: Fields {
                 sink: one.sink,
                 outer: Some(one.name),
@@ -292,8 +292,8 @@ macro_rules! no_row {
 
 impl<'s> ser::Serializer for Fields<'s> {
     passed_over!();
-    type SerializeMap = Each<'s>;
-    type SerializeStruct = Each<'s>;
+    type SerializeMap = FieldSerializer<'s>;
+    type SerializeStruct = FieldSerializer<'s>;
 
     no_row! {
         serialize_bool: bool;
@@ -324,18 +324,18 @@ impl<'s> ser::Serializer for Fields<'s> {
         Ok(())
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Each<'s>, Never> {
+    fn serialize_map(self, _: Option<usize>) -> Result<FieldSerializer<'s>, Never> {
         Ok(self.each())
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Each<'s>, Never> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<FieldSerializer<'s>, Never> {
         Ok(self.each())
     }
 }
 
 impl<'s> Fields<'s> {
-    fn each(self) -> Each<'s> {
-        Each {
+    fn each(self) -> FieldSerializer<'s> {
+        FieldSerializer {
             fields: self,
             name: String::new(),
         }

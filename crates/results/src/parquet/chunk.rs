@@ -34,10 +34,10 @@ pub(super) struct Chunk {
 
 impl Chunk {
     /// Returns an empty chunk with capacity for `room` bytes.
-    pub(super) fn new(column: ColumnDescPtr, room: usize) -> Chunk {
+    pub(super) fn new(column: ColumnDescPtr, capacity: usize) -> Chunk {
         Chunk {
             column,
-            to: TrackedWrite::new(Vec::with_capacity(room)),
+            to: TrackedWrite::new(Vec::with_capacity(capacity)),
             rows: 0,
             uncompressed: 0,
             has_dictionary: false,
@@ -140,7 +140,7 @@ impl Chunk {
 }
 
 /// Returns the number of bits of an index into a list of `count` items, at least 1.
-pub(super) fn width(count: usize) -> u32 {
+pub(super) fn bit_width(count: usize) -> u32 {
     count.saturating_sub(1).max(1).ilog2() + 1
 }
 
@@ -191,7 +191,7 @@ mod tests {
 
     /// The example of the format description: 0 to 7 in three bits each.
     #[test]
-    fn places_are_packed_as_the_format_says() {
+    fn bit_packing_matches_parquet_format() {
         let mut packed = Vec::new();
         put_packed(&[0, 1, 2, 3, 4, 5, 6, 7], 3, &mut packed);
         assert_eq!(packed, [0b11, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
@@ -208,15 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_its_length_and_its_place() {
+    fn run_is_encoded_as_length_and_value() {
         let mut run = Vec::new();
         put_run(300, 100, 9, &mut run);
         assert_eq!(run, [0xc8, 0x01, 0x2c, 0x01]);
     }
 
     #[test]
-    fn widths_hold_the_last_place() {
-        let widths = [0, 1, 2, 3, 4, 5, 256, 257].map(width);
+    fn bit_width_fits_largest_index() {
+        let widths = [0, 1, 2, 3, 4, 5, 256, 257].map(bit_width);
         assert_eq!(widths, [1, 1, 1, 2, 2, 3, 8, 9]);
     }
 }

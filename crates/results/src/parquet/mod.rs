@@ -5,5 +5,5 @@ mod chunk;
 mod read;
 mod write;
 
-pub(crate) use read::{each_row, read};
+pub(crate) use read::{for_each_row, read};
 pub(crate) use write::Parquet;

@@ -41,9 +41,15 @@ fn read_batch<R: Row>(
     let find = |column: &str| {
         batch
             .column_by_name(column)
-            .ok_or_else(|| malformed(path, None, format!("no column `{column}`")))
+            .ok_or_else(|| malformed(path, None, format!("missing column `{column}`")))
     };
-    let wrong = |column: &str| malformed(path, None, format!("column `{column}` has another type"));
+    let wrong = |column: &str| {
+        malformed(
+            path,
+            None,
+            format!("column `{column}` has an unexpected type"),
+        )
+    };
     let times = find("time_s")?
         .as_primitive_opt::<Float64Type>()
         .ok_or_else(|| wrong("time_s"))?;
@@ -96,7 +102,7 @@ fn read_batch<R: Row>(
 
 /// Calls `on_row` with the requested columns of every row of a table that [`columns`](crate::columns)
 /// describes.
-pub(crate) fn each_row(
+pub(crate) fn for_each_row(
     path: &Path,
     columns: &[&Column],
     on_row: &mut dyn FnMut(&[Cell<'_>]),
@@ -118,7 +124,7 @@ pub(crate) fn each_row(
         let batch = batch.map_err(|error| malformed(path, None, error))?;
         let find = |column: &&Column| {
             let found = batch.column_by_name(&column.name);
-            found.ok_or_else(|| malformed(path, None, format!("no column `{}`", column.name)))
+            found.ok_or_else(|| malformed(path, None, format!("missing column `{}`", column.name)))
         };
         let arrays = columns.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let mut cells = Vec::with_capacity(columns.len());
@@ -126,7 +132,7 @@ pub(crate) fn each_row(
             cells.clear();
             for (column, &array) in columns.iter().zip(&arrays) {
                 let Some(cell) = cell(column.kind, array, row) else {
-                    let reason = format!("column `{}` has another type", column.name);
+                    let reason = format!("column `{}` has an unexpected type", column.name);
                     return Err(malformed(path, None, reason));
                 };
                 cells.push(cell);

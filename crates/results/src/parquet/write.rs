@@ -14,21 +14,21 @@ use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescPtr;
 
-use super::chunk::{Chunk, put_packed, put_run, width};
+use super::chunk::{Chunk, bit_width, put_packed, put_run};
 use crate::{Error, Exporter, Names, Table};
 
 /// Rows per page. The numbers of a page fit into the processor cache.
 const PAGE_ROWS: usize = 8 * 1024;
 /// Pages per row group. A row group fits into the cache, and its 131 072 rows are a usual batch size of
 /// readers.
-const PAGES: usize = 16;
+const PAGES_PER_GROUP: usize = 16;
 
 /// Bytes for the header and the definition levels of a page.
-const HEADER: usize = PAGE_ROWS / 8 + 64;
+const HEADER_BYTES: usize = PAGE_ROWS / 8 + 64;
 
 /// Capacity of a column of a page. The extra rows keep equal rows of different columns out of the same
 /// cache set.
-const COLUMN: usize = PAGE_ROWS + 16;
+const COLUMN_STRIDE: usize = PAGE_ROWS + 16;
 
 /// The Parquet exporter. Rows are collected by column and encoded a page at a time.
 pub(crate) struct Parquet {
@@ -39,17 +39,17 @@ pub(crate) struct Parquet {
     time_s: f64,
     /// Rows in the current page.
     rows: usize,
-    /// Name indices and numbers by column, with a stride of `COLUMN`.
+    /// Name indices and numbers by column, with a stride of `COLUMN_STRIDE`.
     keys: Vec<u32>,
     values: Vec<f32>,
-    group: Group,
+    group: RowGroup,
     /// Scratch buffer for the content of a page.
     page: Vec<u8>,
 }
 
 /// A row group under construction.
 #[derive(Default)]
-struct Group {
+struct RowGroup {
     pages: usize,
     /// Times, and the number of rows of each.
     times: Vec<(f64, usize)>,
@@ -82,9 +82,9 @@ impl Parquet {
             names: names.iter().map(|column| dictionary(column)).collect(),
             time_s: 0.0,
             rows: 0,
-            keys: vec![0; COLUMN * table.keys.len()],
-            values: vec![0.0; COLUMN * table.values.len()],
-            group: Group::default(),
+            keys: vec![0; COLUMN_STRIDE * table.keys.len()],
+            values: vec![0.0; COLUMN_STRIDE * table.values.len()],
+            group: RowGroup::default(),
             page: Vec::new(),
         })
     }
@@ -93,7 +93,7 @@ impl Parquet {
     fn end_page(&mut self) -> Result<(), Error> {
         let ended = self.put_page();
         let ended = ended.and_then(|()| {
-            if self.group.pages >= PAGES {
+            if self.group.pages >= PAGES_PER_GROUP {
                 self.end_group()
             } else {
                 Ok(())
@@ -116,22 +116,22 @@ impl Parquet {
                 places.map(chunk).collect()
             };
             self.group.keys = chunks(1..first_value, 0);
-            let room = PAGES * (PAGE_ROWS * size_of::<f32>() + HEADER);
+            let room = PAGES_PER_GROUP * (PAGE_ROWS * size_of::<f32>() + HEADER_BYTES);
             self.group.values = chunks(first_value..columns.num_columns(), room);
             for (chunk, (names, count)) in self.group.keys.iter_mut().zip(&self.names) {
                 chunk.dictionary(names, *count)?;
             }
         }
         self.group.pages += 1;
-        let keys = self.keys.chunks_exact(COLUMN).zip(&self.names);
+        let keys = self.keys.chunks_exact(COLUMN_STRIDE).zip(&self.names);
         for (chunk, (places, (_, count))) in self.group.keys.iter_mut().zip(keys) {
-            let width = width(*count);
+            let width = bit_width(*count);
             self.page.clear();
             self.page.push(width as u8);
             put_packed(&places[..rows], width, &mut self.page);
             chunk.page(&self.page, rows, Encoding::RLE_DICTIONARY)?;
         }
-        let values = self.values.chunks_exact(COLUMN);
+        let values = self.values.chunks_exact(COLUMN_STRIDE);
         for (chunk, values) in self.group.values.iter_mut().zip(values) {
             self.page.clear();
             put_values(&values[..rows], &mut self.page);
@@ -178,7 +178,7 @@ fn times(mut chunk: Chunk, times: &[(f64, usize)]) -> Written<(Chunk, Statistics
         .flat_map(|(time_s, _)| time_s.to_le_bytes())
         .collect();
     chunk.dictionary(&values, times.len())?;
-    let width = width(times.len());
+    let width = bit_width(times.len());
     let mut page = vec![width as u8];
     for (place, (_, rows)) in times.iter().enumerate() {
         put_run(place as u32, *rows, width, &mut page);
@@ -241,10 +241,10 @@ impl Exporter for Parquet {
             Some((time_s, rows)) if *time_s == self.time_s => *rows += 1,
             _ => self.group.times.push((self.time_s, 1)),
         }
-        for (column, &key) in self.keys.chunks_exact_mut(COLUMN).zip(keys) {
+        for (column, &key) in self.keys.chunks_exact_mut(COLUMN_STRIDE).zip(keys) {
             column[self.rows] = key as u32;
         }
-        for (column, &value) in self.values.chunks_exact_mut(COLUMN).zip(values) {
+        for (column, &value) in self.values.chunks_exact_mut(COLUMN_STRIDE).zip(values) {
             column[self.rows] = value as f32;
         }
         self.rows += 1;

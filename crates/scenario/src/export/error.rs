@@ -15,7 +15,7 @@ pub enum ExportError {
     },
     /// An interval is too long, because ns-2 counts bytes in 32 bits.
     #[error(
-        "an interval of {every_s} s is too long: ns-2 counts up to {most} bytes, and more can cross link {link} in it",
+        "an interval of {every_s} s is too long: ns-2 counts up to {most} bytes, but more can cross link {link} in it",
         most = u32::MAX
     )]
     Interval {
@@ -25,13 +25,13 @@ pub enum ExportError {
         link: String,
     },
     /// A link to be traced does not exist.
-    #[error("there is no link `{0}` to trace")]
+    #[error("unknown link `{0}` to trace")]
     UnknownLink(String),
     /// A queue has no place to wait.
     #[error(
-        "link {link}: its buffer has room for {buffer_pkts} pkt, but ns-2's queues hold at least 2 (the packet in service and one more)"
+        "link {link}: its buffer is {buffer_pkts} pkt, but queues of ns-2 need at least 2 (the packet in service and one more)"
     )]
-    Room {
+    BufferTooSmall {
         /// Name of the link.
         link: String,
         /// Buffer size in packets.
@@ -39,7 +39,7 @@ pub enum ExportError {
     },
     /// A buffer is given as a time, and the bandwidth changes.
     #[error(
-        "link {link}: its bandwidth changes, and ns-2 has no buffer that follows it; give the buffer in packets or bytes"
+        "link {link}: its bandwidth changes, but a buffer of ns-2 cannot change; give the buffer in packets or bytes"
     )]
     BufferTime {
         /// Name of the link.
@@ -47,15 +47,15 @@ pub enum ExportError {
     },
     /// A link is one of several between the same nodes.
     #[error(
-        "link {link}: links with a `circuit` cannot be exported to ns-2, which knows links by their ends"
+        "link {link}: links with a `circuit` cannot be exported to ns-2, which identifies links by their ends"
     )]
-    Circuit {
+    ParallelLink {
         /// Name of the link.
         link: String,
     },
     /// A link adds bytes to the size of an IP packet.
     #[error(
-        "link {link}: links with `overhead` cannot be exported to ns-2, whose links transmit the bytes of a packet and no more; set `overhead = \"0 B\"`"
+        "link {link}: links with `overhead` cannot be exported to ns-2, which has no overhead; set `overhead = \"0 B\"`"
     )]
     Overhead {
         /// Name of the link.
@@ -63,13 +63,13 @@ pub enum ExportError {
     },
     /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
-    Precedences {
+    DropPrecedences {
         /// Name of the link.
         link: String,
     },
     /// A TCP stack has no counterpart in ns-2.
     #[error(
-        "connection `{connection}`: ns-2 has no TCP like the stack `{stack}`; `window = \"reno\"` is one that it has"
+        "connection `{connection}`: ns-2 has no counterpart of the stack `{stack}`; use `source = {{ ns2-tcp = \"reno\" }}`"
     )]
     Stack {
         /// Name of the connection.
@@ -78,14 +78,14 @@ pub enum ExportError {
         stack: String,
     },
     /// A queue discipline does not exist in ns-2.
-    #[error("link {link}: ns-2.35 has no CoDel, FQ-CoDel and PIE")]
-    Managed {
+    #[error("link {link}: ns-2.35 does not support CoDel, FQ-CoDel and PIE")]
+    UnsupportedQueue {
         /// Name of the link.
         link: String,
     },
     /// A link has bursts of losses.
-    #[error("link {link}: losses in bursts cannot be exported to ns-2 yet; independent ones can")]
-    LossInBursts {
+    #[error("link {link}: burst losses cannot be exported to ns-2 yet; use independent losses")]
+    BurstyLoss {
         /// Name of the link.
         link: String,
     },
@@ -108,14 +108,14 @@ pub enum ExportError {
         workload: String,
     },
     /// A demand consists of finite transfers.
-    #[error("demand {demand}: transfers that come and go cannot be exported to ns-2 yet")]
+    #[error("demand {demand}: finite transfers cannot be exported to ns-2 yet")]
     Demand {
         /// Name of the demand.
         demand: String,
     },
     /// A packet would never be transmitted.
     #[error(
-        "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer beside one in service, so ns-2 would let none through"
+        "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer with another packet in service, so ns-2 would drop all of them"
     )]
     LargePacket {
         /// Name of the link.
@@ -137,7 +137,7 @@ pub enum ExportError {
     },
     /// The TCP from which a profile was measured is unknown.
     #[error(
-        "connection {connection}: which TCP of ns-2 stands for profile `{profile}` is not known; choose one for all (--tcp)"
+        "connection {connection}: no ns-2 TCP is known for profile `{profile}`; choose one for all connections (--tcp)"
     )]
     UnknownTcp {
         /// Name of the connection.
@@ -147,7 +147,7 @@ pub enum ExportError {
     },
     /// A Poisson source has a transfer size.
     #[error(
-        "connection {connection}: ns-2's Poisson sources do not end after a number of packets; give it a `stop` instead of its `size`"
+        "connection {connection}: Poisson sources of ns-2 do not support a `size`; use `stop` instead"
     )]
     PoissonSize {
         /// Name of the connection.
@@ -155,8 +155,8 @@ pub enum ExportError {
     },
     /// A transfer has more packets than ns-2 can count.
     #[error(
-        "connection {connection}: {size_pkts} packets are more than the {most} that ns-2 can count",
-        most = crate::export::ns2::MOST_PACKETS
+        "connection {connection}: it has {size_pkts} packets, but ns-2 counts at most {most}",
+        most = crate::export::ns2::MAX_TRANSFER_PKTS
     )]
     Size {
         /// Name of the connection.

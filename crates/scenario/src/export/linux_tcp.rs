@@ -13,7 +13,7 @@ pub struct LinuxTcp {
     /// Initial window in packets; `None` for the stack's own.
     pub initial_window: Option<u32>,
     /// Largest window in packets; `None` for no limit except buffers.
-    pub largest_window: Option<u32>,
+    pub max_window: Option<u32>,
     /// True if ECN is requested.
     pub ecn: bool,
 }
@@ -58,13 +58,13 @@ impl LinuxCongestion {
 }
 
 /// Name of the stack that models present-day Linux.
-const LINUX: &str = "linux-6";
+const STACK_NAME: &str = "linux-6";
 
 /// IP and TCP headers with timestamps, in bytes.
-pub const REAL_TCP_HEADERS_BYTES: f64 = 52.0;
+pub const LINUX_TCP_HEADERS_BYTES: f64 = 52.0;
 
 /// Smallest packet size of Linux, in bytes.
-const LEAST_TCP_BYTES: f64 = 100.0;
+const MIN_TCP_PACKET_BYTES: f64 = 100.0;
 
 /// Returns the TCP configuration of a connection; `None` for one without TCP.
 ///
@@ -72,16 +72,16 @@ const LEAST_TCP_BYTES: f64 = 100.0;
 /// The reason why no present-day stack can run it.
 pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
     if spec.application != Application::Bulk {
-        return Err("an application in front of TCP is not played there".to_owned());
+        return Err("applications are not supported".to_owned());
     }
     let whole = |pkts: f64| pkts.round().max(1.0) as u32;
     let mut tcp = LinuxTcp {
         congestion: LinuxCongestion::Reno,
         initial_window: None,
-        largest_window: spec.max_window_pkts.map(whole),
+        max_window: spec.max_window_pkts.map(whole),
         ecn: false,
     };
-    let tahoe = || Err("no stack of today has TCP Tahoe".to_owned());
+    let tahoe = || Err("Linux does not support TCP Tahoe".to_owned());
     tcp.congestion = match &spec.source {
         Source::Window(window) => {
             tcp.initial_window = Some(whole(window.initial_window_pkts));
@@ -93,11 +93,9 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
             }
         }
         Source::Stack(stack) => {
-            if stack.name != LINUX {
+            if stack.name != STACK_NAME {
                 let name = &stack.name;
-                return Err(format!(
-                    "its TCP is that of `{name}`; the one of today is `{LINUX}`"
-                ));
+                return Err(format!("its TCP is `{name}`; use `{STACK_NAME}`"));
             }
             tcp.initial_window = Some(stack.initial_window_pkts);
             tcp.ecn = stack.ecn;
@@ -112,8 +110,8 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
             }
         }
         Source::Profile(profile) => {
-            if tcp.largest_window.is_none() {
-                tcp.largest_window = profile.window_limit_pkts().map(whole);
+            if tcp.max_window.is_none() {
+                tcp.max_window = profile.window_limit_pkts().map(whole);
             }
             match Ns2Tcp::of_profile(profile.name()) {
                 Some(Ns2Tcp::Reno | Ns2Tcp::Newreno | Ns2Tcp::Sack) => LinuxCongestion::Reno,
@@ -122,16 +120,16 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 Some(Ns2Tcp::Tahoe) => return tahoe(),
                 None => {
                     let name = profile.name();
-                    return Err(format!("which TCP `{name}` was measured of is not known"));
+                    return Err(format!("the TCP of profile `{name}` is not known"));
                 }
             }
         }
         Source::Constant { .. } | Source::Poisson { .. } => return Ok(None),
-        Source::Users(_) => return Err("users are not played there".to_owned()),
+        Source::Users(_) => return Err("users are not supported".to_owned()),
     };
-    if spec.packet_size_bytes < LEAST_TCP_BYTES {
+    if spec.packet_size_bytes < MIN_TCP_PACKET_BYTES {
         Err(format!(
-            "packets of {} B are too small for TCP there: {LEAST_TCP_BYTES} B at least",
+            "packets of {} B are too small for TCP: at least {MIN_TCP_PACKET_BYTES} B",
             spec.packet_size_bytes
         ))
     } else {
@@ -152,7 +150,7 @@ pub fn default_socket_buffer_bytes(
     let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
     let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let size_bytes = network.connection_spec(id).packet_size_bytes;
-    let rooms = there.iter().map(|&link| network.room(link));
+    let rooms = there.iter().map(|&link| network.buffer_limit(link));
     let queues_pkts: f64 = rooms.map(|room| room.pkts(8.0 * size_bytes)).sum();
     let queues_bytes = queues_pkts * size_bytes;
     if narrowest_bps.is_finite() {

@@ -9,7 +9,7 @@ mod tcl;
 
 pub use error::ExportError;
 pub use linux_tcp::{
-    LinuxCongestion, LinuxTcp, REAL_TCP_HEADERS_BYTES, default_socket_buffer_bytes, linux_tcp,
+    LINUX_TCP_HEADERS_BYTES, LinuxCongestion, LinuxTcp, default_socket_buffer_bytes, linux_tcp,
 };
 pub use ns2::{
     NS2_CONNECTION_COLUMNS, NS2_CONNECTIONS_FILE, NS2_HEADER, NS2_LINK_COLUMNS, NS2_LINKS_FILE,
@@ -18,5 +18,5 @@ pub use ns2::{
 pub use ns2_tcp::{Ns2Tcp, UnknownTcp};
 pub use ns3::{
     NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_HEADER, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Error,
-    Ns3Options, ns3, ns3_together,
+    Ns3Options, ns3, ns3_batch,
 };

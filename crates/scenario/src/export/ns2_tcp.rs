@@ -114,7 +114,7 @@ impl fmt::Display for Ns2Tcp {
 
 /// No TCP has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no TCP `{0}`; there are tahoe, reno, newreno, sack, vegas and cubic")]
+#[error("unknown ns-2 TCP `{0}`; use tahoe, reno, newreno, sack, vegas or cubic")]
 pub struct UnknownTcp(String);
 
 impl FromStr for Ns2Tcp {

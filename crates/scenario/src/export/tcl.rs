@@ -4,7 +4,7 @@
 ///
 /// It has no quotes if no character is special in Tcl. Bytes that are not printable ASCII are
 /// escaped, so that the script does not depend on the locale.
-pub(super) fn word(name: &str) -> String {
+pub(super) fn quote_word(name: &str) -> String {
     if !name.is_empty() && name.bytes().all(is_plain) {
         return name.to_owned();
     }
@@ -30,7 +30,7 @@ fn is_plain(byte: u8) -> bool {
 
 /// Returns a list of words as one word.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let words: Vec<String> = names.into_iter().map(word).collect();
+    let words: Vec<String> = names.into_iter().map(quote_word).collect();
     format!("{{{}}}", words.join(" "))
 }
 
@@ -40,18 +40,18 @@ mod tests {
 
     #[test]
     fn plain_names_stay_bare() {
-        assert_eq!(word("N5->N7"), "N5->N7");
+        assert_eq!(quote_word("N5->N7"), "N5->N7");
         assert_eq!(list(["N1", "host.example"]), "{N1 host.example}");
     }
 
     #[test]
-    fn nothing_is_left_that_tcl_would_act_upon() {
-        assert_eq!(word("[exec touch x]"), r#""\[exec touch x\]""#);
-        assert_eq!(word("$a;b"), r#""\$a;b""#);
-        assert_eq!(word("a\"{}\\"), r#""a\"\{\}\\""#);
-        assert_eq!(word("#"), "\"#\"");
-        assert_eq!(word(""), "\"\"");
+    fn special_characters_are_escaped() {
+        assert_eq!(quote_word("[exec touch x]"), r#""\[exec touch x\]""#);
+        assert_eq!(quote_word("$a;b"), r#""\$a;b""#);
+        assert_eq!(quote_word("a\"{}\\"), r#""a\"\{\}\\""#);
+        assert_eq!(quote_word("#"), "\"#\"");
+        assert_eq!(quote_word(""), "\"\"");
         // A newline (octal 12) before a digit; u-umlaut is C3 BC in UTF-8.
-        assert_eq!(word("\n1\u{fc}"), r#""\0121\303\274""#);
+        assert_eq!(quote_word("\n1\u{fc}"), r#""\0121\303\274""#);
     }
 }

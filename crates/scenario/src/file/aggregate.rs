@@ -5,48 +5,44 @@ use netflow_document::{Section, Spanned, table, words};
 
 use super::{PacketCount, RateSetting, Time, allowed};
 
-/// A conditioned aggregate (DiffServ): the connections that name it are metered together, and
-/// their packets marked with a drop precedence where they enter the network.
-#[table(name = "aggregate", called = called)]
+/// Conditioned aggregate (DiffServ): its connections are metered together, and their packets marked with a drop
+/// precedence at the edge of the network.
+#[table(name = "aggregate", called = override_name)]
 pub struct Aggregate {
-    /// Its name, unique: what connections call it.
+    /// Unique name, to which `aggregate` of connections refers.
     #[key(example = "A1")]
     pub name: Spanned<String>,
-    /// Rate up to which packets are DP0, the last to be dropped.
+    /// Rate up to which packets are DP0, which is dropped last.
     #[key(allowed = allowed::RATE, example = "2 Mbit/s")]
     pub committed_rate: RateSetting,
-    /// Rate beyond which packets are DP2, the first to be dropped. Needed by `standard`, `sw` and
-    /// `trtcm`.
+    /// Rate above which packets are DP2, which is dropped first. Required by `standard`, `sw` and `trtcm`.
     #[key(allowed = allowed::RATE, example = "4 Mbit/s")]
     pub peak_rate: Option<RateSetting>,
-    /// What marks its packets.
+    /// Conditioner that marks its packets.
     #[key(example = "standard")]
     pub conditioner: Spanned<ConditionerName>,
-    /// Averaging interval of the rate estimator, without effect on `srtcm` and `trtcm`. Default:
-    /// 1 s.
+    /// Averaging interval of the rate estimator; no effect on `srtcm` and `trtcm`. Default: 1 s.
     #[key(allowed = allowed::DURATION, example = "1 s")]
     pub averaging: Option<Time>,
-    /// The round-trip time that `rtt`, `rtt-rto` and `rtt-sw` reckon with. Default: the mean of
-    /// its packets.
+    /// Round-trip time in the formulas of `rtt`, `rtt-rto` and `rtt-sw`. Default: the mean of its packets.
     #[key(allowed = allowed::DURATION, example = "100 ms")]
     pub rtt: Option<Time>,
-    /// The retransmission timeout that `rtt-rto` reckons with. Default: three round-trip times, at
-    /// least 200 ms.
+    /// Retransmission timeout in the formula of `rtt-rto`. Default: three round-trip times, at least 200 ms.
     #[key(allowed = allowed::DURATION, example = "300 ms")]
     pub rto: Option<Time>,
-    /// Window below which `sw` and `rtt-sw` mark a packet DP0. Default: 3 pkt.
+    /// Congestion window below which `sw` and `rtt-sw` mark packets DP0. Default: 3 pkt.
     #[key(allowed = allowed::WINDOW, example = "3 pkt")]
     pub small_window: Option<PacketCount>,
 }
 
-/// The conditioners.
+/// Conditioners.
 #[words]
 pub enum ConditionerName {
-    /// By the rate alone: the time sliding window three colour marker of RFC 2859.
+    /// By rate only: the time sliding window three colour marker of RFC 2859.
     Standard,
-    /// Less DP2 for aggregates with a long round-trip time.
+    /// Fewer DP2 packets for aggregates with a long round-trip time.
     Rtt,
-    /// Less DP2 for a long round-trip time and a long retransmission timeout.
+    /// Fewer DP2 packets for a long round-trip time and a long retransmission timeout.
     RttRto,
     /// As `rtt`; packets sent with a small window are DP0.
     RttSw,
@@ -80,6 +76,6 @@ impl ConditionerName {
     }
 }
 
-fn called(section: &Section<'_, '_>) -> Option<String> {
+fn override_name(section: &Section<'_, '_>) -> Option<String> {
     Some(format!("aggregate.{}", section.text("name")?))
 }

@@ -2,10 +2,10 @@
 //! anywhere ([`netflow_units::Bounds`]).
 
 use netflow_document::{Allowed, Quantity, Spanned};
-use netflow_units::{Bytes, CIRCUIT as SIGN, Packets, Rate, Room, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, CIRCUIT as SIGN, Packets, Rate, Seconds, Size};
 
 use super::day::Factors;
-use super::srlg::{BETWEEN, RiskGroups};
+use super::srlg::{RiskGroups, SEPARATOR};
 use super::workload::Places;
 
 type Time = Quantity<Seconds>;
@@ -71,11 +71,11 @@ pub(super) const INTERARRIVAL: Allowed<Time> = Allowed {
     test: |t| t.get() >= 1e-6,
     text: "at least 1 us",
 };
-pub(super) const BUFFER: Allowed<Quantity<Room>> = Allowed {
+pub(super) const BUFFER: Allowed<Quantity<BufferSize>> = Allowed {
     test: |room| match room.0 {
-        Room::Size(Size::Packets(packets)) => packets.get() >= 1.0 && packets.get() <= 1e8,
-        Room::Size(Size::Bytes(bytes)) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
-        Room::Time(time) => time.get() >= 1e-6 && time.get() <= 100.0,
+        BufferSize::Size(Size::Packets(packets)) => packets.get() >= 1.0 && packets.get() <= 1e8,
+        BufferSize::Size(Size::Bytes(bytes)) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
+        BufferSize::Time(time) => time.get() >= 1e-6 && time.get() <= 100.0,
     },
     text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1000 GB, or 1 us to 100 s",
 };
@@ -162,12 +162,12 @@ pub(super) const VERSION: Allowed<String> = Allowed {
 /// The end of a link.
 pub(super) const END: Allowed<String> = Allowed {
     test: |name| !name.contains('>'),
-    text: "a name without `>`: links are called FROM->TO",
+    text: "a name without `>`, because links are called FROM->TO",
 };
-/// What tells a link from others between the same nodes.
+/// Name that distinguishes parallel links.
 pub(super) const CIRCUIT: Allowed<String> = Allowed {
     test: |name| !name.is_empty() && !name.contains(['>', SIGN]),
-    text: "a name without `>` and `#`: such a link is called FROM->TO#CIRCUIT",
+    text: "a name without `>` and `#`, because the link is called FROM->TO#CIRCUIT",
 };
 pub(super) const PATH: Allowed<Vec<Spanned<String>>> = Allowed {
     test: |nodes| nodes.len() >= 2,
@@ -180,7 +180,7 @@ pub(super) const PLACES: Allowed<Places> = Allowed {
 pub(super) const GROUPS: Allowed<RiskGroups> = Allowed {
     test: |groups| {
         let names = groups.names();
-        !names.is_empty() && names.iter().all(|name| !name.contains(BETWEEN))
+        !names.is_empty() && names.iter().all(|name| !name.contains(SEPARATOR))
     },
     text: "at least one name, and no name with a `;`",
 };
@@ -192,7 +192,7 @@ pub(super) const SIGMA: Allowed<f64> = Allowed {
     test: |sigma| *sigma > 0.0 && *sigma <= 10.0,
     text: "above 0, at most 10",
 };
-/// What a link loses on the way; one that loses all is down.
+/// Loss of a link; a link that loses all packets is down.
 pub(super) const LOSS: Allowed<f64> = Allowed {
     test: |loss| (0.0..1.0).contains(loss),
     text: "0 to below 1",

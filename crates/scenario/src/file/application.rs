@@ -4,14 +4,14 @@ use netflow_document::{Table, Value, one_of, table};
 
 use super::{RateSetting, Time, allowed};
 
-/// What gives a TCP source its data. Without it there is always more to send.
-#[one_of(what = "an application", instead = instead)]
+/// Application that provides the data of a TCP source. Without it the data is unlimited.
+#[one_of(what = "an application", instead = application_help)]
 pub enum ApplicationSetting {
-    /// Packets at random moments; what TCP cannot send at once waits at the sender. The fluid
-    /// models see the mean rate.
+    /// Packets at random times (a Poisson process); packets that TCP cannot send at once wait at the sender. The
+    /// fluid model uses the mean rate.
     #[key(allowed = allowed::RATE, example = "100 pkt/s")]
     Poisson(RateSetting),
-    /// Bursts at a constant rate, with pauses between them. The fluid models see the mean rate.
+    /// Bursts at a constant rate with pauses between them. The fluid model uses the mean rate.
     #[key(example = "{ rate = \"200 pkt/s\", on = \"0.5 s\", off = \"1.5 s\" }")]
     OnOff(OnOffSetting),
 }
@@ -22,10 +22,10 @@ pub struct OnOffSetting {
     /// Rate during a burst.
     #[key(allowed = allowed::RATE, example = "200 pkt/s")]
     pub rate: RateSetting,
-    /// Mean length of a burst; the lengths are exponentially distributed.
+    /// Mean length of a burst; lengths are exponentially distributed.
     #[key(allowed = allowed::INTERVAL, example = "0.5 s")]
     pub on: Time,
-    /// Mean length of a pause, likewise.
+    /// Mean length of a pause; lengths are exponentially distributed.
     #[key(allowed = allowed::DELAY, example = "1.5 s")]
     pub off: Time,
 }
@@ -36,7 +36,7 @@ impl ApplicationSetting {
     }
 }
 
-fn instead(_: &str, _: &Value<'_>) -> String {
-    "write `application = { poisson = \"100 pkt/s\" }`, or leave it out for a source that always has more to send"
+fn application_help(_: &str, _: &Value<'_>) -> String {
+    "write `application = { poisson = \"100 pkt/s\" }`, or leave it out for unlimited data"
         .to_owned()
 }

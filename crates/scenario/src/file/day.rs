@@ -8,19 +8,19 @@ use super::allowed;
 
 const HOURS: f64 = 24.0;
 
-/// How demands go up and down within 24 hours.
+/// Daily profile: factors of demands over 24 hours.
 #[table(name = "day")]
 pub struct Day {
-    /// Its name, unique: what demands call it.
+    /// Unique name, to which `day` of demands refers.
     #[key(example = "office")]
     pub name: Spanned<String>,
-    /// By what rates are multiplied, evenly spread over 24 hours, the first at 0:00: of 24 of them each is that of a
-    /// full hour. In between they are interpolated linearly, and so from the last to the first.
+    /// Factors of the rates, evenly spaced over 24 hours, the first at 0:00; 24 factors are one for each full
+    /// hour. Values in between are interpolated linearly, also from the last factor to the first.
     #[key(allowed = allowed::FACTORS, example = "[0.3, 0.2, 1.0, 0.8]")]
     pub factors: Spanned<Factors>,
 }
 
-/// By what rates are multiplied, evenly spread over 24 hours.
+/// Factors of the rates, evenly spaced over 24 hours.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Factors(pub Vec<f64>);
@@ -43,8 +43,8 @@ impl Read for Factors {
     const IS_CELL: bool = false;
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Factors> {
-        let Some(each) = value.each() else {
-            value.wrong_type(key, Factors::KIND, findings);
+        let Some(each) = value.array_elements() else {
+            value.report_wrong_type(key, Factors::KIND, findings);
             return None;
         };
         let factors = each.map(|it| it.setting(key, &allowed::SCALE, findings));
@@ -72,7 +72,7 @@ mod tests {
     use super::Factors;
 
     #[test]
-    fn a_factor_is_exact_at_its_hour() {
+    fn factor_is_exact_at_its_hour() {
         let hourly: Vec<f64> = (0..24).map(|i| 0.1 + 0.37 * f64::from(i)).collect();
         let day = Factors(hourly.clone());
         for (hour, factor) in hourly.into_iter().enumerate() {
@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn between_two_hours_it_is_on_their_line() {
+    fn factors_are_interpolated_linearly() {
         let day = Factors(vec![0.25, 0.5, 1.0, 0.75]);
         let found = [3.0, 7.5, 15.0].map(|hour| day.at(hour));
         assert_eq!(found, [0.375, 0.625, 0.875]);
     }
 
     #[test]
-    fn the_last_leads_to_the_first_of_the_next_day() {
+    fn last_factor_interpolates_to_first_of_next_day() {
         let day = Factors(vec![0.25, 0.5, 1.0, 0.75]);
         assert_eq!([day.at(21.0), day.at(22.5)], [0.5, 0.375]);
         // Nearly midnight is nearly the first, and rounds to it at the end.
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_factor_is_the_same_all_day() {
+    fn single_factor_is_constant_all_day() {
         let day = Factors(vec![0.7]);
         for hour in [0.0, 0.1, 13.37, 24.0_f64.next_down()] {
             assert_eq!(day.at(hour), 0.7);
@@ -110,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_between_its_neighbours_and_goes_with_their_scale(
+        fn factor_is_between_neighbours_and_scales_with_them(
             factors in prop::collection::vec(1e-9..1e9_f64, 1..1441), hour in 0.0..24.0_f64, twice in 0..20,
         ) {
             let day = Factors(factors.clone());
@@ -125,7 +125,7 @@ mod tests {
         }
 
         #[test]
-        fn more_factors_on_the_same_lines_change_nothing(
+        fn collinear_factors_do_not_change_result(
             factors in prop::collection::vec(0.1..10.0_f64, 1..100), hour in 0.0..24.0_f64,
         ) {
             let next = |i: usize| factors[(i + 1) % factors.len()];

@@ -1,7 +1,8 @@
 //! Distributions in `[[workload]]`
 
 use netflow_document::{
-    Allowed, Findings, Kind, ProblemKind, Quantity, Read, Section, Spanned, Value, one_of, table,
+    Allowed, Findings, ProblemKind, Quantity, Read, Section, Spanned, Value, ValueKind, one_of,
+    table,
 };
 use netflow_units::{Bytes, Seconds};
 use netflow_workload::Distribution;
@@ -10,22 +11,22 @@ use serde::Serialize;
 
 use super::allowed;
 
-/// How something differs from one user, page or file to the next. Every distribution has a largest
-/// value; larger ones are cut to it.
-#[one_of(what = "a distribution", bound = Variable, instead = instead::<T>)]
+/// Distribution over users, pages or files. Every distribution has a largest value; larger values are truncated
+/// to it.
+#[one_of(what = "a distribution", bound = Variable, instead = distribution_help::<T>)]
 pub enum DistributionSetting<T> {
-    /// Always the same: `{ constant = "10 KB" }`.
+    /// Constant: `{ constant = "10 KB" }`.
     #[key(allowed = not_negative::<T>(), example = T::EXAMPLE)]
     Constant(Spanned<T>),
-    /// `{ exponential = { mean = "15 s", most = "900 s" } }`
+    /// `{ exponential = { mean = "15 s", max = "900 s" } }`
     Exponential(Exponential<T>),
-    /// `{ pareto = { shape = 1.117, least = "941 B", most = "2 MB" } }`
+    /// `{ pareto = { shape = 1.117, min = "941 B", max = "2 MB" } }`
     Pareto(Pareto<T>),
-    /// `{ log-normal = { median = "15 s", sigma = 1.3, most = "900 s" } }`
+    /// `{ log-normal = { median = "15 s", sigma = 1.3, max = "900 s" } }`
     LogNormal(LogNormal<T>),
-    /// Measured: values, each with the share of all that is not above it; both ascend, the last
-    /// share is 1. Between two rows values are spread evenly; a first row with a share above 0 has
-    /// just its value: `{ table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }`.
+    /// Empirical distribution: values with their cumulative probabilities. Both ascend, and the last probability
+    /// is 1. Values between two rows are uniformly distributed; a first row with a probability above 0 has an
+    /// atom at its value: `{ table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }`.
     #[key(example = T::ROWS)]
     Table(Spanned<Rows<T>>),
 }
@@ -33,43 +34,43 @@ pub enum DistributionSetting<T> {
 /// An exponential distribution.
 #[table(bound = Variable)]
 pub struct Exponential<T> {
-    /// The mean, before larger values are cut.
+    /// Mean before truncation.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub mean: Spanned<T>,
-    /// The largest value.
+    /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub most: Spanned<T>,
+    pub max: Spanned<T>,
 }
 
-/// A Pareto distribution: a share (least / x)^shape is above x.
-#[table(bound = Variable, check = in_order)]
+/// Pareto distribution: the probability of exceeding x is (min / x)^shape.
+#[table(bound = Variable, check = check_limits)]
 pub struct Pareto<T> {
-    /// The exponent: the lower, the heavier the tail.
+    /// Exponent: the lower, the heavier the tail.
     #[key(allowed = allowed::SHAPE, example = 1.1)]
     pub shape: Spanned<f64>,
-    /// The smallest value.
+    /// Smallest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub least: Spanned<T>,
-    /// The largest value.
+    pub min: Spanned<T>,
+    /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub most: Spanned<T>,
+    pub max: Spanned<T>,
 }
 
 /// A log-normal distribution.
 #[table(bound = Variable)]
 pub struct LogNormal<T> {
-    /// The median.
+    /// Median.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub median: Spanned<T>,
-    /// The standard deviation of the logarithm.
+    /// Standard deviation of the logarithm.
     #[key(allowed = allowed::SIGMA, example = 1.3)]
     pub sigma: Spanned<f64>,
-    /// The largest value.
+    /// Largest value.
     #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
-    pub most: Spanned<T>,
+    pub max: Spanned<T>,
 }
 
-/// The rows of a measured distribution: values with the share up to them.
+/// Rows of an empirical distribution: values with their cumulative probabilities.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Rows<T>(pub Vec<(T, f64)>);
@@ -113,7 +114,7 @@ impl Variable for f64 {
 }
 
 /// Rows of a table at most.
-const MOST_ROWS: usize = 10_000;
+const MAX_ROWS: usize = 10_000;
 
 /// As it is drawn from; whether its numbers go together is not asked.
 pub(crate) fn distribution<T: Variable>(setting: &DistributionSetting<T>) -> Distribution {
@@ -121,17 +122,17 @@ pub(crate) fn distribution<T: Variable>(setting: &DistributionSetting<T>) -> Dis
         DistributionSetting::Constant(value) => Distribution::Constant(value.number()),
         DistributionSetting::Exponential(it) => Distribution::Exponential {
             mean: it.mean.number(),
-            most: it.most.number(),
+            most: it.max.number(),
         },
         DistributionSetting::Pareto(it) => Distribution::Pareto {
             shape: *it.shape,
-            least: it.least.number(),
-            most: it.most.number(),
+            least: it.min.number(),
+            most: it.max.number(),
         },
         DistributionSetting::LogNormal(it) => Distribution::LogNormal {
             median: it.median.number(),
             sigma: *it.sigma,
-            most: it.most.number(),
+            most: it.max.number(),
         },
         DistributionSetting::Table(rows) => {
             let rows = rows.0.iter().map(|(value, share)| (value.number(), *share));
@@ -160,17 +161,17 @@ impl<T: Variable> DistributionSetting<T> {
     }
 }
 
-fn instead<T: Variable>(key: &str, _: &Value<'_>) -> String {
+fn distribution_help<T: Variable>(key: &str, _: &Value<'_>) -> String {
     format!("write `{key} = {{ constant = {} }}`", T::EXAMPLE)
 }
 
-fn in_order<T: Variable>(it: &mut Pareto<T>, s: &mut Section<'_, '_>) {
-    let sound = it.most.is_sound() && it.least.is_sound();
-    if sound && it.most.number() < it.least.number() {
-        let (most, least) = (it.most.shown(), it.least.shown());
+fn check_limits<T: Variable>(it: &mut Pareto<T>, s: &mut Section<'_, '_>) {
+    let sound = it.max.is_valid() && it.min.is_valid();
+    if sound && it.max.number() < it.min.number() {
+        let (most, least) = (it.max.shown(), it.min.shown());
         let message = format!("`most` is {most}, below `least`, which is {least}");
         s.findings
-            .error(ProblemKind::OutOfRange, it.most.place(), message);
+            .error(ProblemKind::OutOfRange, it.max.place(), message);
     }
 }
 
@@ -181,32 +182,32 @@ impl<T: Variable> Read for Rows<T> {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         let help = || {
             format!(
-                "rows are values with the share up to them: `{key} = [[{}, 0.5], …]`",
+                "rows are values with their cumulative probability: `{key} = [[{}, 0.5], …]`",
                 T::EXAMPLE
             )
         };
-        let Kind::Array { array, .. } = value.kind else {
-            value.wrong_type(key, "an array of rows", findings);
+        let ValueKind::Array { array, .. } = value.kind else {
+            value.report_wrong_type(key, "an array of rows", findings);
             findings.set_last_help(help());
             return None;
         };
         let mut rows: Vec<(T, f64)> = Vec::new();
-        if array.is_empty() || array.len() > MOST_ROWS {
+        if array.is_empty() || array.len() > MAX_ROWS {
             let message = format!(
-                "`{key}` has {} rows, allowed are 1 to {MOST_ROWS}",
+                "`{key}` has {} rows, but 1 to {MAX_ROWS} are allowed",
                 array.len()
             );
             findings.error(ProblemKind::OutOfRange, value.place, message);
             return None;
         }
         let before = findings.errors();
-        for row in value.each().into_iter().flatten() {
-            let cells: Vec<Value<'_>> = row.each().into_iter().flatten().collect();
+        for row in value.array_elements().into_iter().flatten() {
+            let cells: Vec<Value<'_>> = row.array_elements().into_iter().flatten().collect();
             let [x, share] = cells.as_slice() else {
                 let message = format!("a row of `{key}` must be a value and a share");
                 findings
                     .error(ProblemKind::WrongType, row.place, message)
-                    .help(help());
+                    .set_help(help());
                 return None;
             };
             let Some(number) = T::read(x, key, findings) else {
@@ -222,12 +223,12 @@ impl<T: Variable> Read for Rows<T> {
                 let message = format!("a value of `{key}` cannot be {}", number.shown());
                 findings
                     .error(ProblemKind::OutOfRange, x.place, message)
-                    .help("allowed: 0 to 1e12, not below the row before");
+                    .set_help("allowed: 0 to 1e12, not below the row before");
             } else if !(least..=1.0).contains(&up_to) {
                 let message = format!("a share in `{key}` cannot be {up_to}");
                 findings
                     .error(ProblemKind::OutOfRange, share.place, message)
-                    .help("allowed: 0 to 1, not below the row before");
+                    .set_help("allowed: 0 to 1, not below the row before");
             }
             rows.push((number, up_to));
         }

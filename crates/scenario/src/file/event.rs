@@ -4,69 +4,69 @@ use netflow_document::{Allowed, ProblemKind, Section, Spanned, table};
 
 use super::{LossSetting, RateSetting, Time, allowed};
 
-/// What happens to links on the way: exactly one of `set`, `down` and `up`, to exactly one of `link`, `node` and
+/// Change of a link during the run: exactly one of `set`, `down` and `up`, for exactly one of `link`, `node` and
 /// `srlg`.
-#[table(name = "event", check = one_change)]
+#[table(name = "event", check = check_single_change)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     #[key(allowed = allowed::MOMENT, example = "20 s")]
     pub at: Time,
-    /// To which link: `"A->B"` is one direction, `"A<->B"` both.
+    /// Affected link: `"A->B"` is one direction, `"A<->B"` both.
     #[key(example = "A->B")]
     pub link: Option<Spanned<String>>,
-    /// To all links of this node, in both directions.
+    /// Node with all affected links, in both directions.
     #[key(example = "A")]
     pub node: Option<Spanned<String>>,
-    /// To all links of this shared-risk group.
+    /// Shared-risk group with all affected links.
     #[key(example = "conduit-1")]
     pub srlg: Option<Spanned<String>>,
-    /// Other settings of the link from now on: `{ bandwidth = "4 Mbit/s" }`, `{ loss = "1 %" }`, `{ delay = "80 ms" }`, or
-    /// several of them.
+    /// New settings of the link: one or more of `{ bandwidth = "4 Mbit/s" }`, `{ loss = "1 %" }` and `{ delay =
+    /// "80 ms" }`.
     #[key(example = "{ bandwidth = \"4 Mbit/s\" }")]
     pub set: Option<Spanned<Set>>,
-    /// `true`: the link fails. What is queued is lost, and routes are computed without it.
+    /// `true`: the link fails. Its queue is lost, and routes are recomputed without it.
     #[key(allowed = TRUE, example = true)]
     pub down: Option<Spanned<bool>>,
-    /// `true`: the link works again, whatever made it fail, and routes are computed with it.
+    /// `true`: the link works again, whichever event made it fail, and routes are recomputed with it.
     #[key(allowed = TRUE, example = true)]
     pub up: Option<Spanned<bool>>,
 }
 
-/// Settings of a link that an event can change: one of them at least.
-#[table(check = something)]
+/// Settings of a link that an event can change, at least one.
+#[table(check = check_not_empty)]
 pub struct Set {
-    /// The bandwidth from now on. What waits takes as much longer or shorter.
+    /// New bandwidth. It also applies to packets already in the queue.
     #[key(allowed = allowed::RATE, example = "4 Mbit/s")]
     pub bandwidth: Option<RateSetting>,
-    /// What is lost on the way from now on, as a link's `loss` says it: of the packets whose transmission ends
-    /// later, those included that wait in the queue. `0` ends it.
+    /// New loss after the queue, as `loss` of the link, for packets whose transmission ends later, including
+    /// those in the queue. `0` ends it.
     #[key(example = "1 %")]
     pub loss: Option<Spanned<LossSetting>>,
-    /// The propagation delay from now on: of the packets whose transmission ends later, those included that wait in the
-    /// queue. What has left the queue before keeps its old delay, so that packets may overtake it. Routes, default
-    /// buffers and what else follows from delays at the start stay.
+    /// New propagation delay, for packets whose transmission ends later, including those in the queue. Packets
+    /// that have left the queue keep the old delay, so later packets may overtake them. Routes, default buffers
+    /// and other values computed from the initial delays do not change.
     #[key(allowed = allowed::DELAY, example = "80 ms")]
     pub delay: Option<Time>,
 }
 
 const TRUE: Allowed<bool> = Allowed {
     test: |flag| *flag,
-    text: "`down = true` when the link fails, `up = true` when it works again",
+    text: "`down = true` for a failure, `up = true` for a repair",
 };
 
-fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
+fn check_single_change(event: &mut Event, s: &mut Section<'_, '_>) {
     let places = [
         event.link.is_some(),
         event.node.is_some(),
         event.srlg.is_some(),
     ];
-    one_of(
+    check_one_of(
         s,
         ["link", "node", "srlg"],
         places,
         [
-            "this event happens to nothing",
-            "this event happens to several things at once",
+            "this event names no link, node or group",
+            "this event names several of link, node and group",
         ],
         "give one of: `link = \"A->B\"`, `node = \"A\"`, `srlg = \"conduit-1\"`",
     );
@@ -75,25 +75,25 @@ fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
         event.down.is_some(),
         event.up.is_some(),
     ];
-    one_of(
+    check_one_of(
         s,
         ["set", "down", "up"],
         changes,
         [
             "this event changes nothing",
-            "this event changes several things at once",
+            "this event makes several changes",
         ],
         "give one of: `set = { bandwidth = \"4 Mbit/s\" }`, `down = true`, `up = true`",
     );
     if let (Some(set), None, [_, true, _] | [_, _, true]) = (&event.set, &event.link, places) {
-        let message = "`set` is for one link, not for all links of a node or a group";
+        let message = "`set` applies to one link, not to a node or a group";
         s.findings
             .error(ProblemKind::Conflict, set.place(), message)
-            .help("write an event for each link: `link = \"A->B\"`");
+            .set_help("write an event for each link: `link = \"A->B\"`");
     }
 }
 
-fn something(set: &mut Set, s: &mut Section<'_, '_>) {
+fn check_not_empty(set: &mut Set, s: &mut Section<'_, '_>) {
     let Set {
         bandwidth,
         loss,
@@ -107,12 +107,12 @@ fn something(set: &mut Set, s: &mut Section<'_, '_>) {
         let place = s.place();
         s.findings
             .error(ProblemKind::Conflict, place, "`set` sets nothing")
-            .help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"` or `delay = \"80 ms\"`, or several of them");
+            .set_help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"` or `delay = \"80 ms\"`, or several of them");
     }
 }
 
 /// Refuses none and several of what exactly one is to be given.
-fn one_of(
+fn check_one_of(
     s: &mut Section<'_, '_>,
     keys: [&str; 3],
     given: [bool; 3],
@@ -134,5 +134,5 @@ fn one_of(
     let place = s.place();
     s.findings
         .error(ProblemKind::Conflict, place, message)
-        .help(help);
+        .set_help(help);
 }

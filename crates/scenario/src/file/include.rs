@@ -4,59 +4,59 @@ use netflow_document::{Spanned, table, words};
 
 use super::{DemandKind, RateSetting, allowed};
 
-/// Tables in CSV files, for large networks: paths are relative to the scenario.
+/// CSV tables for large networks. Paths are relative to the scenario.
 ///
-/// The first row names the columns like the keys. A key inside a table is written with a point, as in
-/// `queue.min` or `set.bandwidth`; the keys of a connection's `source` need no `source.` in front. The
-/// nodes of a path are written with `>` between them. An empty cell is an absent key. Lines that begin
-/// with `#` are comments.
+/// The first row contains the names of keys. A key of an inner table is written with a dot, as in `queue.min` or
+/// `set.bandwidth`; the keys of a connection's `source` need no `source.` prefix. The nodes of a path are
+/// separated by `>`. An empty cell is an absent key. Lines that begin with `#` are comments.
 #[table(name = "include")]
 #[derive(Default)]
 pub struct Include {
-    /// A table of nodes.
+    /// Table of nodes.
     #[key(example = "nodes.csv")]
     pub nodes: Option<Spanned<String>>,
-    /// A table of links.
+    /// Table of links.
     #[key(example = "links.csv")]
     pub links: Option<Spanned<String>>,
-    /// A table of connections.
+    /// Table of connections.
     #[key(example = "connections.csv")]
     pub connections: Option<Spanned<String>>,
-    /// A table of demands: a matrix of traffic, a row for each pair of nodes.
+    /// Table of demands: a traffic matrix, one row for each pair of nodes.
     #[key(example = "demands.csv")]
     pub demands: Option<Spanned<String>>,
-    /// A demand between every two nodes, by their weights.
+    /// Demands between all pairs of nodes by a gravity model.
     #[key(example = "{ total = \"5 Gbit/s\" }")]
     pub gravity: Option<Spanned<Gravity>>,
-    /// A table of events.
+    /// Table of events.
     #[key(example = "events.csv")]
     pub events: Option<Spanned<String>>,
 }
 
-/// A demand from every node to every other one, each in proportion to the product of their weights.
+/// Gravity model: a demand from every node to every other node, in proportion to the product of the nodes'
+/// weights.
 #[table]
 pub struct Gravity {
-    /// All of them together, headers included; `demand-scale` of the simulation multiplies it.
+    /// Sum of all demands, headers included. `demand-scale` of the simulation multiplies it.
     #[key(allowed = allowed::RATE, example = "5 Gbit/s")]
     pub total: RateSetting,
-    /// What a node weighs. Default: its population.
+    /// Weight of a node. Default: its population.
     #[key(example = "uniform")]
     pub weight: Option<Spanned<GravityWeight>>,
-    /// What the traffic is. Default: tcp.
+    /// Kind of traffic. Default: tcp.
     #[key(example = "poisson")]
     pub kind: Option<Spanned<DemandKind>>,
-    /// The `[[day]]` of every one of them, as in `[[demand]]`. Default: none.
+    /// Name of the `[[day]]` of all these demands, as in `[[demand]]`. Default: none.
     #[key(example = "office")]
     pub day: Option<Spanned<String>>,
 }
 
-/// What a node weighs in a matrix of traffic.
+/// Weight of a node in the gravity model.
 #[words]
 pub enum GravityWeight {
-    /// `population` at `[[node]]`; nodes without one have no demands.
+    /// `population` in `[[node]]`; nodes without a population have no demands.
     Population,
-    /// The sum of the bandwidths of the links that leave it.
+    /// Sum of the bandwidths of its outgoing links.
     Bandwidth,
-    /// As much as every other one.
+    /// The same weight for all nodes.
     Uniform,
 }

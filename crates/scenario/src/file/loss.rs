@@ -1,7 +1,7 @@
 //! `loss` in `[[link]]` and in what events set
 
 use netflow_document::{
-    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
 };
 use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
 use schemars::JsonSchema;
@@ -9,53 +9,53 @@ use serde::Serialize;
 
 use super::allowed;
 
-/// What a link loses on the way.
+/// Loss of a link after the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LossSetting {
     /// Each packet independently, with this probability: `0.01` or `"1 %"`.
     Random(f64),
-    /// By several causes.
+    /// Several independent causes of loss.
     Causes(Box<LossCauses>),
 }
 
-/// What a link loses packets by; each cause by itself.
-#[table(check = possible)]
+/// Independent causes of loss.
+#[table(check = check_loss)]
 pub struct LossCauses {
-    /// Probability with which a packet is lost, each independently.
+    /// Probability of independent packet loss.
     #[key(allowed = allowed::LOSS, example = "1 %")]
     pub random: Option<Spanned<f64>>,
-    /// Losses in bursts.
+    /// Bursts of losses.
     #[key(example = "{ p = 0.01, r = 0.25 }")]
     pub gilbert: Option<Spanned<Gilbert>>,
-    /// Bit error rate; a packet with an error is lost.
+    /// Bit error rate; packets with an error are lost.
     #[key(allowed = allowed::BER, example = 1e-6)]
     pub ber: Option<Spanned<f64>>,
-    /// Mean length of a burst of errors in bits. Default: errors are independent.
+    /// Mean length of an error burst in bits. Default: independent errors.
     #[key(allowed = allowed::BURST, example = 16)]
     pub burst: Option<Spanned<f64>>,
 }
 
-/// A chain with a good and a bad state that moves once before every packet (Gilbert & Elliott).
+/// Two-state Markov chain (Gilbert and Elliott): a good and a bad state, with one transition before every packet.
 #[table]
 pub struct Gilbert {
-    /// Probability of going bad.
+    /// Probability of a transition from good to bad.
     #[key(allowed = allowed::PROBABILITY, example = 0.01, fallback = 0.0)]
     pub p: Spanned<f64>,
-    /// Probability of going good again.
+    /// Probability of a transition from bad to good.
     #[key(allowed = allowed::FRACTION, example = 0.25)]
     pub r: Spanned<f64>,
-    /// Probability of losing a packet in the good state. Default: 0.
+    /// Loss probability in the good state. Default: 0.
     #[key(allowed = allowed::LOSS, example = 0.0)]
     pub good: Option<Spanned<f64>>,
-    /// Probability of losing one in the bad state. Default: 1.
+    /// Loss probability in the bad state. Default: 1.
     #[key(allowed = allowed::PROBABILITY, example = 1.0)]
     pub bad: Option<Spanned<f64>>,
 }
 
 impl LossSetting {
     /// As links have it; nothing where its numbers do not go together, which was refused when it was read.
-    pub fn of_link(&self) -> LinkLoss {
+    pub fn to_link_loss(&self) -> LinkLoss {
         match self {
             LossSetting::Random(random) => LinkLoss::from(*random),
             LossSetting::Causes(causes) => causes.link_loss().unwrap_or_default(),
@@ -90,13 +90,13 @@ impl LossCauses {
     }
 }
 
-fn possible(causes: &mut LossCauses, s: &mut Section<'_, '_>) {
+fn check_loss(causes: &mut LossCauses, s: &mut Section<'_, '_>) {
     let place = s.place();
     if let (Some(burst), None) = (&causes.burst, &causes.ber) {
-        let message = "`burst` is about bit errors, but there is no `ber`";
+        let message = "`burst` needs a bit error rate, but `ber` is missing";
         s.findings
             .error(ProblemKind::Conflict, burst.place(), message)
-            .help("add `ber = 1e-6`, or leave `burst` out");
+            .set_help("add `ber = 1e-6`, or leave out `burst`");
     }
     if let Err(error) = causes.link_loss() {
         s.findings
@@ -109,7 +109,7 @@ impl Read for LossSetting {
     const TABLES: &'static [&'static [Key]] = &[LossCauses::KEYS];
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<LossSetting> {
-        if let Kind::Table(_) = value.kind {
+        if let ValueKind::Table(_) = value.kind {
             let causes = read_table(value, key, findings)?;
             return Some(LossSetting::Causes(Box::new(causes)));
         }

@@ -52,9 +52,9 @@ pub use window::{VariantSetting, WindowSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{
-    Fields, FileId, Findings, Overrides, Place, Quantity, Section, Spanned, Table, table,
+    Fields, FileId, Findings, Overrides, Quantity, Section, SourceSpan, Spanned, Table, table,
 };
-use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, Packets, Rate, Seconds, Size};
 
 /// A time, such as `"20 ms"`.
 pub type Time = Spanned<Quantity<Seconds>>;
@@ -67,43 +67,43 @@ pub type PacketCount = Spanned<Quantity<Packets>>;
 /// A size in bytes or packets, such as `"150 KB"` or `"100 pkt"`.
 pub type SizeSetting = Spanned<Quantity<Size>>;
 /// Room in a queue, as a setting.
-pub type BufferSetting = Spanned<Quantity<Room>>;
+pub type BufferSetting = Spanned<Quantity<BufferSize>>;
 
-/// A network, the traffic in it, and how to evaluate it.
+/// A network, its traffic, and how to evaluate it.
 ///
-/// Keys are written in kebab-case. Everything that has a dimension is a string with its unit: time
-/// `s ms us min h`; rate `bit/s kbit/s Mbit/s Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB
-/// GB KiB MiB GiB`; packets `pkt`. k and K are 1000, Ki is 1024.
+/// Keys are written in kebab-case. A value with a dimension is a string with its unit: time `s ms us min h`; rate
+/// `bit/s kbit/s Mbit/s Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB GB KiB MiB GiB`; packets `pkt`. k
+/// and K are 1000, Ki is 1024.
 #[table]
 pub struct Scenario {
-    /// How to evaluate the network.
+    /// Settings of the evaluation.
     #[key(element)]
     pub simulation: Simulation,
-    /// Tables in CSV files with more nodes, links, connections, demands and events.
+    /// CSV tables with more nodes, links, connections, demands and events.
     #[key(element)]
     pub include: Option<Include>,
-    /// Nodes, where there is something to say about them: they are known from the links.
+    /// Nodes with a label, a position or a population. Other nodes need no table: the links define them.
     #[key(name = "node")]
     pub nodes: Vec<Node>,
-    /// The links, each with its queue.
+    /// Links, each with its queue.
     #[key(name = "link")]
     pub links: Vec<Link>,
-    /// The traffic.
+    /// Connections: traffic of given sources.
     #[key(name = "connection")]
     pub connections: Vec<Connection>,
-    /// The traffic by how much it is, from node to node.
+    /// Demands: traffic from node to node, given by its rate.
     #[key(name = "demand")]
     pub demands: Vec<Demand>,
-    /// How demands go up and down within 24 hours.
+    /// Daily profiles: factors of demands over 24 hours.
     #[key(name = "day")]
     pub days: Vec<Day>,
-    /// DiffServ: aggregates of connections whose packets are marked.
+    /// DiffServ aggregates: connections whose packets are metered and marked together.
     #[key(name = "aggregate")]
     pub aggregates: Vec<Aggregate>,
-    /// Users, and what they do.
+    /// Workloads: users and their applications.
     #[key(name = "workload")]
     pub workloads: Vec<Workload>,
-    /// What happens to links on the way.
+    /// Events: changes and failures of links during the run.
     #[key(name = "event")]
     pub events: Vec<Event>,
 }
@@ -131,7 +131,7 @@ impl Scenario {
         overrides: &Overrides,
         findings: &mut Findings,
     ) -> Scenario {
-        let mut top = Scenario::section("the scenario", fields, findings).with(overrides);
+        let mut top = Scenario::section("the scenario", fields, findings).with_overrides(overrides);
         let scenario = Scenario::fields(&mut top);
         top.finish();
         scenario
@@ -142,7 +142,7 @@ impl Scenario {
         fields: Fields<'a>,
         findings: &'r mut Findings,
     ) -> Section<'r, 'a> {
-        let start = Place::new(FileId::FIRST, 0..0);
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
         Section::new(findings, what, fields, start, &[Scenario::KEYS])
     }
 }

@@ -1,7 +1,7 @@
 //! `overhead` in `[[link]]` and `[simulation]`
 
 use netflow_document::{
-    Findings, Key, Kind, Quantity, Read, Spanned, Table, Value, read_table, table, words,
+    Findings, Key, Quantity, Read, Spanned, Table, Value, ValueKind, read_table, table, words,
 };
 use netflow_queues::{Cells, Overhead};
 use netflow_units::Bytes;
@@ -10,28 +10,29 @@ use serde::Serialize;
 
 use super::{ByteSize, allowed};
 
-/// Bytes of each packet on the wire of a link beyond those of IP.
+/// Bytes added to each IP packet on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OverheadSetting {
-    /// The same for each packet: `"38 B"`.
+    /// The same number for each packet: `"38 B"`.
     Bytes(Quantity<Bytes>),
-    /// With a smallest frame, or cells: `{ bytes = "10 B", cells = "atm" }`.
+    /// With a minimum frame size, or cells: `{ bytes = "10 B", cells = "atm" }`.
     Frame(Box<Frame>),
 }
 
-/// The frame of a packet on the wire: `bytes` are added to the IP packet, a frame shorter than `minimum` is padded to it, and the
-/// frame is divided into `cells`, as by Linux's tc-stab and CAKE, whose numbers for link types apply.
+/// Frame of a packet on the wire: `bytes` are added to the IP packet, shorter frames are padded to `minimum`, and
+/// the frame is divided into `cells`. Linux's tc-stab and CAKE use the same scheme; their numbers for link types
+/// apply.
 #[table]
 pub struct Frame {
     /// Bytes added to each packet. Default: 0 B.
     #[key(allowed = allowed::OVERHEAD, example = "38 B")]
     pub bytes: Option<ByteSize>,
-    /// Size of the smallest frame, `bytes` included. Default: 0 B.
+    /// Minimum frame size, `bytes` included. Default: 0 B.
     #[key(allowed = allowed::OVERHEAD, example = "84 B")]
     pub minimum: Option<ByteSize>,
-    /// Cells that the frame is divided into: `atm`, cells of 53 B with a payload of 48 B each, the last one padded (ADSL); `ptm`, one byte more for
-    /// each 64 B, rounded up (VDSL2). Default: none.
+    /// Cells of the frame. `atm`: cells of 53 B with a payload of 48 B each, the last one padded (ADSL). `ptm`:
+    /// one more byte for each 64 B, rounded up (VDSL2). Default: none.
     #[key(example = "atm")]
     pub cells: Option<Spanned<CellsSetting>>,
 }
@@ -42,13 +43,13 @@ pub struct Frame {
 pub enum CellsSetting {
     /// ATM cells of 53 B with a payload of 48 B each, the last one padded (ADSL).
     Atm,
-    /// PTM with 64b/65b coding: one byte more for each 64 B, rounded up (VDSL2).
+    /// PTM with 64b/65b coding: one more byte for each 64 B, rounded up (VDSL2).
     Ptm,
 }
 
 impl OverheadSetting {
     /// As links have it.
-    pub fn of_link(&self) -> Overhead {
+    pub fn to_overhead(&self) -> Overhead {
         let frame = match self {
             OverheadSetting::Bytes(bytes) => return Overhead::of(bytes.get()),
             OverheadSetting::Frame(frame) => frame,
@@ -76,7 +77,7 @@ impl Read for OverheadSetting {
     const TABLES: &'static [&'static [Key]] = &[Frame::KEYS];
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<OverheadSetting> {
-        if let Kind::Table(_) = value.kind {
+        if let ValueKind::Table(_) = value.kind {
             let frame = read_table(value, key, findings)?;
             return Some(OverheadSetting::Frame(Box::new(frame)));
         }

@@ -1,15 +1,15 @@
 //! `queue` in `[[link]]`
 
 use netflow_document::{
-    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, Words, read_table,
-    table, word_of, words,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, Words,
+    read_keyword, read_table, table, words,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ByteSize, SizeSetting, Time, allowed};
 
-/// Which packets a filling queue refuses.
+/// Queue discipline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum QueueSetting {
@@ -17,8 +17,8 @@ pub enum QueueSetting {
     Plain(Plain),
     /// Random early detection: `{ discipline = "red", min = "10 pkt", max = "40 pkt" }`.
     Red(Red),
-    /// Early drops by precedence: `{ discipline = "rio", dp0 = { min = "40 pkt", max = "55 pkt",
-    /// max-p = 0.02 }, dp1 = …, dp2 = … }`.
+    /// Early drops by drop precedence: `{ discipline = "rio", dp0 = { min = "40 pkt", max = "55 pkt", max-p =
+    /// 0.02 }, dp1 = …, dp2 = … }`.
     Rio(Box<Rio>),
     /// CoDel: `{ discipline = "codel", target = "5 ms" }`, `"codel"` or `"fq-codel"`.
     CoDel(CoDel),
@@ -29,45 +29,46 @@ pub enum QueueSetting {
 /// Disciplines without settings.
 #[words]
 pub enum Plain {
-    /// Packets that find the queue full are refused.
+    /// Drops packets that arrive at a full buffer.
     DropTail,
-    /// The queues of the link's classes (`[[link.class]]`) by strict priority, the first class first;
-    /// the link's own queue, drop-tail, comes last.
+    /// Strict priority among the queues of the link's classes (`[[link.class]]`), the first class first. The
+    /// link's own drop-tail queue has the lowest priority.
     Priority,
-    /// Weighted fair queueing among the queues of the link's classes (`[[link.class]]`) and the
-    /// link's own, which is drop-tail and has a weight of 1.
+    /// Weighted fair queueing among the queues of the link's classes (`[[link.class]]`) and the link's own
+    /// drop-tail queue, which has a weight of 1.
     Wfq,
 }
 
-/// Random early detection: packets are refused with a probability that rises with the average
-/// length of the queue.
+/// Random early detection: the drop probability rises with the average queue length.
 #[table]
 pub struct Red {
     /// `"red"`.
     #[key(example = "red")]
     pub discipline: RedDiscipline,
-    /// Average length below which nothing is refused. Bytes are so many packets of the simulation's `packet-size`.
+    /// Average queue length below which nothing is dropped. Bytes are converted to packets of the `packet-size`
+    /// of the simulation.
     #[key(allowed = allowed::THRESHOLD, example = "10 pkt")]
     pub min: SizeSetting,
-    /// Average length at which the probability reaches `max-p`. Where it is `min`, all are refused from there on: a step.
+    /// Average queue length at which the drop probability reaches `max-p`. If it equals `min`, all packets are
+    /// dropped from there on: a step.
     #[key(allowed = allowed::THRESHOLD, example = "40 pkt")]
     pub max: SizeSetting,
-    /// Probability at `max`. Default: 0.1.
+    /// Drop probability at `max`. Default: 0.1.
     #[key(allowed = allowed::FRACTION, example = 0.1)]
     pub max_p: Option<Spanned<f64>>,
     /// Weight of the newest packet in the average. Default: 0.002.
     #[key(allowed = allowed::FRACTION, example = 0.002)]
     pub weight: Option<Spanned<f64>>,
-    /// Whether the probability rises on to 1 at twice `max` instead of jumping there. Default:
-    /// false.
-    #[key(example = true)]
-    pub gentle: Option<Spanned<bool>>,
-    /// Whether packets of senders with ECN are marked instead, below the length at which all are refused.
+    /// True if the probability rises from `max-p` at `max` to 1 at twice `max`; false if it jumps to 1 at `max`.
     /// Default: false.
     #[key(example = true)]
+    pub gentle: Option<Spanned<bool>>,
+    /// True to mark packets of senders with ECN instead of dropping them, below the queue length at which all
+    /// packets are dropped. Default: false.
+    #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
-    /// Whether all packets are dropped where all are refused. With `false` those of senders with ECN are marked there, too, as
-    /// Linux does without `harddrop` and ns-3 without `UseHardDrop`. Default: true.
+    /// True to drop all packets from the queue length at which the drop probability is 1. False to mark packets
+    /// of senders with ECN there, too, as Linux without `harddrop` and ns-3 without `UseHardDrop`. Default: true.
     #[key(fixed, example = false)]
     pub hard_drop: Option<Spanned<bool>>,
 }
@@ -79,28 +80,29 @@ pub enum RedDiscipline {
     Red,
 }
 
-/// Drops at the head of the queue while packets wait longer than `target`.
+/// CoDel: drops at the head of the queue while the sojourn time exceeds `target`.
 #[table]
 pub struct CoDel {
-    /// Whether all packets wait in one queue, or those of each flow in their own.
+    /// `"codel"` for one queue, `"fq-codel"` for a queue for each flow.
     #[key(example = "codel")]
     pub discipline: CoDelDiscipline,
-    /// How long packets may wait. Default: 5 ms.
+    /// Acceptable sojourn time. Default: 5 ms.
     #[key(allowed = allowed::SOJOURN, example = "5 ms")]
     pub target: Option<Time>,
-    /// For how long they must have, before anything is dropped. Default: 100 ms.
+    /// Time for which the sojourn time must exceed `target` before packets are dropped. Default: 100 ms.
     #[key(allowed = allowed::SOJOURN, example = "100 ms")]
     pub interval: Option<Time>,
-    /// Whether packets of senders with ECN are marked instead. Default: true for `"fq-codel"`, else false.
+    /// True to mark packets of senders with ECN instead of dropping them. Default: true for `"fq-codel"`, else
+    /// false.
     #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
-    /// Packets of senders with ECN that have waited longer are marked in any case. Default: none are.
+    /// Sojourn time above which packets of senders with ECN are always marked. Default: none.
     #[key(allowed = allowed::SOJOURN, example = "1 ms")]
     pub ce_threshold: Option<Time>,
-    /// fq-codel: queues that flows are spread over. Default: 1024.
+    /// fq-codel: number of queues for flows. Default: 1024.
     #[key(allowed = allowed::FLOWS, example = 1024)]
     pub flows: Option<Spanned<u64>>,
-    /// fq-codel: what a flow sends in its turn. Default: 1514 B.
+    /// fq-codel: bytes that a flow sends in its turn. Default: 1514 B.
     #[key(allowed = allowed::QUANTUM, example = "1514 B")]
     pub quantum: Option<ByteSize>,
 }
@@ -120,31 +122,31 @@ impl From<CoDelDiscipline> for CoDel {
     }
 }
 
-/// How packets wait under CoDel.
+/// Variants of CoDel.
 #[words]
 pub enum CoDelDiscipline {
-    /// In one queue (RFC 8289).
+    /// One queue (RFC 8289).
     #[key(name = "codel")]
     CoDel,
-    /// Those of each flow in a queue of its own; flows are sent in turn (RFC 8290).
+    /// A queue for each flow; flows send in turn (RFC 8290).
     #[key(name = "fq-codel")]
     FqCoDel,
 }
 
-/// Drops at random, with a probability that holds the time that packets wait at `target` (RFC 8033).
+/// PIE: random drops with a probability that controls the queueing delay to `target` (RFC 8033).
 #[table]
 pub struct Pie {
     /// `"pie"`.
     #[key(example = "pie")]
     pub discipline: PieDiscipline,
-    /// How long packets are to wait. Default: 15 ms.
+    /// Target of the queueing delay. Default: 15 ms.
     #[key(allowed = allowed::SOJOURN, example = "15 ms")]
     pub target: Option<Time>,
-    /// How often the probability changes. Default: 15 ms.
+    /// Interval between updates of the drop probability. Default: 15 ms.
     #[key(allowed = allowed::SOJOURN, example = "15 ms")]
     pub update: Option<Time>,
-    /// Whether packets of senders with ECN are marked instead, while the probability is below a tenth.
-    /// Default: false.
+    /// True to mark packets of senders with ECN instead of dropping them, while the drop probability is below 10
+    /// %. Default: false.
     #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
 }
@@ -167,53 +169,54 @@ pub enum PieDiscipline {
     Pie,
 }
 
-/// Early drops by precedence: each of DP0, DP1 and DP2 has its own curve over the average number of
-/// waiting packets that it looks at. Data of no aggregate is DP2, acknowledgements are DP0.
+/// Early drops by drop precedence: each of DP0, DP1 and DP2 has its own curve over an average number of waiting
+/// packets. Data without an aggregate is DP2, acknowledgements are DP0.
 #[table]
 pub struct Rio {
-    /// Which packets the averages count.
+    /// Packets that the averages count: `"rio"`, `"rio-d"` or `"wred"`.
     #[key(example = "rio")]
     pub discipline: RioDiscipline,
-    /// How DP0, the last to be dropped, is dropped.
+    /// Drop curve of DP0, which is dropped last.
     #[key(example = "{ min = \"40 pkt\", max = \"55 pkt\", max-p = 0.02 }")]
     pub dp0: Spanned<Curve>,
-    /// How DP1 is dropped: no later than DP0.
+    /// Drop curve of DP1; its thresholds are not above those of DP0.
     #[key(example = "{ min = \"25 pkt\", max = \"40 pkt\", max-p = 0.05 }")]
     pub dp1: Spanned<Curve>,
-    /// How DP2 is dropped: no later than DP1.
+    /// Drop curve of DP2; its thresholds are not above those of DP1.
     #[key(example = "{ min = \"10 pkt\", max = \"25 pkt\", max-p = 0.1 }")]
     pub dp2: Spanned<Curve>,
     /// Weight of the newest packet in the averages. Default: 0.002.
     #[key(allowed = allowed::FRACTION, example = 0.002)]
     pub weight: Option<Spanned<f64>>,
-    /// Whether the probabilities rise on to 1 at twice `max` instead of jumping there. Default:
-    /// false.
+    /// True if the probabilities rise from `max-p` at `max` to 1 at twice `max`; false if they jump to 1 at
+    /// `max`. Default: false.
     #[key(example = true)]
     pub gentle: Option<Spanned<bool>>,
 }
 
-/// Which packets the averages count.
+/// Packets that the averages count.
 #[words]
 pub enum RioDiscipline {
-    /// RIO coupled: DP0 looks at DP0, DP1 at DP0 and DP1, DP2 at all.
+    /// RIO coupled: DP0 counts DP0; DP1 counts DP0 and DP1; DP2 counts all packets.
     Rio,
-    /// RIO de-coupled: each precedence looks at its own packets.
+    /// RIO de-coupled: each precedence counts its own packets.
     RioD,
-    /// Weighted RED: all look at all.
+    /// Weighted RED: each precedence counts all packets.
     Wred,
 }
 
-/// Nothing is dropped below `min`, a fraction that rises to `max-p` up to `max`, and everything
-/// above.
+/// Drop probability over the average queue length: 0 below `min`, rising to `max-p` at `max`, then 1 (with
+/// `gentle`, 1 at twice `max`).
 #[table]
 pub struct Curve {
-    /// Average length below which nothing is dropped. Bytes are so many packets of the simulation's `packet-size`.
+    /// Average queue length below which nothing is dropped. Bytes are converted to packets of the `packet-size`
+    /// of the simulation.
     #[key(allowed = allowed::THRESHOLD, example = "10 pkt")]
     pub min: SizeSetting,
-    /// Average length at which the probability reaches `max-p`.
+    /// Average queue length at which the drop probability reaches `max-p`.
     #[key(allowed = allowed::THRESHOLD, example = "25 pkt")]
     pub max: SizeSetting,
-    /// Probability at `max`.
+    /// Drop probability at `max`.
     #[key(allowed = allowed::FRACTION, example = 0.1, fallback = 0.1)]
     pub max_p: Spanned<f64>,
 }
@@ -233,7 +236,7 @@ impl Discipline {
         let others = RedDiscipline::names().chain(RioDiscipline::names());
         let others = others.chain(managed);
         let names = Plain::names().chain(others);
-        word_of(
+        read_keyword(
             value,
             "queue discipline",
             names,
@@ -258,9 +261,14 @@ const RIO_EXAMPLE: &str = "write `queue = { discipline = \"rio\", dp0 = { min = 
                            dp1 = …, dp2 = … }`";
 
 /// Says that a discipline alone is too little.
-fn needs<T>(value: &Value<'_>, findings: &mut Findings, what: &str, example: &str) -> Option<T> {
+fn report_missing<T>(
+    value: &Value<'_>,
+    findings: &mut Findings,
+    what: &str,
+    example: &str,
+) -> Option<T> {
     let finding = findings.error(ProblemKind::Missing, value.place, what);
-    finding.help(example);
+    finding.set_help(example);
     None
 }
 
@@ -283,16 +291,16 @@ impl Read for QueueSetting {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<QueueSetting> {
         match value.kind {
-            Kind::Table(_) => {}
-            Kind::String(_) | Kind::Cell(_) => {
+            ValueKind::Table(_) => {}
+            ValueKind::String(_) | ValueKind::Cell(_) => {
                 return match Discipline::read(value, findings)? {
-                    Discipline::Red => needs(
+                    Discipline::Red => report_missing(
                         value,
                         findings,
                         "queue discipline \"red\" needs thresholds",
                         RED_EXAMPLE,
                     ),
-                    Discipline::Rio(_) => needs(
+                    Discipline::Rio(_) => report_missing(
                         value,
                         findings,
                         "a queue with drop precedences needs thresholds",
@@ -304,14 +312,18 @@ impl Read for QueueSetting {
                 };
             }
             _ => {
-                value.wrong_type(key, "a string such as \"drop-tail\", or a table", findings);
+                value.report_wrong_type(
+                    key,
+                    "a string such as \"drop-tail\", or a table",
+                    findings,
+                );
                 return None;
             }
         }
-        let value = &value.with_word_for("discipline");
+        let value = &value.with_keyword_key("discipline");
         let mut s = Section::of(value, key, Self::TABLES, findings)?;
         let Some(discipline) = s.get("discipline") else {
-            s.missing("discipline", "\"red\"");
+            s.report_missing("discipline", "\"red\"");
             return None;
         };
         match Discipline::read(&discipline, s.findings)? {
@@ -322,15 +334,15 @@ impl Read for QueueSetting {
             }
             Discipline::CoDel(codel) => {
                 if codel == CoDelDiscipline::CoDel {
-                    let why = "only a queue with `discipline = \"fq-codel\"` has it";
-                    s.refuse(&["flows", "quantum"], why);
+                    let why = "only `discipline = \"fq-codel\"` has this key";
+                    s.reject(&["flows", "quantum"], why);
                 }
                 read_table(value, key, findings).map(QueueSetting::CoDel)
             }
             Discipline::Pie => read_table(value, key, findings).map(QueueSetting::Pie),
             Discipline::Plain(plain) => {
                 let why = format!("{} has no settings", plain.name());
-                s.only("discipline", &why);
+                s.reject_all_except("discipline", &why);
                 Some(QueueSetting::Plain(plain))
             }
         }

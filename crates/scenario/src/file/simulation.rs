@@ -6,110 +6,112 @@ use netflow_units::Seconds;
 
 use super::{ByteSize, OverheadSetting, StepSetting, Time, allowed};
 
-/// How to evaluate the network.
+/// Settings of the evaluation.
 #[table(name = "simulation")]
 pub struct Simulation {
-    /// How long the network is watched.
+    /// Simulated time.
     #[key(allowed = allowed::DURATION, example = "60 s", fallback = Quantity(Seconds(60.0)))]
     pub duration: Time,
-    /// From when on a run is summarized, so that means are not of an empty network that fills. `netflow
-    /// run --from` says otherwise; series are of the whole run. Default: 0 s.
+    /// Warm-up: the initial part of a run that summaries leave out, because queues are still filling. `netflow
+    /// run --from` overrides it. Time series cover the whole run. Default: 0 s.
     #[key(allowed = allowed::MOMENT, example = "10 s")]
     pub warmup: Option<Time>,
-    /// The longest step, `"auto"`, or a table for steps that adapt. Steps are chosen from the
-    /// round-trip times that sources see, and never longer than is right. Default: auto, which is
-    /// 50 ms at most.
+    /// Longest time step of the fluid model, `"auto"`, or a table for adaptive steps. Steps are derived from the
+    /// round-trip times of the sources and never exceed the length that is accurate for them. Default: auto,
+    /// which is at most 50 ms.
     #[key(example = "50 ms")]
     pub step: Option<Spanned<StepSetting>>,
-    /// Size of a data packet, with its IP header, for connections that do not say; rates in pkt/s and
-    /// sizes in pkt count packets of this size. Default: 1500 B.
+    /// Size of a data packet with its IP header, for connections without their own `packet-size`. Rates in pkt/s
+    /// and sizes in pkt refer to packets of this size. Default: 1500 B.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
-    /// Bytes of each packet on the wire beyond those of IP, on links without `overhead`. Default: none.
+    /// Bytes added to each IP packet on the wire, for links without their own `overhead`. Default: none.
     #[key(example = "38 B")]
     pub overhead: Option<Spanned<OverheadSetting>>,
-    /// Anything random depends on it, and on the names of links and connections: not on their order nor on threads,
-    /// and not on other settings, so that bursts stay the same while a buffer changes. Default: 1.
+    /// Random seed. Random numbers depend on the seed and on the names of links and connections. They do not
+    /// depend on order, threads or other settings: bursts stay the same if a buffer changes. Default: 1.
     #[key(example = 1)]
     pub seed: Option<Spanned<u64>>,
-    /// Which equations move the queues. `fluid` (the default): conservative, stable at any step,
-    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter. `window`, or
-    /// `packets`: congestion windows and packets, the default once a connection has a window source.
+    /// Model of the queues. `fluid` (the default): conservative, stable at any step, M/M/1/K blocking.
+    /// `fluid-literal`: the published equations without changes. `packet`: simulation of every packet, the
+    /// default if a connection has an `ns2-tcp` or `tcp` source.
     #[key(example = "fluid")]
     pub model: Option<Spanned<ModelSetting>>,
-    /// Fluids: packets are followed for twice as long first, watched in the second half, and what they show of queues, losses and rates corrects the
-    /// fluid. Every profile must be that of a TCP that packets know: `ns-tahoe`, `ns-reno`, `ns-newreno`, `ns-vegas`, with
-    /// `-w64` or without, `linux-reno`, `linux-cubic`. Default: nothing is calibrated.
+    /// Fluid model: length of the measurement with which the packet model corrects queues, losses and rates. The
+    /// packet model runs for twice this time first and measures in the second half. Every profile must belong to
+    /// a TCP that the packet model supports: `ns-tahoe`, `ns-reno`, `ns-newreno`, `ns-vegas`, with `-w64` or
+    /// without, `linux-reno`, `linux-cubic`. Default: no calibration.
     #[key(allowed = allowed::DURATION, example = "10 s")]
     pub calibrate: Option<Time>,
-    /// Whether TCP acknowledgements are traffic, on the way back: 40 B each; of stacks with timestamps 52 B, and more with SACK blocks. Default: true.
+    /// True if TCP acknowledgements are traffic on the return path: 40 B each; 52 B for stacks with timestamps,
+    /// and more with SACK blocks. Default: true.
     #[key(example = true)]
     pub acks: Option<Spanned<bool>>,
-    /// How the mix of connections travels. `fifo`: what departs from a queue is what arrived one
-    /// waiting time ago, and it reaches the next link after the link's delay. `well-mixed`: what
-    /// departs has the mix of the whole queue and reaches the next link at once. Default: fifo;
-    /// with adaptive steps and with `fluid-literal`, well-mixed is the only one.
+    /// Fluid model: order of packets of different connections in a queue. `fifo`: traffic leaves in the order of
+    /// its arrival and reaches the next link after the propagation delay. `well-mixed`: departing traffic has the
+    /// mix of the whole queue and reaches the next link at once. Default: fifo. Adaptive steps and
+    /// `fluid-literal` support well-mixed only.
     #[key(example = "fifo")]
     pub transport: Option<Spanned<TransportSetting>>,
-    /// With `well-mixed`: what a source with a profile makes of its path. `learned`: it learns its
-    /// loss over its last losses, after the way back, as with `fifo`. `implicit`: the profile at its
-    /// word, within the step, together with its first link. `lagged`: the same at the start of the
-    /// step. Default: learned; with adaptive steps implicit, with `fluid-literal` lagged.
+    /// With `well-mixed`: how a profile source obtains loss and round-trip time. `learned`: it estimates loss
+    /// from its recent losses, delayed by the return path, as with `fifo`. `implicit`: it uses the values of its
+    /// path directly, solved within the step together with its first link. `lagged`: it uses the values at the
+    /// start of the step. Default: learned; implicit with adaptive steps, lagged with `fluid-literal`.
     #[key(example = "learned")]
     pub coupling: Option<Spanned<CouplingSetting>>,
-    /// Interval over which arrivals are counted for their burstiness. Default: 100 ms.
+    /// Interval of the arrival counts from which burstiness is computed. Default: 100 ms.
     #[key(allowed = allowed::INTERVAL, example = "100 ms")]
     pub burstiness_interval: Option<Time>,
-    /// Every demand is so many times what it says. Default: 1.
+    /// Factor of the rates of all demands. Default: 1.
     #[key(allowed = allowed::SCALE, example = 1.5)]
     pub demand_scale: Option<Spanned<f64>>,
-    /// At which hour demands with a `day` are looked at; it is the same during the whole run. Default: none, their
-    /// rates are what they say.
+    /// Hour of the day at which demands with a `day` are evaluated, constant during the run. Default: none,
+    /// demands have their given rates.
     #[key(allowed = allowed::HOUR, example = 20.5)]
     pub hour: Option<Spanned<f64>>,
-    /// Whether traffic is shared among paths of equal cost, each hop alike: a demand sends its share over each; of
-    /// connections each flow takes one, of `count` flows some this and some that. Where something is on several
-    /// paths, `NAME/1`, `NAME/2` and so on are its parts. Default: false, all takes the path with the fewest links.
+    /// True to divide traffic among equal-cost paths (ECMP), equally at each hop. A demand is divided over all
+    /// paths. Each flow of a connection takes one path; the flows of a `count` or `flows` are spread over the
+    /// paths. The parts of divided traffic are called `NAME/1`, `NAME/2` and so on. Default: false, all traffic
+    /// takes the path with the fewest links.
     #[key(example = true)]
     pub ecmp: Option<Spanned<bool>>,
-    /// The version of netflow that it was written for, such as `"0.2"`: `netflow check` names every
-    /// default that changed since.
+    /// Version of netflow for which the scenario was written, such as `"0.2"`. `netflow check` lists all defaults
+    /// that changed since then.
     #[key(allowed = allowed::VERSION, example = "0.2")]
     pub written_for: Option<Spanned<String>>,
 }
 
-/// Which equations move the queues.
+/// Model of the queues.
 #[words]
 #[schemars(rename = "Model")]
 pub enum ModelSetting {
-    /// The fluid model: conservative, stable at any step, M/M/1/K blocking.
+    /// Fluid model: conservative, stable at any step, M/M/1/K blocking.
     Fluid,
-    /// The paper's equations to the letter.
+    /// Published fluid equations without changes.
     FluidLiteral,
-    /// Congestion windows and packets.
-    #[key(also = "packets")]
-    Window,
+    /// The packet model: every packet and congestion window.
+    Packet,
 }
 
-/// How the mix of connections travels.
+/// Order of packets of different connections in a queue.
 #[words]
 #[schemars(rename = "Transport")]
 pub enum TransportSetting {
     /// In the order of arrival.
     Fifo,
-    /// Mixed in every queue.
+    /// Well mixed in every queue.
     WellMixed,
 }
 
-/// What a source makes of its path.
+/// How a profile source obtains the loss and round-trip time of its path.
 #[words]
 #[schemars(rename = "Coupling")]
 pub enum CouplingSetting {
-    /// It learns its loss over its last losses.
+    /// Estimated from its recent losses.
     Learned,
-    /// The profile at its word, within the step.
+    /// Values of the path, solved within the step.
     Implicit,
-    /// The profile at its word, at the start of the step.
+    /// Values of the path at the start of the step.
     Lagged,
 }
 
@@ -125,7 +127,7 @@ impl From<ModelSetting> for ModelName {
         match name {
             ModelSetting::Fluid => ModelName::Fluid,
             ModelSetting::FluidLiteral => ModelName::FluidLiteral,
-            ModelSetting::Window => ModelName::Packets,
+            ModelSetting::Packet => ModelName::Packets,
         }
     }
 }

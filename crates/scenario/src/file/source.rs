@@ -1,39 +1,39 @@
 //! `source` in `[[connection]]`
 
-use netflow_document::{Kind, Quantity, Spanned, Value, one_of};
+use netflow_document::{Quantity, Spanned, Value, ValueKind, one_of};
 use netflow_units::{PacketsPerSecond, Rate};
 
 use super::{RateSetting, StackSetting, WindowSetting, allowed};
 
-/// What makes a connection send.
-#[one_of(what = "a source", instead = instead)]
+/// Source of traffic.
+#[one_of(what = "a source", instead = source_help)]
 pub enum SourceSetting {
-    /// TCP as it was measured: the name of a built-in profile, or the path of a profile file
-    /// beside the scenario.
+    /// TCP with measured throughput: the name of a built-in profile, or the path of a profile file relative to
+    /// the scenario.
     #[key(example = "ns-reno")]
     Profile(Spanned<String>),
-    /// The same rate all the time, whatever happens.
+    /// Constant rate, independent of the network.
     #[key(allowed = allowed::RATE, example = "2 Mbit/s")]
     Constant(RateSetting),
-    /// Packets at random moments; the fluid models see their mean rate.
+    /// Packets at random times (a Poisson process); the fluid model uses their mean rate.
     #[key(allowed = allowed::RATE, example = "100 pkt/s")]
     Poisson(RateSetting),
-    /// TCP with its congestion window, packet by packet.
-    #[key(beside)]
+    /// ns-2 TCP, simulated packet by packet.
+    #[key(name = "ns2-tcp", beside)]
     Window(Box<WindowSetting>),
-    /// TCP by the rules of a real stack at both ends, packet by packet.
-    #[key(beside)]
+    /// TCP of an operating system at both ends, simulated segment by segment.
+    #[key(name = "tcp", beside)]
     Stack(Box<StackSetting>),
 }
 
-/// What makes users' connections send, at both ends.
-#[one_of(what = "a source of users", instead = instead_of_users)]
+/// Source of users' connections, at both ends.
+#[one_of(what = "a source of users", instead = users_source_help)]
 pub enum UsersSourceSetting {
-    /// TCP with its congestion window, packet by packet.
-    #[key(beside)]
+    /// ns-2 TCP, simulated packet by packet.
+    #[key(name = "ns2-tcp", beside)]
     Window(Box<WindowSetting>),
-    /// TCP by the rules of a real stack; fluids take it for what users wait.
-    #[key(beside)]
+    /// TCP of an operating system at both ends; the fluid model uses it for response times.
+    #[key(name = "tcp", beside)]
     Stack(Box<StackSetting>),
 }
 
@@ -50,8 +50,8 @@ impl UsersSourceSetting {
     }
 }
 
-fn instead_of_users(key: &str, _: &Value<'_>) -> String {
-    format!("write `{key} = {{ stack = \"linux-6\" }}`")
+fn users_source_help(key: &str, _: &Value<'_>) -> String {
+    format!("write `{key} = {{ tcp = \"linux-6\" }}`")
 }
 
 impl SourceSetting {
@@ -62,9 +62,9 @@ impl SourceSetting {
     }
 }
 
-fn instead(key: &str, value: &Value<'_>) -> String {
+fn source_help(key: &str, value: &Value<'_>) -> String {
     match value.kind {
-        Kind::String(text) | Kind::Cell(text) => match text.parse::<Rate>() {
+        ValueKind::String(text) | ValueKind::Cell(text) => match text.parse::<Rate>() {
             Ok(_) => format!("write `{key} = {{ constant = \"{text}\" }}`"),
             Err(_) => format!("write `{key} = {{ profile = \"{text}\" }}`"),
         },

@@ -1,13 +1,13 @@
 //! `srlg` in `[[link]]`
 
-use netflow_document::{Findings, Kind, ProblemKind, Read, Spanned, Value};
+use netflow_document::{Findings, ProblemKind, Read, Spanned, Value, ValueKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What stands between the names of several groups in one cell.
-pub(super) const BETWEEN: char = ';';
+pub(super) const SEPARATOR: char = ';';
 
-/// A shared-risk group, or several.
+/// One shared-risk group, or several.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RiskGroups {
@@ -32,8 +32,8 @@ impl Read for RiskGroups {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<RiskGroups> {
         match value.kind {
-            Kind::Array { .. } => Vec::read(value, key, findings).map(RiskGroups::Several),
-            Kind::Cell(text) if text.contains(BETWEEN) => {
+            ValueKind::Array { .. } => Vec::read(value, key, findings).map(RiskGroups::Several),
+            ValueKind::Cell(text) if text.contains(SEPARATOR) => {
                 several(text, value, key, findings).map(RiskGroups::Several)
             }
             _ => {
@@ -64,17 +64,17 @@ fn several(
 ) -> Option<Vec<Spanned<String>>> {
     let mut names = Vec::new();
     let mut start = 0;
-    for part in text.split(BETWEEN) {
+    for part in text.split(SEPARATOR) {
         let name = part.trim();
         let from = start + (part.len() - part.trim_start().len());
-        let place = value.place_inside(text, from..from + name.len());
+        let place = value.inner_place(text, from..from + name.len());
         if name.is_empty() {
-            let message = format!("`{key}` lacks a group's name beside a `{BETWEEN}`");
+            let message = format!("`{key}` has an empty name next to a `{SEPARATOR}`");
             findings.error(ProblemKind::BadValue, place, message);
             return None;
         }
         names.push(Spanned::new(name.to_owned(), place));
-        start += part.len() + BETWEEN.len_utf8();
+        start += part.len() + SEPARATOR.len_utf8();
     }
     Some(names)
 }

@@ -1,7 +1,7 @@
 //! `step` in `[simulation]`
 
 use netflow_document::{
-    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
     words,
 };
 use schemars::JsonSchema;
@@ -9,30 +9,29 @@ use serde::Serialize;
 
 use super::{Time, allowed};
 
-/// How time advances.
+/// Time step.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepSetting {
     /// As long as the network allows, at most 50 ms.
     Auto(Auto),
-    /// The longest step: `"50 ms"`. Where the network does not allow it, steps are shorter.
+    /// Longest step: `"50 ms"`. Steps are shorter if the network requires it.
     Longest(Time),
-    /// Steps as long as the tolerance allows: `{ tolerance = 1e-3, min = "1 ms", max = "1 s" }`.
+    /// Adaptive steps: `{ tolerance = 1e-3, min = "1 ms", max = "1 s" }`.
     Adaptive(Adaptive),
 }
 
-/// The word for steps that are chosen.
+/// Automatic steps.
 #[words]
 pub enum Auto {
     /// `"auto"`
     Auto,
 }
 
-/// Steps as long as the tolerance allows.
-#[table(check = in_order)]
+/// Adaptive steps: as long as the tolerance allows.
+#[table(check = check_limits)]
 pub struct Adaptive {
-    /// Allowed error of a queue's length in a step, relative to the length and at least to one
-    /// packet.
+    /// Allowed error of the queue length in a step, relative to the length or to one packet, whichever is larger.
     #[key(allowed = allowed::TOLERANCE, example = 1e-3, fallback = 1e-3)]
     pub tolerance: Spanned<f64>,
     /// Shortest step. Default: 1 ms.
@@ -57,14 +56,14 @@ impl Adaptive {
     }
 }
 
-fn in_order(step: &mut Adaptive, s: &mut Section<'_, '_>) {
+fn check_limits(step: &mut Adaptive, s: &mut Section<'_, '_>) {
     let (min, max) = step.limits_s();
     if min > max {
         let place = s.place();
         let message = "the shortest step is longer than the longest";
         s.findings
             .error(ProblemKind::Conflict, place, message)
-            .help("make `min` at most `max`");
+            .set_help("make `min` at most `max`");
     }
 }
 
@@ -74,8 +73,10 @@ impl Read for StepSetting {
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<StepSetting> {
         match value.kind {
-            Kind::String("auto") | Kind::Cell("auto") => Some(StepSetting::Auto(Auto::Auto)),
-            Kind::Table(_) => read_table(value, key, findings).map(StepSetting::Adaptive),
+            ValueKind::String("auto") | ValueKind::Cell("auto") => {
+                Some(StepSetting::Auto(Auto::Auto))
+            }
+            ValueKind::Table(_) => read_table(value, key, findings).map(StepSetting::Adaptive),
             _ => value
                 .setting(key, &allowed::STEP, findings)
                 .map(StepSetting::Longest),

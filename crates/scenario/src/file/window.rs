@@ -1,21 +1,21 @@
-//! `source = { window = … }` in `[[connection]]`
+//! `source = { ns2-tcp = … }` in `[[connection]]`
 
 use netflow_document::{Spanned, Words, table, words};
 use netflow_network::TcpVariant;
 
 use super::{PacketCount, Time, allowed};
 
-/// A TCP source that carries its congestion window. What is not given is as in ns-2.35.
+/// ns-2 TCP source, with the defaults of ns-2.35.
 #[table]
 pub struct WindowSetting {
-    /// How it reacts to losses: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`, the last without SACK: today's is
-    /// `stack = "linux-6"`.
-    #[key(example = "reno")]
+    /// TCP variant: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`. This CUBIC has no SACK; for the
+    /// CUBIC of Linux use `tcp = "linux-6"`.
+    #[key(name = "ns2-tcp", example = "reno")]
     pub window: Spanned<VariantSetting>,
-    /// Whether the receiver acknowledges only every second packet, or after 100 ms. Default: false.
+    /// True if the receiver acknowledges only every second packet, or after 100 ms. Default: false.
     #[key(example = true)]
     pub delayed_ack: Option<Spanned<bool>>,
-    /// Window after the first acknowledgement. Default: 2 pkt.
+    /// Congestion window after the first acknowledgement. Default: 2 pkt.
     #[key(allowed = allowed::WINDOW, example = "10 pkt")]
     pub initial_window: Option<PacketCount>,
     /// Retransmission timeout before the first measurement. Default: 3 s.
@@ -27,22 +27,22 @@ pub struct WindowSetting {
     /// Longest retransmission timeout. Default: 60 s.
     #[key(allowed = allowed::TIMEOUT, example = "60 s")]
     pub max_rto: Option<Time>,
-    /// It waits up to this, at random, before it sends: without that, connections at a drop-tail
-    /// queue can lock phase. Default: 1 ms, and at most what the slowest link of the way takes to send a packet.
+    /// Largest random delay before sending. Without it, connections at a drop-tail queue can lock phase. Default:
+    /// the transmission time of a packet on the slowest link of the path, at most 1 ms.
     #[key(allowed = allowed::DELAY, example = "1 ms")]
     pub send_jitter: Option<Time>,
-    /// Vegas: with fewer packets than this in the queues, it grows. Default: 1 pkt.
+    /// Vegas: number of queued packets below which the window grows. Default: 1 pkt.
     #[key(allowed = allowed::SURPLUS, example = "1 pkt")]
     pub alpha: Option<PacketCount>,
-    /// Vegas: with more than this, it shrinks. Default: 3 pkt.
+    /// Vegas: number of queued packets above which the window shrinks. Default: 3 pkt.
     #[key(allowed = allowed::SURPLUS, example = "3 pkt")]
     pub beta: Option<PacketCount>,
-    /// Vegas: with more than this, slow start ends. Default: 1 pkt.
+    /// Vegas: number of queued packets above which slow start ends. Default: 1 pkt.
     #[key(allowed = allowed::SURPLUS, example = "1 pkt")]
     pub gamma: Option<PacketCount>,
 }
 
-/// How a TCP reacts to losses.
+/// TCP variants.
 #[words(lowercase)]
 #[schemars(rename = "TcpVariant")]
 pub enum VariantSetting {
@@ -50,11 +50,11 @@ pub enum VariantSetting {
     Tahoe,
     /// Fast recovery.
     Reno,
-    /// Fast recovery that outlasts partial acknowledgements.
+    /// Fast recovery that continues after partial acknowledgements.
     NewReno,
-    /// It looks at delays.
+    /// Congestion control by delay.
     Vegas,
-    /// The window grows with the time since the last loss.
+    /// Window growth as a cubic function of the time since the last loss.
     Cubic,
 }
 

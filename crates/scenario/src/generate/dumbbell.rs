@@ -3,8 +3,8 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::plan::{Connection, Link, Node, Plan, any_start};
-use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
+use super::plan::{Connection, Link, Node, Plan, random_start_s};
+use super::{InvalidSize, SizeCheck, SizeRequest, TopologyKind};
 
 /// Generates senders `S1`, `S2` ... behind router `L`, receivers `D1`, `D2` ... behind router `R`,
 /// and one bottleneck from `L` to `R`. It has at least 4 nodes (default 10), and by default one
@@ -12,15 +12,15 @@ use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
 ///
 /// # Errors
 /// Sizes that are not possible with this topology.
-pub fn dumbbell(wishes: &SizeRequest) -> Result<String, InvalidSize> {
-    let kind = Kind::Dumbbell;
-    let granting = SizeCheck { kind, wishes };
+pub fn dumbbell(request: &SizeRequest) -> Result<String, InvalidSize> {
+    let kind = TopologyKind::Dumbbell;
+    let granting = SizeCheck { kind, request };
     let nodes = granting.nodes(10, 4)?;
-    granting.links_of_tree(nodes)?;
+    granting.check_tree_links(nodes)?;
     let senders = (nodes - 2) / 2;
     let receivers = nodes - 2 - senders;
     let connections = granting.connections(senders)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(request.seed);
 
     let (left, right) = (0, 1);
     let mut names = vec!["L".to_owned(), "R".to_owned()];
@@ -34,13 +34,13 @@ pub fn dumbbell(wishes: &SizeRequest) -> Result<String, InvalidSize> {
     let connections = (0..connections).map(|i| Connection {
         from: 2 + i % senders,
         to: 2 + senders + i % receivers,
-        start_s: any_start(&mut rng),
+        start_s: random_start_s(&mut rng),
         remark: "",
     });
     Ok(Plan {
         kind,
-        wishes: *wishes,
-        about: "  S1 --.            .-- D1\n  S2 --+-- L ==== R --+-- D2\n  S3 --'            '-- D3",
+        wishes: *request,
+        description: "  S1 --.            .-- D1\n  S2 --+-- L ==== R --+-- D2\n  S3 --'            '-- D3",
         connections: connections.collect(),
         nodes: names.into_iter().map(Node::named).collect(),
         links,

@@ -53,7 +53,7 @@ impl Default for SizeRequest {
 
 /// Topologies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TopologyKind {
     /// See [`dumbbell`].
     Dumbbell,
     /// See [`parking_lot`].
@@ -66,35 +66,37 @@ pub enum Kind {
     TransitStub,
 }
 
-impl Kind {
+impl TopologyKind {
     /// All topologies.
-    pub const ALL: [Kind; 5] = [
-        Kind::Dumbbell,
-        Kind::ParkingLot,
-        Kind::Random,
-        Kind::Star,
-        Kind::TransitStub,
+    pub const ALL: [TopologyKind; 5] = [
+        TopologyKind::Dumbbell,
+        TopologyKind::ParkingLot,
+        TopologyKind::Random,
+        TopologyKind::Star,
+        TopologyKind::TransitStub,
     ];
 
     /// Returns its name: `parking-lot`.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Dumbbell => "dumbbell",
-            Kind::ParkingLot => "parking-lot",
-            Kind::Random => "random",
-            Kind::Star => "star",
-            Kind::TransitStub => "transit-stub",
+            TopologyKind::Dumbbell => "dumbbell",
+            TopologyKind::ParkingLot => "parking-lot",
+            TopologyKind::Random => "random",
+            TopologyKind::Star => "star",
+            TopologyKind::TransitStub => "transit-stub",
         }
     }
 
     /// Returns a one-line description.
     pub fn description(self) -> &'static str {
         match self {
-            Kind::Dumbbell => "senders and receivers on the two sides of one bottleneck",
-            Kind::ParkingLot => "a chain of bottlenecks, crossed by long and by short connections",
-            Kind::Random => "nodes in the plane, more likely linked the nearer they are (Waxman)",
-            Kind::Star => "hosts around one router",
-            Kind::TransitStub => "a backbone of routers with networks of hosts around it",
+            TopologyKind::Dumbbell => "senders and receivers on both sides of one bottleneck",
+            TopologyKind::ParkingLot => "chain of bottlenecks with long and short connections",
+            TopologyKind::Random => {
+                "nodes in the plane, links more likely between near nodes (Waxman)"
+            }
+            TopologyKind::Star => "hosts around one router",
+            TopologyKind::TransitStub => "backbone of routers with networks of hosts",
         }
     }
 
@@ -102,18 +104,18 @@ impl Kind {
     ///
     /// # Errors
     /// Sizes that are not possible with the topology.
-    pub fn write(self, wishes: &SizeRequest) -> Result<String, InvalidSize> {
+    pub fn write(self, request: &SizeRequest) -> Result<String, InvalidSize> {
         match self {
-            Kind::Dumbbell => dumbbell(wishes),
-            Kind::ParkingLot => parking_lot(wishes),
-            Kind::Random => random(wishes),
-            Kind::Star => star(wishes),
-            Kind::TransitStub => transit_stub(wishes),
+            TopologyKind::Dumbbell => dumbbell(request),
+            TopologyKind::ParkingLot => parking_lot(request),
+            TopologyKind::Random => random(request),
+            TopologyKind::Star => star(request),
+            TopologyKind::TransitStub => transit_stub(request),
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TopologyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -121,18 +123,20 @@ impl fmt::Display for Kind {
 
 /// No topology has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kind `{name}`; there are dumbbell, parking-lot, random, star and transit-stub")]
-pub struct UnknownKind {
+#[error("unknown topology `{name}`; use dumbbell, parking-lot, random, star or transit-stub")]
+pub struct UnknownTopology {
     /// The name.
     pub name: String,
 }
 
-impl FromStr for Kind {
-    type Err = UnknownKind;
+impl FromStr for TopologyKind {
+    type Err = UnknownTopology;
 
-    fn from_str(name: &str) -> Result<Kind, UnknownKind> {
-        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| UnknownKind {
+    fn from_str(name: &str) -> Result<TopologyKind, UnknownTopology> {
+        let found = TopologyKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name);
+        found.ok_or_else(|| UnknownTopology {
             name: name.to_owned(),
         })
     }
@@ -143,7 +147,7 @@ impl FromStr for Kind {
 #[error("{kind}: {wish} is {value}, but must be {allowed}")]
 pub struct InvalidSize {
     /// The topology.
-    pub kind: Kind,
+    pub kind: TopologyKind,
     /// Name of the size: `nodes`, `links` or `connections`.
     pub wish: &'static str,
     /// Requested value.
@@ -153,39 +157,39 @@ pub struct InvalidSize {
 }
 
 /// Limits that keep a scenario file small enough for an editor.
-const MOST_NODES: usize = 50_000;
-const MOST_LINKS: usize = 100_000;
-const MOST_CONNECTIONS: usize = 100_000;
+const MAX_NODES: usize = 50_000;
+const MAX_LINKS: usize = 100_000;
+const MAX_CONNECTIONS: usize = 100_000;
 
 /// Requested sizes of one topology during validation.
 struct SizeCheck<'w> {
-    kind: Kind,
-    wishes: &'w SizeRequest,
+    kind: TopologyKind,
+    request: &'w SizeRequest,
 }
 
 impl SizeCheck<'_> {
     fn nodes(&self, default: usize, least: usize) -> Result<usize, InvalidSize> {
-        self.one("nodes", self.wishes.nodes, default, least, MOST_NODES)
+        self.check_range("nodes", self.request.nodes, default, least, MAX_NODES)
     }
 
     fn connections(&self, default: usize) -> Result<usize, InvalidSize> {
-        let default = default.min(MOST_CONNECTIONS);
-        self.one(
+        let default = default.min(MAX_CONNECTIONS);
+        self.check_range(
             "connections",
-            self.wishes.connections,
+            self.request.connections,
             default,
             1,
-            MOST_CONNECTIONS,
+            MAX_CONNECTIONS,
         )
     }
 
     /// Returns the number of links of a topology that can have more than the minimum.
     fn links(&self, default: usize, nodes: usize) -> Result<usize, InvalidSize> {
-        let most = (nodes * (nodes - 1) / 2).min(MOST_LINKS);
+        let most = (nodes * (nodes - 1) / 2).min(MAX_LINKS);
         let least = nodes - 1;
-        self.one(
+        self.check_range(
             "links",
-            self.wishes.links,
+            self.request.links,
             default.clamp(least, most),
             least,
             most,
@@ -193,13 +197,13 @@ impl SizeCheck<'_> {
     }
 
     /// Checks the number of links of a topology in which the nodes determine it.
-    fn links_of_tree(&self, nodes: usize) -> Result<(), InvalidSize> {
+    fn check_tree_links(&self, nodes: usize) -> Result<(), InvalidSize> {
         let least = nodes - 1;
-        self.one("links", self.wishes.links, least, least, least)
+        self.check_range("links", self.request.links, least, least, least)
             .map(drop)
     }
 
-    fn one(
+    fn check_range(
         &self,
         wish: &'static str,
         value: Option<usize>,
@@ -212,9 +216,9 @@ impl SizeCheck<'_> {
             return Ok(value);
         }
         let allowed = match (wish, least == most) {
-            ("links", true) => format!("{least}, one less than the nodes"),
+            ("links", true) => format!("{least}, one less than the number of nodes"),
             ("links", false) => format!(
-                "{least} to {most} (so that every node can be reached, and no link is there twice)"
+                "{least} to {most}, so that all nodes are reachable and no link exists twice"
             ),
             _ => format!("{least} to {most}"),
         };

@@ -6,14 +6,14 @@ use netflow_units::{BitsPerSecond, Seconds};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Kind, SizeRequest};
+use super::{SizeRequest, TopologyKind};
 
 /// Contents of the scenario, in the order of writing.
 pub(super) struct Plan {
-    pub(super) kind: Kind,
+    pub(super) kind: TopologyKind,
     pub(super) wishes: SizeRequest,
     /// Comment lines below the title.
-    pub(super) about: &'static str,
+    pub(super) description: &'static str,
     pub(super) nodes: Vec<Node>,
     pub(super) links: Vec<Link>,
     pub(super) connections: Vec<Connection>,
@@ -71,12 +71,12 @@ impl Link {
 }
 
 /// Returns a random start in the first five seconds, so that connections do not start together.
-pub(super) fn any_start(rng: &mut ChaCha8Rng) -> f64 {
+pub(super) fn random_start_s(rng: &mut ChaCha8Rng) -> f64 {
     rng.random_range(0..500_u32) as f64 / 100.0
 }
 
 /// Returns a random pair of different indices below `n`.
-pub(super) fn any_pair(n: usize, rng: &mut ChaCha8Rng) -> (usize, usize) {
+pub(super) fn random_pair(n: usize, rng: &mut ChaCha8Rng) -> (usize, usize) {
     let from = rng.random_range(0..n);
     let to = rng.random_range(0..n - 1);
     (from, if to >= from { to + 1 } else { to })
@@ -96,13 +96,13 @@ impl Plan {
         let Plan { kind, wishes, .. } = self;
         writeln!(text, "# {kind}: {}.", kind.description())?;
         writeln!(text, "#")?;
-        for line in self.about.lines() {
+        for line in self.description.lines() {
             writeln!(text, "# {line}")?;
         }
         writeln!(text, "#")?;
         writeln!(
             text,
-            "# Made by: netflow new {kind} --nodes {} --links {} --connections {} --seed {}",
+            "# Command: netflow new {kind} --nodes {} --links {} --connections {} --seed {}",
             self.nodes.len(),
             self.links.len(),
             self.connections.len(),
@@ -118,7 +118,7 @@ impl Plan {
         if self.nodes.iter().any(|node| node.position.is_some()) {
             writeln!(
                 text,
-                "\n# Nodes are known from the links; these say where they are drawn."
+                "\n# Positions of nodes in pictures; the links define the nodes."
             )?;
         }
         for node in &self.nodes {

@@ -4,8 +4,8 @@ use hashbrown::HashSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::plan::{Connection, Link, Node, Plan, any_pair, any_start};
-use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
+use super::plan::{Connection, Link, Node, Plan, random_pair, random_start_s};
+use super::{InvalidSize, SizeCheck, SizeRequest, TopologyKind};
 
 /// Side of the square in km.
 const SIDE_KM: f64 = 2000.0;
@@ -21,13 +21,13 @@ const MS_PER_KM: f64 = 0.005;
 ///
 /// # Errors
 /// Sizes that are not possible with this topology.
-pub fn random(wishes: &SizeRequest) -> Result<String, InvalidSize> {
-    let kind = Kind::Random;
-    let granting = SizeCheck { kind, wishes };
+pub fn random(request: &SizeRequest) -> Result<String, InvalidSize> {
+    let kind = TopologyKind::Random;
+    let granting = SizeCheck { kind, request };
     let nodes = granting.nodes(20, 2)?;
     let links = granting.links(nodes * 6 / 5, nodes)?;
     let connections = granting.connections(2 * nodes)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(request.seed);
 
     let mut coordinate = || (rng.random::<f64>() * SIDE_KM).round();
     let places: Vec<(f64, f64)> = (0..nodes).map(|_| (coordinate(), coordinate())).collect();
@@ -39,11 +39,11 @@ pub fn random(wishes: &SizeRequest) -> Result<String, InvalidSize> {
     });
     let links = links.collect();
     let connections = (0..connections).map(|_| {
-        let (from, to) = any_pair(nodes, &mut rng);
+        let (from, to) = random_pair(nodes, &mut rng);
         Connection {
             from,
             to,
-            start_s: any_start(&mut rng),
+            start_s: random_start_s(&mut rng),
             remark: "",
         }
     });
@@ -54,8 +54,8 @@ pub fn random(wishes: &SizeRequest) -> Result<String, InvalidSize> {
     });
     Ok(Plan {
         kind,
-        wishes: *wishes,
-        about: "A square of 2000 km; delays are those of light in a fibre.",
+        wishes: *request,
+        description: "A square of 2000 km; delays are travel times of light in fibre.",
         connections,
         nodes: nodes.collect(),
         links,
@@ -83,7 +83,7 @@ fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usiz
     let mut tries = 100 * count;
     while chosen.len() < count && tries > 0 {
         tries -= 1;
-        let (a, b) = any_pair(places.len(), rng);
+        let (a, b) = random_pair(places.len(), rng);
         let pair = (a.min(b), a.max(b));
         if rng.random::<f64>() < chance(a, b) && known.insert(pair) {
             chosen.push(pair);

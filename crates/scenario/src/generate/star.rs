@@ -3,8 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::plan::{Connection, Link, Node, Plan, any_pair, any_start};
-use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
+use super::plan::{Connection, Link, Node, Plan, random_pair, random_start_s};
+use super::{InvalidSize, SizeCheck, SizeRequest, TopologyKind};
 
 /// Generates hosts `H1`, `H2` ... around the router `hub`, with different delays. Connections are
 /// between random hosts. It has at least 3 nodes (default 11), and by default as many connections
@@ -12,14 +12,14 @@ use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
 ///
 /// # Errors
 /// Sizes that are not possible with this topology.
-pub fn star(wishes: &SizeRequest) -> Result<String, InvalidSize> {
-    let kind = Kind::Star;
-    let granting = SizeCheck { kind, wishes };
+pub fn star(request: &SizeRequest) -> Result<String, InvalidSize> {
+    let kind = TopologyKind::Star;
+    let granting = SizeCheck { kind, request };
     let nodes = granting.nodes(11, 3)?;
-    granting.links_of_tree(nodes)?;
+    granting.check_tree_links(nodes)?;
     let hosts = nodes - 1;
     let connections = granting.connections(hosts)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(request.seed);
 
     let mut names = vec!["hub".to_owned()];
     names.extend((1..=hosts).map(|i| format!("H{i}")));
@@ -29,18 +29,18 @@ pub fn star(wishes: &SizeRequest) -> Result<String, InvalidSize> {
     });
     let links = links.collect();
     let connections = (0..connections).map(|_| {
-        let (from, to) = any_pair(hosts, &mut rng);
+        let (from, to) = random_pair(hosts, &mut rng);
         Connection {
             from: from + 1,
             to: to + 1,
-            start_s: any_start(&mut rng),
+            start_s: random_start_s(&mut rng),
             remark: "",
         }
     });
     Ok(Plan {
         kind,
-        wishes: *wishes,
-        about: "       H2\n       |\n  H1 --hub-- H3     every link is a bottleneck for those who meet there",
+        wishes: *request,
+        description: "       H2\n       |\n  H1 --hub-- H3     every link is a bottleneck of its connections",
         connections: connections.collect(),
         nodes: names.into_iter().map(Node::named).collect(),
         links,

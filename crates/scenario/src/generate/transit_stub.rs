@@ -4,8 +4,8 @@ use hashbrown::HashSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::plan::{Connection, Link, Node, Plan, any_pair, any_start};
-use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
+use super::plan::{Connection, Link, Node, Plan, random_pair, random_start_s};
+use super::{InvalidSize, SizeCheck, SizeRequest, TopologyKind};
 
 /// Generates transit routers `T1`, `T2` ... in a ring, stub networks with a gateway `G1`, `G2` ...
 /// at each of them, and hosts `H1`, `H2` ... behind the gateways. Connections are between random
@@ -14,24 +14,24 @@ use super::{InvalidSize, Kind, SizeCheck, SizeRequest};
 ///
 /// # Errors
 /// Sizes that are not possible with this topology.
-pub fn transit_stub(wishes: &SizeRequest) -> Result<String, InvalidSize> {
-    let kind = Kind::TransitStub;
-    let granting = SizeCheck { kind, wishes };
+pub fn transit_stub(request: &SizeRequest) -> Result<String, InvalidSize> {
+    let kind = TopologyKind::TransitStub;
+    let granting = SizeCheck { kind, request };
     let nodes = granting.nodes(50, 4)?;
     let shape = Shape::of(nodes);
     let ring = usize::from(shape.transit > 2);
     let links = granting.links(nodes - 1 + ring, nodes)?;
     let connections = granting.connections(2 * shape.hosts)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(request.seed);
 
     let links = shape.links(links, &mut rng);
     let first_host = shape.transit + shape.gateways;
     let connections = (0..connections).map(|_| {
-        let (from, to) = any_pair(shape.hosts, &mut rng);
+        let (from, to) = random_pair(shape.hosts, &mut rng);
         Connection {
             from: first_host + from,
             to: first_host + to,
-            start_s: any_start(&mut rng),
+            start_s: random_start_s(&mut rng),
             remark: "",
         }
     });
@@ -40,8 +40,8 @@ pub fn transit_stub(wishes: &SizeRequest) -> Result<String, InvalidSize> {
     names.extend((1..=shape.hosts).map(|i| format!("H{i}")));
     Ok(Plan {
         kind,
-        wishes: *wishes,
-        about: "  H -- G -- T === T -- G -- H     T: transit routers, in a ring\n            |     |               G: gateways of the stub networks\n            T === T               H: hosts",
+        wishes: *request,
+        description: "  H -- G -- T === T -- G -- H     T: transit routers, in a ring\n            |     |               G: gateways of the stub networks\n            T === T               H: hosts",
         connections: connections.collect(),
         nodes: names.into_iter().map(Node::named).collect(),
         links,
@@ -93,7 +93,7 @@ impl Shape {
         for among in [routers, all] {
             let mut tries = 20 * count;
             while !links.is_full() && tries > 0 {
-                let (a, b) = any_pair(among, rng);
+                let (a, b) = random_pair(among, rng);
                 links.add(a, b, rng);
                 tries -= 1;
             }

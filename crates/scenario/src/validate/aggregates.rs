@@ -3,29 +3,29 @@
 use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
 };
-use netflow_document::{Place, ProblemKind, Spanned, Words};
+use netflow_document::{ProblemKind, SourceSpan, Spanned, Words};
 use netflow_network::{AggregateSpec, ConnectionId, DropPolicy, Edge, ModelName, Overhead, Rio};
 
 use super::Validator;
-use super::links::WEIGHT;
+use super::links::DEFAULT_RED_WEIGHT;
 use super::names::Names;
 use crate::file::{self, Aggregate, RioDiscipline, Scenario};
 
 /// Default size of token buckets; the fluid model does not depend on it.
-const BURST_BYTES: u64 = 1_000_000;
+const DEFAULT_BURST_BYTES: u64 = 1_000_000;
 
 /// Aggregates by name, with their members.
 #[derive(Default)]
 pub(super) struct Aggregates {
     names: Names,
-    places: Vec<Place>,
+    places: Vec<SourceSpan>,
     members: Vec<Vec<ConnectionId>>,
     /// Number of connections that name each aggregate, including invalid ones.
     named: Vec<usize>,
 }
 
 impl Aggregates {
-    pub(super) fn join(&mut self, aggregate: usize, connection: ConnectionId) {
+    pub(super) fn add_member(&mut self, aggregate: usize, connection: ConnectionId) {
         if let Some(members) = self.members.get_mut(aggregate) {
             members.push(connection);
         }
@@ -36,13 +36,13 @@ impl Validator<'_> {
     /// Registers the names of aggregates.
     pub(super) fn declare_aggregates(&mut self, aggregates: &[Aggregate]) {
         for aggregate in aggregates {
-            if !aggregate.name.is_sound() {
+            if !aggregate.name.is_valid() {
                 continue;
             }
             let place = aggregate.name.place();
             if let Err(first) = self.aggregates.names.add(&aggregate.name) {
                 let first = self.aggregates.places.get(first).copied();
-                let help = first.map_or(String::new(), |place| self.first_at(place));
+                let help = first.map_or(String::new(), |place| self.first_definition_help(place));
                 let message = format!("aggregate `{}` exists twice", *aggregate.name);
                 self.error(ProblemKind::Duplicate, place, message, &help);
                 continue;
@@ -55,7 +55,7 @@ impl Validator<'_> {
 
     /// Returns the aggregate that a connection names.
     pub(super) fn aggregate_of(&mut self, name: Option<&Spanned<String>>) -> Option<usize> {
-        let name = name.filter(|name| name.is_sound())?;
+        let name = name.filter(|name| name.is_valid())?;
         let found = self.aggregates.names.find(name);
         match found.and_then(|found| self.aggregates.named.get_mut(found)) {
             Some(named) => *named += 1,
@@ -65,7 +65,8 @@ impl Validator<'_> {
                 let help = if names.is_empty() {
                     "the scenario has no [[aggregate]]".to_owned()
                 } else {
-                    self.findings.given(name, "aggregates", names.into_iter())
+                    self.findings
+                        .given_names_help(name, "aggregates", names.into_iter())
                 };
                 self.error(ProblemKind::UnknownName, name.place(), message, &help);
             }
@@ -87,7 +88,7 @@ impl Validator<'_> {
             if self.aggregates.named.get(place) == Some(&0) {
                 let message = format!("aggregate `{}` has no members", *aggregate.name);
                 let help = format!(
-                    "write `aggregate = \"{}\"` in the [[connection]]s that it consists of",
+                    "write `aggregate = \"{}\"` in its [[connection]]s",
                     *aggregate.name
                 );
                 self.error(ProblemKind::Missing, aggregate.name.place(), message, &help);
@@ -128,16 +129,15 @@ impl Validator<'_> {
             && let Some(place) = first
         {
             let message =
-                "model \"fluid-literal\" knows no aggregates, drop precedences and classes";
+                "model \"fluid-literal\" does not support aggregates, drop precedences or classes";
             let help = "use model \"fluid\"";
             self.error(ProblemKind::Conflict, place, message.to_owned(), help);
         }
         if let (Some(aggregate), None) = (aggregate, queue)
             && !self.findings.has_errors()
         {
-            let message = "no queue tells the colours of aggregates apart";
-            let help =
-                "they make a difference where a link has `queue = { discipline = \"rio\", … }`";
+            let message = "the `aggregate` has no effect: no queue distinguishes drop precedences";
+            let help = "give a link `queue = { discipline = \"rio\", … }`";
             self.warning(
                 ProblemKind::WithoutEffect,
                 aggregate.name.place(),
@@ -172,7 +172,7 @@ impl Validator<'_> {
                 "`peak-rate` is {}, below `committed-rate`, which is {}",
                 **rate, **aggregate.committed_rate
             );
-            let help = "packets beyond the peak rate are DP2, those beyond the committed one DP1";
+            let help = "packets above the peak rate are DP2, packets above the committed rate DP1";
             self.error(ProblemKind::OutOfRange, rate.place(), message, help);
             return None;
         }
@@ -189,16 +189,19 @@ impl Validator<'_> {
             }
             (None, Some(peak_bps)) if aggregate.conditioner.has_peak_rate() => TrTcm::new(
                 committed_bps.round() as u64,
-                BURST_BYTES,
+                DEFAULT_BURST_BYTES,
                 peak_bps.round() as u64,
-                BURST_BYTES,
+                DEFAULT_BURST_BYTES,
             )
             .map(Edge::TrTcm),
-            (None, _) => {
-                SrTcm::new(committed_bps.round() as u64, BURST_BYTES, BURST_BYTES).map(Edge::SrTcm)
-            }
+            (None, _) => SrTcm::new(
+                committed_bps.round() as u64,
+                DEFAULT_BURST_BYTES,
+                DEFAULT_BURST_BYTES,
+            )
+            .map(Edge::SrTcm),
         };
-        edge.map_err(|error| self.cannot(aggregate.name.place(), &error))
+        edge.map_err(|error| self.report_invalid(aggregate.name.place(), &error))
             .ok()
     }
 
@@ -235,7 +238,12 @@ impl Validator<'_> {
     }
 
     /// Returns a queue with drop precedences (RIO).
-    pub(super) fn rio(&mut self, rio: &file::Rio, place: Place, overhead: Overhead) -> DropPolicy {
+    pub(super) fn rio(
+        &mut self,
+        rio: &file::Rio,
+        place: SourceSpan,
+        overhead: Overhead,
+    ) -> DropPolicy {
         let settings = [&rio.dp0, &rio.dp1, &rio.dp2];
         let mut sound = true;
         let mut curve = |setting: &Spanned<file::Curve>| {
@@ -243,7 +251,7 @@ impl Validator<'_> {
             let max_pkts = self.packets(setting.max.0, overhead);
             if max_pkts <= min_pkts {
                 sound = false;
-                if setting.min.is_sound() && setting.max.is_sound() {
+                if setting.min.is_valid() && setting.max.is_valid() {
                     let message = format!(
                         "`max` is {}, not above `min`, which is {}",
                         **setting.max, **setting.min
@@ -262,10 +270,10 @@ impl Validator<'_> {
                 RioDiscipline::Wred => Discipline::Wred,
             },
             curves,
-            weight: rio.weight.as_deref().copied().unwrap_or(WEIGHT),
+            weight: rio.weight.as_deref().copied().unwrap_or(DEFAULT_RED_WEIGHT),
             gentle: rio.gentle.as_deref().copied().unwrap_or(false),
         };
-        if !sound || settings.iter().any(|setting| !setting.is_sound()) {
+        if !sound || settings.iter().any(|setting| !setting.is_valid()) {
             return DropPolicy::DropTail;
         }
         match queue.check() {
@@ -279,13 +287,13 @@ impl Validator<'_> {
                     },
                     _ => place,
                 };
-                self.cannot(place, &error);
+                self.report_invalid(place, &error);
                 DropPolicy::DropTail
             }
         }
     }
 
-    fn cannot(&mut self, place: Place, error: &Error) {
+    fn report_invalid(&mut self, place: SourceSpan, error: &Error) {
         let help = error.help().unwrap_or_default();
         self.error(ProblemKind::OutOfRange, place, error.to_string(), &help);
     }

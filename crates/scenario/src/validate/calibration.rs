@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netflow_document::ProblemKind;
+use netflow_document::{FileId, ProblemKind, SourceSpan};
 use netflow_network::{
     CalibrationPlan, Coupling, FluidOptions, Model, Source, TcpVariant, WindowSource,
 };
@@ -11,7 +11,7 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 use netflow_units::Seconds;
 
 use super::Validator;
-use super::stacks::STACK;
+use super::stacks::DEFAULT_STACK;
 use crate::export::Ns2Tcp;
 use crate::file::Simulation;
 
@@ -27,7 +27,7 @@ fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
         }))
     };
     let linux = |congestion| {
-        let mut stack = Stack::builtin(STACK)?;
+        let mut stack = Stack::builtin(DEFAULT_STACK)?;
         stack.set_congestion(congestion);
         Some(Source::Stack(Arc::new(stack)))
     };
@@ -44,14 +44,13 @@ fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
 
 impl Validator<'_> {
     /// Checks that the requested calibration is compatible with the model and with the events.
-    pub(super) fn check_calibration(&mut self, simulation: &Simulation) {
+    pub(super) fn check_calibration_setting(&mut self, simulation: &Simulation) {
         let Some(calibrate) = &simulation.calibrate else {
             return;
         };
         let learns = match self.settings.options.model {
             Model::Packets(_) => {
-                let message =
-                    "`calibrate` has no effect: in the window model packets are what travels";
+                let message = "`calibrate` has no effect in the packet model";
                 return self.warning(ProblemKind::WithoutEffect, calibrate.place(), message, "");
             }
             Model::Fluid(FluidOptions::Fifo { .. }) => true,
@@ -59,8 +58,9 @@ impl Validator<'_> {
             Model::Fluid(FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. }) => false,
         };
         if !learns {
-            let message = "only a fluid whose sources learn is calibrated".to_owned();
-            let help = "leave `calibrate` out, or `step`, `coupling` and `model`, which say that they do not";
+            let message =
+                "`calibrate` needs the fluid model with `coupling = \"learned\"`".to_owned();
+            let help = "leave out `calibrate`, or remove `step`, `coupling` and `model`";
             return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
         let plan = CalibrationPlan::new(calibrate.get());
@@ -68,19 +68,57 @@ impl Validator<'_> {
         let duration = Seconds(self.settings.options.duration_s);
         if followed > duration {
             let message = format!(
-                "packets are followed for twice as long, {followed}, but the run takes {duration}"
+                "the calibration simulates packets for {followed}, but `duration` is {duration}"
             );
             let help = "make `calibrate` at most half of `duration`";
             return self.error(ProblemKind::OutOfRange, calibrate.place(), message, help);
         }
-        if let Some(at_s) = self.change_within(&(watched.get()..followed.get())) {
+        if let Some(at_s) = self.first_change_in(&(watched.get()..followed.get())) {
             let message = format!(
-                "packets are watched from {watched} to {followed}, but an event happens at {}",
+                "the calibration measures from {watched} to {followed}, but an event occurs at {}",
                 Seconds(at_s)
             );
-            let help = "choose a time in which nothing happens to links";
+            let help =
+                "choose a shorter or longer `calibrate`, without an event in its second half";
             self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
+    }
+
+    /// In the packet model, replaces built-in profiles by the TCP from which they were measured, after all
+    /// connections were added. TCP with another profile sends at the rate of the profile.
+    pub(super) fn replace_profiles(&mut self, simulation: &Simulation) {
+        if !matches!(self.settings.options.model, Model::Packets(_)) {
+            return;
+        }
+        let mut rate_based: Option<(String, String)> = None;
+        let mut others = 0;
+        self.builder.each_connection(|spec| {
+            let Source::Profile(profile) = &spec.source else {
+                return;
+            };
+            if let Some(source) = packet_source_of(profile) {
+                spec.max_window_pkts = spec.window_limit_pkts();
+                spec.source = source;
+            } else if rate_based.is_none() {
+                rate_based = Some((spec.name.clone(), profile.name().to_owned()));
+            } else {
+                others += 1;
+            }
+        });
+        let Some((connection, profile)) = rate_based else {
+            return;
+        };
+        let others = match others {
+            0 => String::new(),
+            n => format!(" (and {n} more)"),
+        };
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
+        let place = simulation.model.as_ref().map_or(start, |it| it.place());
+        let message = format!(
+            "connection `{connection}`{others} sends at the rate of profile `{profile}`, because the packet model has no such TCP"
+        );
+        let help = "queues and losses of real TCP differ; `source = { tcp = \"linux-6\" }` simulates congestion windows";
+        self.warning(ProblemKind::Suspicious, place, message, help);
     }
 
     /// Plans the calibration, after all connections were added.
@@ -107,15 +145,12 @@ impl Validator<'_> {
         });
         if let Some((connection, profile)) = unknown {
             let message = format!(
-                "connection `{connection}` cannot be followed as packets: profile `{profile}` is of no TCP that they know"
+                "connection `{connection}` cannot be calibrated: the packet model does not support the TCP of profile `{profile}`"
             );
             let is_played =
                 |name: &&str| builtin(name).is_some_and(|it| packet_source_of(&it).is_some());
             let names: Vec<&str> = builtin_names().iter().copied().filter(is_played).collect();
-            let help = format!(
-                "leave `calibrate` out, or choose among {}",
-                names.join(", ")
-            );
+            let help = format!("leave out `calibrate`, or use one of {}", names.join(", "));
             return self.error(ProblemKind::Conflict, calibrate.place(), message, &help);
         }
         self.builder.calibrate(Some(plan));

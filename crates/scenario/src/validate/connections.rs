@@ -1,6 +1,6 @@
 //! Validation of connections.
 
-use netflow_document::{Place, ProblemKind, Spanned};
+use netflow_document::{ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
     Acks, Application, ConnectionSpec, HEADER_BYTES, MAX_STACK_WINDOW_PKTS, NodeId, Source,
     TcpVariant, WindowSource,
@@ -8,34 +8,34 @@ use netflow_network::{
 use netflow_units::{Bytes, Packets, Rate, Size};
 
 use super::Validator;
-use super::flows::Part;
+use super::flows::TrafficPart;
 use super::names::Names;
 use crate::compiled_scenario::SplitTraffic;
 use crate::file::{ApplicationSetting, Connection, SizeSetting, SourceSetting, WindowSetting};
 
 /// Largest number of packets that can be counted exactly.
-const MOST_PACKETS: f64 = 1e15;
+const MAX_EXACT_PKTS: f64 = 1e15;
 
 /// Connections so far: names, and locations of their ends.
 #[derive(Default)]
 pub(super) struct Connections {
     names: Names,
-    ends: Vec<Ends>,
+    ends: Vec<ConnectionEnds>,
     /// Number of connections, including skipped ones.
-    pub(super) seen: usize,
+    pub(super) declared_count: usize,
 }
 
 /// Sender of a connection, and the locations of its ends in the input.
 #[derive(Clone, Copy)]
-pub(super) struct Ends {
+pub(super) struct ConnectionEnds {
     pub(super) sender: Option<NodeId>,
-    pub(super) from: Place,
-    pub(super) to: Place,
+    pub(super) from: SourceSpan,
+    pub(super) to: SourceSpan,
 }
 
 impl Connections {
     pub(super) fn is_empty(&self) -> bool {
-        self.seen == 0
+        self.declared_count == 0
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
@@ -47,11 +47,11 @@ impl Connections {
         self.names.add(name)
     }
 
-    pub(super) fn add_ends(&mut self, ends: Ends) {
+    pub(super) fn add_ends(&mut self, ends: ConnectionEnds) {
         self.ends.push(ends);
     }
 
-    pub(super) fn ends(&self, name: &str) -> Option<Ends> {
+    pub(super) fn ends(&self, name: &str) -> Option<ConnectionEnds> {
         self.ends.get(self.names.find(name)?).copied()
     }
 }
@@ -88,7 +88,7 @@ impl Validator<'_> {
             && pkts > MAX_STACK_WINDOW_PKTS
         {
             let message = format!("`max-window` is {}", **window);
-            let help = format!("with a stack it is at most {MAX_STACK_WINDOW_PKTS} pkt");
+            let help = format!("with a TCP stack it is at most {MAX_STACK_WINDOW_PKTS} pkt");
             self.error(ProblemKind::OutOfRange, window.place(), message, &help);
         }
         if let Source::Stack(_) | Source::Window(_) = source
@@ -106,8 +106,8 @@ impl Validator<'_> {
     }
 
     pub(super) fn add_connection(&mut self, connection: Connection) {
-        self.connections.seen += 1;
-        let number = self.connections.seen;
+        self.connections.declared_count += 1;
+        let number = self.connections.declared_count;
         let name_place = connection
             .name
             .as_ref()
@@ -118,18 +118,18 @@ impl Validator<'_> {
             |name| name.into_inner(),
         );
         if let Err(first) = self.connections.add_name(&name) {
-            return self.duplicate(&name, has_name, name_place, first);
+            return self.report_duplicate(&name, has_name, name_place, first);
         }
         let from = self.known_node(&connection.from);
         let to = self.known_node(&connection.to);
-        self.connections.add_ends(Ends {
+        self.connections.add_ends(ConnectionEnds {
             sender: from,
             from: connection.from.place(),
             to: connection.to.place(),
         });
-        if connection.from.is_sound() && *connection.from == *connection.to {
+        if connection.from.is_valid() && *connection.from == *connection.to {
             let message = format!(
-                "connection `{name}` leads from `{}` to itself",
+                "connection `{name}` runs from `{}` to itself",
                 *connection.from
             );
             let help = "sender and receiver must be two different nodes";
@@ -140,17 +140,17 @@ impl Validator<'_> {
             Some(size) => size.0,
             None => self.settings.packet_size,
         };
-        let (start_s, stop_s) = self.times(&connection.start, &connection.stop);
+        let (start_s, stop_s) = self.start_and_stop_s(&connection.start, &connection.stop);
         let count = connection.count.as_deref().copied().unwrap_or(1);
         let size_pkts = connection
             .size
             .as_ref()
             .map(|size| size.packets(packet_size).get());
         if let (Some(size), Some(setting)) = (size_pkts, &connection.size)
-            && size * count as f64 > MOST_PACKETS
+            && size * count as f64 > MAX_EXACT_PKTS
         {
             let message = format!(
-                "{count} × {} is more than {MOST_PACKETS:e} packets",
+                "{count} × {} is more than {MAX_EXACT_PKTS:e} packets",
                 **setting
             );
             self.error(
@@ -223,7 +223,7 @@ impl Validator<'_> {
         };
         let parts = match spec.path {
             Some(_) => vec![spec],
-            None => self.parts(spec, name_place),
+            None => self.split_by_path(spec, name_place),
         };
         let mut ids = Vec::with_capacity(parts.len());
         for part in parts {
@@ -233,29 +233,28 @@ impl Validator<'_> {
                 self.builder.classify(id, class);
             }
             if let Some(aggregate) = aggregate {
-                self.aggregates.join(aggregate, id);
+                self.aggregates.add_member(aggregate, id);
             }
         }
         if ids.len() > 1 {
-            self.divided.push(SplitTraffic { name, parts: ids });
+            self.split.push(SplitTraffic { name, parts: ids });
         }
     }
 
     /// Warns of a return path without traffic.
     pub(super) fn warn_of_return_path(&mut self, path: Option<&Spanned<Vec<Spanned<String>>>>) {
         if let Some(path) = path {
-            let message =
-                "`return-path` has no effect: nothing comes back from this source's receiver";
+            let message = "`return-path` has no effect: this source receives no acknowledgements";
             self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
         }
     }
 
     /// Splits a connection among the equal-cost paths of its flows.
-    fn parts(&mut self, spec: ConnectionSpec, place: Place) -> Vec<ConnectionSpec> {
-        let parts = self.flows(spec.name.clone(), (spec.from, spec.to), spec.count, place);
-        let part = |part: Part<u32>| ConnectionSpec {
+    fn split_by_path(&mut self, spec: ConnectionSpec, place: SourceSpan) -> Vec<ConnectionSpec> {
+        let parts = self.split_flows(spec.name.clone(), (spec.from, spec.to), spec.count, place);
+        let part = |part: TrafficPart<u32>| ConnectionSpec {
             name: part.name,
-            count: part.of,
+            count: part.amount,
             flow: part.flow,
             ..spec.clone()
         };
@@ -263,34 +262,40 @@ impl Validator<'_> {
     }
 
     /// Registers the name of a connection for users, with the locations of its workload and ends.
-    pub(super) fn name_users_connection(&mut self, name: &str, at: Place, ends: [Place; 2]) {
+    pub(super) fn register_users_connection(
+        &mut self,
+        name: &str,
+        at: SourceSpan,
+        ends: [SourceSpan; 2],
+    ) {
         if self.connections.add_name(name).is_err() {
-            let message = format!("connection `{name}` exists already: users send on it");
+            let message =
+                format!("connection `{name}` already exists: it carries the traffic of a workload");
             let help = "give the connection, or the workload, another name";
             return self.error(ProblemKind::Duplicate, at, message, help);
         }
         let [from, to] = ends;
-        self.connections.add_ends(Ends {
+        self.connections.add_ends(ConnectionEnds {
             sender: None,
             from,
             to,
         });
     }
 
-    fn duplicate(&mut self, name: &str, has_name: bool, place: Place, first: usize) {
+    fn report_duplicate(&mut self, name: &str, has_name: bool, place: SourceSpan, first: usize) {
         let first = self.connections.ends.get(first).map(|ends| ends.from);
-        let mut help = first.map_or(String::new(), |place| self.first_at(place));
+        let mut help = first.map_or(String::new(), |place| self.first_definition_help(place));
         let message = if has_name {
             format!("connection `{name}` exists twice")
         } else {
             help += "; give every connection a `name`";
-            format!("a connection without a name is called `{name}` here, and so is another one")
+            format!("a connection without a name is called `{name}`, like another connection")
         };
         self.error(ProblemKind::Duplicate, place, message, &help);
     }
 
     /// Returns start and stop in seconds.
-    pub(super) fn times(
+    pub(super) fn start_and_stop_s(
         &mut self,
         start: &Option<crate::file::Time>,
         stop: &Option<crate::file::Time>,
@@ -299,7 +304,7 @@ impl Validator<'_> {
         let start_s = start.as_ref().map_or(0.0, |start| start.get());
         if let Some(start) = start.as_ref().filter(|start| start.get() >= duration_s) {
             let message = format!(
-                "starts at {}, when the run is over: it never sends",
+                "starts at {}, after the end of the run: it never sends",
                 **start
             );
             self.warning(ProblemKind::WithoutEffect, start.place(), message, "");
@@ -321,15 +326,12 @@ impl Validator<'_> {
             return (start_s, None);
         }
         if stop.get() > duration_s {
-            let message = format!(
-                "stops at {}, after the run is over: the end of the run comes first",
-                **stop
-            );
+            let message = format!("stops at {}, after the end of the run", **stop);
             self.warning(
                 ProblemKind::WithoutEffect,
                 stop.place(),
                 message,
-                "leave `stop` out, or make the duration longer",
+                "leave out `stop`, or make `duration` longer",
             );
         }
         (start_s, Some(stop.get()))
@@ -345,7 +347,7 @@ impl Validator<'_> {
             for (key, setting) in [("acks", acks), ("delayed-ack", delayed)] {
                 if let Some(setting) = setting.filter(|setting| ***setting) {
                     let message =
-                        format!("`{key}` has no effect: only a TCP source is acknowledged");
+                        format!("`{key}` has no effect: only TCP sources receive acknowledgements");
                     self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
                 }
             }
@@ -353,8 +355,8 @@ impl Validator<'_> {
         }
         if let (SourceSetting::Stack(_), Some(delayed)) = (source, delayed) {
             let message =
-                "`delayed-ack` has no effect: the stack says when its receiver acknowledges";
-            let help = "`segments-per-ack` and `ack-delay` in a stack file do";
+                "`delayed-ack` has no effect: the TCP stack sets when its receiver acknowledges";
+            let help = "set `segments-per-ack` and `ack-delay` in a stack file";
             self.warning(ProblemKind::WithoutEffect, delayed.place(), message, help);
         }
         self.settings.acks_used |= acks.is_none();
@@ -366,7 +368,7 @@ impl Validator<'_> {
             (true, Some(_)) => Acks::EverySecond,
             (false, None) => Acks::None,
             (false, Some(delayed)) => {
-                let message = "`delayed-ack` has no effect: this connection's acknowledgements are no traffic";
+                let message = "`delayed-ack` has no effect: the acknowledgements of this connection are not traffic";
                 self.warning(
                     ProblemKind::WithoutEffect,
                     delayed.place(),
@@ -388,7 +390,7 @@ impl Validator<'_> {
             return Application::Bulk;
         };
         if !is_tcp {
-            let message = "`application` has no effect: only a TCP source sends what it is given";
+            let message = "`application` has no effect: only TCP sources have an application";
             self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
             return Application::Bulk;
         }
@@ -428,10 +430,10 @@ impl Validator<'_> {
     /// CUBIC.
     pub(super) fn check_window(&mut self, window: &WindowSetting, source: &WindowSource) {
         if source.variant == TcpVariant::Cubic {
-            let message = "`cubic` has no SACK here, and repairs one lost packet a round trip: over long ways it gets much less \
-                           than today's"
+            let message = "`cubic` of ns-2 has no SACK and repairs one lost packet per round trip: on long paths \
+                           its throughput is too low"
                 .to_owned();
-            let help = "write `stack = \"linux-6\"` instead of `window` for CUBIC as Linux has it";
+            let help = "write `tcp = \"linux-6\"` for the CUBIC of Linux";
             self.findings
                 .warn_once(window.window.place(), message, help);
         }
@@ -462,12 +464,12 @@ impl Validator<'_> {
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
             SourceSetting::Stack(setting) => {
-                let what = (setting.stack.place(), "a stack".to_owned());
+                let what = (setting.stack.place(), "a TCP stack".to_owned());
                 self.requires_packet_model.get_or_insert(what);
                 self.stack_source(setting, packet_size)
             }
             SourceSetting::Window(window) => {
-                let what = (window.window.place(), "a window source".to_owned());
+                let what = (window.window.place(), "an ns-2 TCP source".to_owned());
                 self.requires_packet_model.get_or_insert(what);
                 let source = window_source(window);
                 self.check_window(window, &source);

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use netflow_document::{Place, ProblemKind, Quantity, Spanned};
+use netflow_document::{ProblemKind, Quantity, SourceSpan, Spanned};
 use netflow_network::{
     Acks, Application, ConnectionId, ConnectionSpec, EcmpShare, FlowHash, Model, NodeId, Source,
     WorkloadSpec,
 };
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
-use netflow_workload::{Application as Users, Distribution, Http, Transfers, Video};
+use netflow_workload::{Application as Users, Distribution, Http, TransferSizes, Video};
 
 use super::Validator;
-use super::connections::Ends;
-use super::flows::Part;
-use super::stacks::STACK;
+use super::connections::ConnectionEnds;
+use super::flows::TrafficPart;
+use super::stacks::DEFAULT_STACK;
 use crate::compiled_scenario::{SplitTraffic, TransferDemand};
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
 use crate::file::{VOICE_PACKET, VOICE_PPS};
@@ -23,16 +23,16 @@ use crate::memory_limit;
 
 /// Maximum number of transfers or video chunks in a packet-model run, because all their times are
 /// stored.
-const MOST_TRANSFERS: f64 = 1e6;
+const MAX_TRANSFERS: f64 = 1e6;
 
 /// Profile of long connections in the fluid model; the packet model uses [`STACK`].
-const PROFILE: &str = "linux-cubic";
+const DEFAULT_PROFILE: &str = "linux-cubic";
 
 /// Size of a request for a transfer.
 const REQUEST_BYTES: f64 = 1.0;
 
 /// Default size distribution of transfers.
-const SIZE: Distribution = Distribution::Exponential {
+const DEFAULT_TRANSFER_SIZE: Distribution = Distribution::Exponential {
     mean: 1e6,
     most: 20e6,
 };
@@ -41,12 +41,12 @@ const SIZE: Distribution = Distribution::Exponential {
 #[derive(Default)]
 pub(super) struct Demands {
     /// Cache, because many demands have the same transfers and computing their packets takes time.
-    last: Option<Arc<Transfers>>,
-    pub(super) notes: Vec<TransferDemand>,
+    last_transfers: Option<Arc<TransferSizes>>,
+    pub(super) transfer_demands: Vec<TransferDemand>,
     /// Connections of the demand that is being added.
     demand_connections: Vec<ConnectionId>,
     /// True if users are represented by their mean.
-    pub(super) has_means: bool,
+    pub(super) has_mean_traffic: bool,
 }
 
 impl Demands {
@@ -55,16 +55,16 @@ impl Demands {
         size: &Distribution,
         payload_bytes: f64,
         stack: &Stack,
-    ) -> Arc<Transfers> {
-        if let Some(last) = &self.last
+    ) -> Arc<TransferSizes> {
+        if let Some(last) = &self.last_transfers
             && last.size() == size
             && last.payload_bytes() == payload_bytes
         {
             return last.clone();
         }
         let window_pkts = f64::from(stack.initial_window_pkts);
-        let new = Arc::new(Transfers::new(size.clone(), payload_bytes, window_pkts));
-        self.last = Some(new.clone());
+        let new = Arc::new(TransferSizes::new(size.clone(), payload_bytes, window_pkts));
+        self.last_transfers = Some(new.clone());
         new
     }
 }
@@ -76,14 +76,14 @@ struct ValidDemand {
     from: NodeId,
     to: NodeId,
     /// Location of its rate, or of the demand.
-    place: Place,
+    place: SourceSpan,
     rate: Rate,
     packet: Bytes,
     start_s: f64,
     stop_s: Option<f64>,
     flow: Option<FlowHash>,
     /// As [`ConnectionSpec::ecmp_share`].
-    divides: Option<EcmpShare>,
+    ecmp_share: Option<EcmpShare>,
     path: Option<Vec<NodeId>>,
     return_path: Option<Vec<NodeId>>,
     class: Option<String>,
@@ -96,9 +96,9 @@ impl Validator<'_> {
         let weights = self.weights(weight.unwrap_or(GravityWeight::Population));
         let place = gravity.place();
         if weights.len() < 2 {
-            if !self.incomplete && !self.findings.has_errors() {
+            if !self.is_incomplete && !self.findings.has_errors() {
                 let message = format!(
-                    "gravity needs two nodes with a `population`, here {} have one",
+                    "`gravity` needs at least two nodes with a `population`, but {} have one",
                     weights.len()
                 );
                 let help = "add `population` to [[node]]s, or write `weight = \"uniform\"` or \"bandwidth\"";
@@ -107,7 +107,7 @@ impl Validator<'_> {
             return Vec::new();
         }
         if weight.is_none_or(|weight| matches!(weight, GravityWeight::Population)) {
-            self.warn_of_nodes_without_people(gravity.place());
+            self.warn_of_nodes_without_population(gravity.place());
         }
         let pairs = weights.len() * (weights.len() - 1);
         if let Err(message) = memory_limit::check_rows(pairs, "demand") {
@@ -125,7 +125,7 @@ impl Validator<'_> {
         for (from, of_from) in &weights {
             for (to, of_to) in weights.iter().filter(|(to, _)| to != from) {
                 let share = of_from * of_to / total;
-                let rate = Quantity(times(gravity.total.0, share));
+                let rate = Quantity(scale_rate(gravity.total.0, share));
                 let node = |name: &str| Spanned::new(name.to_owned(), place);
                 demands.push(Demand {
                     name: None,
@@ -149,8 +149,8 @@ impl Validator<'_> {
         demands
     }
 
-    fn warn_of_nodes_without_people(&mut self, place: Place) {
-        let peopled: HashSet<usize> = (self.notes.iter())
+    fn warn_of_nodes_without_population(&mut self, place: SourceSpan) {
+        let peopled: HashSet<usize> = (self.node_annotations.iter())
             .filter(|note| note.population.is_some())
             .map(|note| note.node.index())
             .collect();
@@ -164,8 +164,8 @@ impl Validator<'_> {
             1 => format!("{first} and one other node"),
             more => format!("{first} and {more} other nodes"),
         };
-        let message = format!("no `population`, and so no demands of gravity: {which}");
-        let help = "write `population = 0` where that is meant";
+        let message = format!("no `population`, so no demands by `gravity`: {which}");
+        let help = "write `population = 0` if this is intended";
         self.warning(ProblemKind::Suspicious, place, message, help);
     }
 
@@ -180,7 +180,7 @@ impl Validator<'_> {
         match by {
             GravityWeight::Uniform => {}
             GravityWeight::Population => {
-                for note in &self.notes {
+                for note in &self.node_annotations {
                     weights[note.node.index()] = note.population.unwrap_or(0.0);
                 }
             }
@@ -218,7 +218,7 @@ impl Validator<'_> {
         let parts = std::mem::take(&mut self.demands.demand_connections);
         // A single connection has the name of the demand.
         if parts.len() > 1 {
-            self.divided.push(SplitTraffic { name, parts });
+            self.split.push(SplitTraffic { name, parts });
         }
     }
 
@@ -255,7 +255,10 @@ impl Validator<'_> {
                     }
                 }
                 None => {
-                    let size = demand.size.as_deref().map_or(SIZE, distribution);
+                    let size = demand
+                        .size
+                        .as_deref()
+                        .map_or(DEFAULT_TRANSFER_SIZE, distribution);
                     for part in self.split_by_share(checked) {
                         self.add_transfers(part, size.clone());
                     }
@@ -275,13 +278,13 @@ impl Validator<'_> {
             return vec![demand];
         }
         let ends = (demand.from, demand.to);
-        let parts = self.shares(demand.name.clone(), ends, demand.place);
-        let portions = EcmpShare::of_each(parts.iter().map(|part| part.of));
-        let part = |(part, portion): (Part<f64>, EcmpShare)| ValidDemand {
+        let parts = self.split_rate(demand.name.clone(), ends, demand.place);
+        let portions = EcmpShare::of_each(parts.iter().map(|part| part.amount));
+        let part = |(part, portion): (TrafficPart<f64>, EcmpShare)| ValidDemand {
             name: part.name,
-            rate: times(demand.rate, part.of),
+            rate: scale_rate(demand.rate, part.amount),
             flow: part.flow,
-            divides: part.flow.map(|_| portion),
+            ecmp_share: part.flow.map(|_| portion),
             ..demand.clone()
         };
         parts.into_iter().zip(portions).map(part).collect()
@@ -294,16 +297,16 @@ impl Validator<'_> {
             return vec![(demand, flows)];
         }
         let ends = (demand.from, demand.to);
-        let parts = self.flows(demand.name.clone(), ends, flows, demand.place);
-        let part = |part: Part<u32>| {
-            let share = f64::from(part.of) / f64::from(flows);
+        let parts = self.split_flows(demand.name.clone(), ends, flows, demand.place);
+        let part = |part: TrafficPart<u32>| {
+            let share = f64::from(part.amount) / f64::from(flows);
             let checked = ValidDemand {
                 name: part.name,
-                rate: times(demand.rate, share),
+                rate: scale_rate(demand.rate, share),
                 flow: part.flow,
                 ..demand.clone()
             };
-            (checked, part.of)
+            (checked, part.amount)
         };
         parts.into_iter().map(part).collect()
     }
@@ -314,22 +317,23 @@ impl Validator<'_> {
             .name
             .as_ref()
             .map_or(demand.from.place(), Spanned::place);
-        let name = demand.called();
+        let name = demand.display_name();
         if self.connections.add_name(&name).is_err() {
-            let message = format!("`{name}` exists twice: a demand is a connection of its name");
+            let message =
+                format!("`{name}` exists twice: demands and connections need different names");
             let help = "give every demand between the same nodes a `name`";
             self.error(ProblemKind::Duplicate, place, message, help);
             return None;
         }
         let from = self.known_node(&demand.from);
         let to = self.known_node(&demand.to);
-        self.connections.add_ends(Ends {
+        self.connections.add_ends(ConnectionEnds {
             sender: from,
             from: demand.from.place(),
             to: demand.to.place(),
         });
-        if demand.from.is_sound() && *demand.from == *demand.to {
-            let message = format!("demand `{name}` leads from `{}` to itself", *demand.from);
+        if demand.from.is_valid() && *demand.from == *demand.to {
+            let message = format!("demand `{name}` runs from `{}` to itself", *demand.from);
             let help = "sender and receiver must be two different nodes";
             self.error(ProblemKind::Conflict, demand.to.place(), message, help);
             return None;
@@ -345,12 +349,12 @@ impl Validator<'_> {
             DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => false,
         };
         if has_users && packet.get() <= HEADER_BYTES {
-            let message = format!("packets of {packet} have no room for the data of transfers");
+            let message = format!("packets of {packet} are too small for the data of transfers");
             let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
             self.error(ProblemKind::OutOfRange, place, message, help);
             return None;
         }
-        let (start_s, stop_s) = self.times(&demand.start, &demand.stop);
+        let (start_s, stop_s) = self.start_and_stop_s(&demand.start, &demand.stop);
         let of_each = match (&demand.rate, kind) {
             (Some(rate), _) => rate.0,
             (None, DemandKind::Video) => bits_per_s(viewer_bps(packet)),
@@ -376,13 +380,13 @@ impl Validator<'_> {
         };
         let scale = self.settings.demand_scale * factor;
         let place = demand.rate.as_ref().map_or(place, Spanned::place);
-        let rate = times(of_each, users as f64 * scale);
+        let rate = scale_rate(of_each, users as f64 * scale);
         let bounds = match rate {
             Rate::BitsPerSecond(_) => Bounds::BIT_RATE,
             Rate::PacketsPerSecond(_) => Bounds::PACKET_RATE,
         };
         // A rate that rounds to zero is not a demand.
-        if rate.get() <= 0.0 || rate.get() > bounds.largest {
+        if rate.get() <= 0.0 || rate.get() > bounds.max {
             let with = match demand.day {
                 Some(_) => "all users, `demand-scale` and `day`",
                 None => "all users and `demand-scale`",
@@ -402,7 +406,7 @@ impl Validator<'_> {
             start_s,
             stop_s,
             flow: None,
-            divides: None,
+            ecmp_share: None,
             path,
             return_path,
             class,
@@ -427,16 +431,16 @@ impl Validator<'_> {
     fn add_rate(&mut self, demand: ValidDemand, source: Source, count: u32) {
         let packet_bytes = demand.packet.get();
         let class = demand.class.clone();
-        let spec = spec(demand, source, packet_bytes);
+        let spec = connection_spec(demand, source, packet_bytes);
         self.add_demand_connection(class, ConnectionSpec { count, ..spec });
     }
 
     /// Adds long connections that share the rate.
     fn add_flows(&mut self, demand: ValidDemand, flows: u32) {
         let source = match self.settings.options.model {
-            Model::Packets(_) => Stack::builtin(STACK).map(|it| Source::Stack(it.into())),
+            Model::Packets(_) => Stack::builtin(DEFAULT_STACK).map(|it| Source::Stack(it.into())),
             Model::Fluid(_) => {
-                let name = Spanned::new(PROFILE.to_owned(), demand.place);
+                let name = Spanned::new(DEFAULT_PROFILE.to_owned(), demand.place);
                 self.profile(&name).map(Source::Profile)
             }
         };
@@ -444,7 +448,7 @@ impl Validator<'_> {
         let all_pps = demand.rate.packets_per_second(demand.packet).get();
         let packet_bytes = demand.packet.get();
         let class = demand.class.clone();
-        let spec = spec(demand, source, packet_bytes);
+        let spec = connection_spec(demand, source, packet_bytes);
         // Long connections, for which Linux acknowledges nearly every second packet.
         let acks = match self.demand_acks() {
             Acks::None => Acks::None,
@@ -464,7 +468,7 @@ impl Validator<'_> {
     /// Adds finite transfers: individual ones in the packet model, started by users' requests;
     /// their mean in the fluid model.
     fn add_transfers(&mut self, demand: ValidDemand, size: Distribution) {
-        let Some(stack) = Stack::builtin(STACK) else {
+        let Some(stack) = Stack::builtin(DEFAULT_STACK) else {
             return;
         };
         let payload_bytes = demand.packet.get() - HEADER_BYTES;
@@ -486,7 +490,7 @@ impl Validator<'_> {
         let name = demand.name.clone();
         let stands_for = transfers.clone();
         if let Some(connection) = self.add_users(demand, application, stack, &mean, stands_for) {
-            self.demands.notes.push(TransferDemand {
+            self.demands.transfer_demands.push(TransferDemand {
                 name,
                 connection,
                 transfers,
@@ -496,10 +500,10 @@ impl Validator<'_> {
 
     /// Adds viewers of videos in the same manner.
     fn add_video(&mut self, demand: ValidDemand) {
-        let Some(stack) = Stack::builtin(STACK) else {
+        let Some(stack) = Stack::builtin(DEFAULT_STACK) else {
             return;
         };
-        let (video, mean) = viewer(demand.packet);
+        let (video, mean) = video_viewer(demand.packet);
         // Chunks are successive transfers over one connection; queues treat each as a separate
         // transfer.
         let chunk = Video::default().chunk_bytes;
@@ -516,15 +520,15 @@ impl Validator<'_> {
         application: Users,
         stack: Stack,
         mean: &MeanTraffic,
-        transfers: Arc<Transfers>,
+        transfers: Arc<TransferSizes>,
     ) -> Option<ConnectionId> {
         let wire = Bytes(mean.wire_bytes);
         let rate_pps = demand.rate.packets_per_second(wire).get();
         let Model::Packets(_) = self.settings.options.model else {
-            self.demands.has_means = true;
+            self.demands.has_mean_traffic = true;
             let acks = self.demand_acks();
             let class = demand.class.clone();
-            let spec = spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
+            let spec = connection_spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
             let spec = ConnectionSpec {
                 acks,
                 transfers: Some(transfers),
@@ -553,7 +557,7 @@ impl Validator<'_> {
         let run_s = self.settings.options.duration_s;
         let asked = workload.application.mean_exchanges();
         let expected = asked * workload.expected_users(run_s);
-        if expected > MOST_TRANSFERS {
+        if expected > MAX_TRANSFERS {
             let (what, help) = match &workload.application {
                 Users::Video(_) => ("chunks of video", "make `rate` smaller or the run shorter"),
                 _ => (
@@ -562,7 +566,7 @@ impl Validator<'_> {
                 ),
             };
             let message = format!(
-                "demand `{}` is about {expected:.1e} {what}, at most {MOST_TRANSFERS:e} can be followed packet by packet",
+                "demand `{}` has about {expected:.1e} {what}, but the packet model supports at most {MAX_TRANSFERS:e}",
                 workload.name
             );
             let help = format!("{help}, or write `model = \"fluid\"` in [simulation]");
@@ -571,7 +575,7 @@ impl Validator<'_> {
         }
         for (id, name) in self.builder.workload(workload) {
             self.demands.demand_connections.push(id);
-            self.name_users_connection(&name, place, [place; 2]);
+            self.register_users_connection(&name, place, [place; 2]);
         }
         None
     }
@@ -587,7 +591,7 @@ impl Validator<'_> {
 }
 
 /// Returns a connection with the demand's name, without acknowledgements.
-fn spec(demand: ValidDemand, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
+fn connection_spec(demand: ValidDemand, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
     ConnectionSpec {
         name: demand.name,
         from: demand.from,
@@ -603,7 +607,7 @@ fn spec(demand: ValidDemand, source: Source, packet_size_bytes: f64) -> Connecti
         path: demand.path,
         return_path: demand.return_path,
         flow: demand.flow,
-        ecmp_share: demand.divides,
+        ecmp_share: demand.ecmp_share,
         transfers: None,
         acks: Acks::None,
     }
@@ -616,7 +620,7 @@ struct MeanTraffic {
 }
 
 /// Returns the behaviour of a video viewer, and its mean traffic with packets of at most this size.
-fn viewer(packet: Bytes) -> (Users, MeanTraffic) {
+fn video_viewer(packet: Bytes) -> (Users, MeanTraffic) {
     let video = Users::Video(Video::default());
     let [_, (packets, bytes)] = video.mean_packets(packet.get() - HEADER_BYTES);
     let mean = MeanTraffic {
@@ -628,7 +632,7 @@ fn viewer(packet: Bytes) -> (Users, MeanTraffic) {
 
 /// Returns the bits per second of video for one viewer.
 fn viewer_bps(packet: Bytes) -> f64 {
-    let (_, mean) = viewer(packet);
+    let (_, mean) = video_viewer(packet);
     8.0 * mean.packets * mean.wire_bytes / Video::LENGTH_S
 }
 
@@ -636,7 +640,7 @@ fn bits_per_s(bps: f64) -> Rate {
     Rate::BitsPerSecond(BitsPerSecond(bps))
 }
 
-fn times(rate: Rate, factor: f64) -> Rate {
+fn scale_rate(rate: Rate, factor: f64) -> Rate {
     match rate {
         Rate::BitsPerSecond(bps) => Rate::BitsPerSecond(BitsPerSecond(bps.get() * factor)),
         Rate::PacketsPerSecond(pps) => {

@@ -1,6 +1,6 @@
 //! Validation of events.
 
-use netflow_document::{Place, ProblemKind, Spanned};
+use netflow_document::{ProblemKind, SourceSpan, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead};
 use netflow_units::{link_name, split_circuit};
 
@@ -15,12 +15,12 @@ pub(super) struct PlacedChange {
     links: Vec<LinkId>,
     /// True if they fail; `None` for a change of settings only.
     fails: Option<bool>,
-    place: Place,
+    place: SourceSpan,
 }
 
 impl Validator<'_> {
     /// Returns the time of the first change in this interval, if any.
-    pub(super) fn change_within(&self, between_s: &std::ops::Range<f64>) -> Option<f64> {
+    pub(super) fn first_change_in(&self, between_s: &std::ops::Range<f64>) -> Option<f64> {
         let mut times_s = self.changes.iter().map(|change| change.at_s);
         times_s.find(|at_s| between_s.contains(at_s))
     }
@@ -29,7 +29,7 @@ impl Validator<'_> {
         let duration_s = self.settings.options.duration_s;
         let at_s = event.at.get();
         if at_s >= duration_s {
-            let message = format!("happens at {}, when the run is over", **event.at);
+            let message = format!("occurs at {}, after the end of the run", **event.at);
             self.warning(ProblemKind::WithoutEffect, event.at.place(), message, "");
         }
         let fails = match (&event.set, &event.down, &event.up) {
@@ -41,7 +41,7 @@ impl Validator<'_> {
         for (what, links) in self.changed_links(event) {
             for &link in &links {
                 let changes = match (&event.set, fails) {
-                    (Some(set), _) => self.settings_of(set, link),
+                    (Some(set), _) => self.changes_of_link(set, link),
                     (None, Some(true)) => vec![Change::Down],
                     (None, _) => vec![Change::Up],
                 };
@@ -60,7 +60,7 @@ impl Validator<'_> {
     }
 
     /// Returns the changes of a link that an event sets.
-    fn settings_of(&mut self, set: &Set, link: LinkId) -> Vec<Change> {
+    fn changes_of_link(&mut self, set: &Set, link: LinkId) -> Vec<Change> {
         let Set {
             bandwidth,
             loss,
@@ -70,7 +70,7 @@ impl Validator<'_> {
         let overhead = link.map_or(Overhead::NONE, |link| link.overhead);
         let bandwidth = bandwidth.as_ref();
         let bandwidth = bandwidth.map(|rate| Change::Bandwidth(self.link_bps(rate.0, overhead)));
-        let loss = loss.as_ref().map(|loss| Change::Loss(loss.of_link()));
+        let loss = loss.as_ref().map(|loss| Change::Loss(loss.to_link_loss()));
         let delay = delay.as_ref().map(|delay| Change::Delay(delay.get()));
         bandwidth.into_iter().chain(loss).chain(delay).collect()
     }
@@ -81,7 +81,9 @@ impl Validator<'_> {
         match (&event.link, &event.node, &event.srlg) {
             (Some(name), None, None) => {
                 let links = self.event_links(name);
-                let each = links.into_iter().map(|id| (self.link_called(id), vec![id]));
+                let each = links
+                    .into_iter()
+                    .map(|id| (self.link_name_of(id), vec![id]));
                 each.collect()
             }
             (None, Some(name), None) => {
@@ -104,7 +106,7 @@ impl Validator<'_> {
         }
     }
 
-    fn link_called(&self, id: LinkId) -> String {
+    fn link_name_of(&self, id: LinkId) -> String {
         let link = self.link_list.get(id.index());
         link.map_or_else(String::new, |link| {
             format!("link `{}`", self.link_name(link))
@@ -113,11 +115,11 @@ impl Validator<'_> {
 
     /// Returns the links of a risk group, if it exists.
     fn risk_group(&mut self, name: &Spanned<String>) -> Option<Vec<LinkId>> {
-        if !name.is_sound() {
+        if !name.is_valid() {
             return None;
         }
         let links = self.risk_groups.get(name.as_str()).cloned();
-        if links.is_none() && !self.incomplete {
+        if links.is_none() && !self.is_incomplete {
             let message = format!("unknown shared-risk group `{}`: no link is in it", **name);
             let names = self.risk_groups.keys().map(String::as_str);
             let help = if self.risk_groups.is_empty() {
@@ -126,7 +128,7 @@ impl Validator<'_> {
                     **name
                 )
             } else {
-                self.findings.given(name, "groups", names)
+                self.findings.given_names_help(name, "groups", names)
             };
             self.error(ProblemKind::UnknownName, name.place(), message, &help);
         }
@@ -135,7 +137,7 @@ impl Validator<'_> {
 
     /// Returns the link of `A->B` or `A->B#2`, or both of `A<->B`.
     fn event_links(&mut self, name: &Spanned<String>) -> Vec<LinkId> {
-        if !name.is_sound() {
+        if !name.is_valid() {
             return Vec::new();
         }
         let (ends, both) = match name.split_once("<->") {
@@ -143,7 +145,7 @@ impl Validator<'_> {
             None => match name.split_once("->") {
                 Some(ends) => (ends, false),
                 None => {
-                    let message = format!("`{}` is not a link's name", **name);
+                    let message = format!("`{}` is not the name of a link", **name);
                     let links = self.link_list.iter().map(|link| self.link_name(link));
                     let links: Vec<String> = links.collect();
                     let near =
@@ -167,7 +169,7 @@ impl Validator<'_> {
         let mut unknown = [a, b].into_iter().filter(|end| find(end).is_none());
         if let Some(first) = unknown.next() {
             let second = unknown.next();
-            if !self.incomplete {
+            if !self.is_incomplete {
                 self.unknown_node(first, name.place());
                 if let Some(second) = second {
                     self.unknown_node(second, name.place());
@@ -183,14 +185,14 @@ impl Validator<'_> {
         for &(from, to) in directions {
             match self.link_between((from, to), circuit) {
                 Some(link) => links.push(link),
-                None if self.incomplete => {}
+                None if self.is_incomplete => {}
                 None => self.unknown_link((from, to), circuit, name.place()),
             }
         }
         links
     }
 
-    fn unknown_link(&mut self, ends: (NodeId, NodeId), circuit: Option<&str>, place: Place) {
+    fn unknown_link(&mut self, ends: (NodeId, NodeId), circuit: Option<&str>, place: SourceSpan) {
         let (from, to) = ends;
         let wanted = link_name(self.node_name(from), self.node_name(to), circuit);
         let near = |link: &&super::PlacedLink| link.from == from || link.to == to;
@@ -203,7 +205,7 @@ impl Validator<'_> {
         let help = if self.link_between((to, from), circuit).is_some() {
             "only the other direction exists".to_owned()
         } else {
-            self.findings.given(
+            self.findings.given_names_help(
                 &wanted,
                 "links at its ends",
                 near.iter().map(String::as_str),
@@ -225,9 +227,9 @@ impl Validator<'_> {
         for event in &changes {
             let Some(fails) = event.fails else { continue };
             let state = if fails {
-                "has failed already"
+                "has already failed"
             } else {
-                "works already"
+                "is already up"
             };
             let mut redundant = true;
             for link in &event.links {

@@ -1,60 +1,60 @@
 //! Split of traffic among equal-cost paths.
 
-use netflow_document::{Place, ProblemKind};
+use netflow_document::{ProblemKind, SourceSpan};
 use netflow_network::{EqualPaths, FlowHash, MAX_PATHS, NodeId, WorkloadSpec};
 
 use super::Validator;
-use super::connections::Ends;
+use super::connections::ConnectionEnds;
 
 /// Part of some traffic: name, hash that selects an equal-cost path, and amount.
-pub(super) struct Part<T> {
+pub(super) struct TrafficPart<T> {
     pub(super) name: String,
     pub(super) flow: Option<FlowHash>,
-    pub(super) of: T,
+    pub(super) amount: T,
 }
 
 impl Validator<'_> {
     /// Splits a rate between two nodes into parts with their shares.
-    pub(super) fn shares(
+    pub(super) fn split_rate(
         &mut self,
         name: String,
         ends: (NodeId, NodeId),
-        place: Place,
-    ) -> Vec<Part<f64>> {
+        place: SourceSpan,
+    ) -> Vec<TrafficPart<f64>> {
         let Some(paths) = self.equal_paths() else {
-            return vec![Part::whole(name, 1.0)];
+            return vec![TrafficPart::unsplit(name, 1.0)];
         };
         let parts = paths.shares(ends.0, ends.1);
         if parts.iter().any(|it| it.is_approximate) && !self.warned_too_many_paths {
             self.warned_too_many_paths = true;
             let message = format!(
-                "`{name}` has more paths of equal cost than can be told apart; {MAX_PATHS} flows stand for all, and links carry up to a tenth more or less of it"
+                "`{name}` has too many equal-cost paths: {MAX_PATHS} sampled flows represent them; its share of link loads may be wrong by up to 10 %"
             );
-            let help = "it is said of the first of such demands only";
+            let help = "reported only for the first of these demands";
             self.warning(ProblemKind::Suspicious, place, message, help);
         }
         let parts = parts.into_iter();
         let parts = parts.map(|part| (part.flow, part.share)).collect();
-        self.named(name, 1.0, parts, place)
+        self.name_parts(name, 1.0, parts, place)
     }
 
     /// Splits a number of flows between two nodes into parts with flow counts.
-    pub(super) fn flows(
+    pub(super) fn split_flows(
         &mut self,
         name: String,
         ends: (NodeId, NodeId),
         count: u32,
-        place: Place,
-    ) -> Vec<Part<u32>> {
+        place: SourceSpan,
+    ) -> Vec<TrafficPart<u32>> {
         let Some(paths) = self.equal_paths() else {
-            return vec![Part::whole(name, count)];
+            return vec![TrafficPart::unsplit(name, count)];
         };
         let parts = paths.flows(ends.0, ends.1, &name, count);
-        self.named(name, count, parts, place)
+        self.name_parts(name, count, parts, place)
     }
 
     /// Warns of equal-cost paths for users, who have one path in each direction.
-    pub(super) fn warn_of_equal_paths(&mut self, spec: &WorkloadSpec, place: Place) {
+    pub(super) fn warn_of_equal_paths(&mut self, spec: &WorkloadSpec, place: SourceSpan) {
         let Some(paths) = self.equal_paths() else {
             return;
         };
@@ -64,17 +64,17 @@ impl Validator<'_> {
             .max();
         if let Some(several) = several.filter(|&paths| paths > 1) {
             let message = format!(
-                "all users of `{}` between two nodes take one of {several} paths of equal cost",
+                "all users of `{}` between two nodes take one of {several} equal-cost paths",
                 spec.name
             );
-            let help = "several workloads with given nodes between them, or [[demand]]s, are shared among paths";
+            let help = "use [[demand]]s, which are divided among paths, or several workloads with nodes of their own";
             self.warning(ProblemKind::Conflict, place, message, help);
         }
     }
 
     /// Returns the equal-cost paths, if traffic is split and the links are valid.
     fn equal_paths(&mut self) -> Option<&mut EqualPaths> {
-        if !self.settings.ecmp || self.incomplete || self.findings.has_errors() {
+        if !self.settings.ecmp || self.is_incomplete || self.findings.has_errors() {
             return None;
         }
         let builder = &self.builder;
@@ -82,15 +82,15 @@ impl Validator<'_> {
     }
 
     /// Names the parts, if there are several; a missing route is reported later.
-    fn named<T>(
+    fn name_parts<T>(
         &mut self,
         name: String,
         whole: T,
         parts: Vec<(FlowHash, T)>,
-        place: Place,
-    ) -> Vec<Part<T>> {
+        place: SourceSpan,
+    ) -> Vec<TrafficPart<T>> {
         if parts.is_empty() {
-            return vec![Part::whole(name, whole)];
+            return vec![TrafficPart::unsplit(name, whole)];
         }
         let several = parts.len() > 1;
         let ends = self.connections.ends(&name);
@@ -103,36 +103,36 @@ impl Validator<'_> {
             };
             if several && self.connections.add_name(&part).is_err() {
                 let message = format!(
-                    "connection `{part}` exists already: `{name}` is shared among paths, and a part of it is called so"
+                    "connection `{part}` already exists, but a part of `{name}`, which is divided among paths, has the same name"
                 );
-                let help = "give one of them another name, or leave `ecmp` out";
+                let help = "give one of them another name, or leave out `ecmp`";
                 self.error(ProblemKind::Duplicate, place, message, help);
                 return Vec::new();
             }
             if several {
-                let nowhere = Ends {
+                let nowhere = ConnectionEnds {
                     sender: None,
                     from: place,
                     to: place,
                 };
                 self.connections.add_ends(ends.unwrap_or(nowhere));
             }
-            named.push(Part {
+            named.push(TrafficPart {
                 name: part,
                 flow: Some(flow),
-                of,
+                amount: of,
             });
         }
         named
     }
 }
 
-impl<T> Part<T> {
-    fn whole(name: String, of: T) -> Part<T> {
-        Part {
+impl<T> TrafficPart<T> {
+    fn unsplit(name: String, of: T) -> TrafficPart<T> {
+        TrafficPart {
             name,
             flow: None,
-            of,
+            amount: of,
         }
     }
 }

@@ -16,13 +16,13 @@ impl Validator<'_> {
             (Some(scheduler), Some(first)) => (scheduler, first),
             (Some(_), None) => {
                 let place = setting.map_or(link.from.place(), Spanned::place);
-                let message = "this `queue` shares the link among classes, and there are none";
-                let help = "add [[link.class]] below the link, and `name = \"AF1\"` in it";
+                let message = "this `queue` needs classes, but the link has none";
+                let help = "add [[link.class]] with `name = \"AF1\"` below the link";
                 self.error(ProblemKind::Missing, place, message.to_owned(), help);
                 return None;
             }
             (None, Some(first)) => {
-                let message = "a link with classes needs a `queue` that shares it among them";
+                let message = "a link with classes needs a `queue` that serves them";
                 let help = "write `queue = \"priority\"` or `queue = \"wfq\"` in the [[link]]";
                 let place = first.name.place();
                 self.error(ProblemKind::Missing, place, message.to_owned(), help);
@@ -31,20 +31,20 @@ impl Validator<'_> {
         };
         let mut classes: Vec<QueueClass> = Vec::with_capacity(link.classes.len());
         for class in &link.classes {
-            if !class.name.is_sound() {
+            if !class.name.is_valid() {
                 continue;
             }
             let place = class.name.place();
             if classes.iter().any(|other| other.name == *class.name) {
                 let message = format!("class `{}` exists twice on this link", *class.name);
-                let help = self.first_at(first.name.place());
+                let help = self.first_definition_help(first.name.place());
                 self.error(ProblemKind::Duplicate, place, message, &help);
                 continue;
             }
             if let Some(queue) = &class.queue
                 && let QueueSetting::Plain(Plain::Priority | Plain::Wfq) = **queue
             {
-                let message = "a class has no classes of its own".to_owned();
+                let message = "a class cannot have classes of its own".to_owned();
                 let help =
                     "write \"drop-tail\", or a table with \"red\", \"rio\", \"rio-d\" or \"wred\"";
                 self.error(ProblemKind::Conflict, queue.place(), message, help);
@@ -75,7 +75,7 @@ impl Validator<'_> {
             .iter()
             .filter_map(|class| class.weight.as_ref());
         for weight in weights {
-            let message = "`weight` has no effect: the first class comes first";
+            let message = "`weight` has no effect: classes have strict priority";
             self.warning(ProblemKind::WithoutEffect, weight.place(), message, "");
         }
     }
@@ -85,7 +85,7 @@ impl Validator<'_> {
         &mut self,
         class: Option<&'c Spanned<String>>,
     ) -> Option<&'c str> {
-        let class = class.filter(|class| class.is_sound())?;
+        let class = class.filter(|class| class.is_valid())?;
         if self.class_names.contains(class.as_str()) {
             return Some(class);
         }
@@ -96,7 +96,7 @@ impl Validator<'_> {
             "no link has a [[link.class]]".to_owned()
         } else {
             self.findings
-                .given(class, "classes", names.iter().map(String::as_str))
+                .given_names_help(class, "classes", names.iter().map(String::as_str))
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
         None

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use netflow_document::{FileId, Place, ProblemKind, Spanned};
+use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
     Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, LinkId, LinkSpec,
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
 };
-use netflow_units::{Bytes, Rate, Room, Size};
+use netflow_units::{BufferSize, Bytes, Rate, Size};
 
 use super::aqm::aqm;
 use super::{PlacedLink, Validator};
@@ -15,9 +15,9 @@ use crate::compiled_scenario::NodeAnnotation;
 use crate::file::{BufferSetting, Link, Node, QueueSetting, Red};
 
 /// Default probability at a RED queue's upper threshold.
-const MAX_P: f64 = 0.1;
+const DEFAULT_RED_MAX_P: f64 = 0.1;
 /// Default weight of a packet in a RED queue's average.
-pub(super) const WEIGHT: f64 = 0.002;
+pub(super) const DEFAULT_RED_WEIGHT: f64 = 0.002;
 
 /// Returns the words that distinguish bytes on the wire from IP bytes.
 fn on_wire(overhead: Overhead) -> &'static str {
@@ -47,7 +47,7 @@ impl Validator<'_> {
     /// Returns the overhead of a link.
     pub(super) fn overhead(&mut self, link: &Link) -> Overhead {
         match &link.overhead {
-            Some(overhead) => overhead.of_link(),
+            Some(overhead) => overhead.to_overhead(),
             None => {
                 self.settings.overhead_used = true;
                 self.settings.overhead
@@ -69,13 +69,13 @@ impl Validator<'_> {
     }
 
     pub(super) fn add_link(&mut self, link: &Link) {
-        let circuit_is_sound = link.circuit.as_ref().is_none_or(Spanned::is_sound);
-        if !link.from.is_sound() || !link.to.is_sound() || !circuit_is_sound {
-            self.incomplete = true;
+        let circuit_is_sound = link.circuit.as_ref().is_none_or(Spanned::is_valid);
+        if !link.from.is_valid() || !link.to.is_valid() || !circuit_is_sound {
+            self.is_incomplete = true;
             return;
         }
         if *link.from == *link.to {
-            let message = format!("a link leads from `{}` to itself", *link.from);
+            let message = format!("a link runs from `{}` to itself", *link.from);
             self.error(
                 ProblemKind::Conflict,
                 link.to.place(),
@@ -148,7 +148,10 @@ impl Validator<'_> {
             metric: metric.as_deref().copied(),
             buffer,
             queue: self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead),
-            loss: loss.as_ref().map(|loss| loss.of_link()).unwrap_or_default(),
+            loss: loss
+                .as_ref()
+                .map(|loss| loss.to_link_loss())
+                .unwrap_or_default(),
             // Not a key: calibration is computed by the packet model.
             calibration: Calibration::default(),
         }
@@ -157,7 +160,7 @@ impl Validator<'_> {
     /// Adds a direction to the risk groups of its link.
     fn add_to_risk_groups(&mut self, link: &Link, id: LinkId) {
         let names = link.srlg.iter().flat_map(|groups| groups.names());
-        for name in names.filter(|name| name.is_sound()) {
+        for name in names.filter(|name| name.is_valid()) {
             self.builder.risk_group(name, id);
             let links = self.risk_groups.entry(name.to_string()).or_default();
             if links.last() != Some(&id) {
@@ -170,7 +173,7 @@ impl Validator<'_> {
     fn add_direction(
         &mut self,
         spec: LinkSpec,
-        place: Place,
+        place: SourceSpan,
         reverse: bool,
         classes: Option<&(Scheduler, Vec<QueueClass>)>,
     ) -> Option<LinkId> {
@@ -179,9 +182,9 @@ impl Validator<'_> {
         if let Some(first) = self.link_between(ends, circuit.as_deref()) {
             let first = &self.link_list[first.index()];
             let name = self.link_name(first);
-            let mut help = self.first_at(first.place);
+            let mut help = self.first_definition_help(first.place);
             if reverse || first.reverse {
-                help += "; a link leads both ways unless it has `duplex = false`";
+                help += "; a link is bidirectional unless it has `duplex = false`";
             }
             help += "; if they are two links, give one of them `circuit = \"2\"`";
             let message = format!("link `{name}` exists twice");
@@ -236,23 +239,23 @@ impl Validator<'_> {
 
     /// Returns the node named by a connection, path or event, if it exists.
     pub(super) fn known_node(&mut self, name: &Spanned<String>) -> Option<NodeId> {
-        if !name.is_sound() {
+        if !name.is_valid() {
             return None;
         }
         let node = self.nodes.get(name.as_str()).copied();
-        if node.is_none() && !self.incomplete {
+        if node.is_none() && !self.is_incomplete {
             self.unknown_node(name, name.place());
         }
         node
     }
 
-    pub(super) fn unknown_node(&mut self, name: &str, place: Place) {
+    pub(super) fn unknown_node(&mut self, name: &str, place: SourceSpan) {
         if self.node_names.is_empty() {
             return; // a scenario without links has another problem
         }
         let message = format!("unknown node `{name}`: no link begins or ends there");
         let names = self.node_names.iter().map(String::as_str);
-        let help = self.findings.given(name, "nodes", names);
+        let help = self.findings.given_names_help(name, "nodes", names);
         self.error(ProblemKind::UnknownName, place, message, &help);
     }
 
@@ -284,7 +287,7 @@ impl Validator<'_> {
                     let message = format!(
                         "\"{discipline}\" needs a buffer of at least 2 pkt, not {pkts} pkt"
                     );
-                    let help = "one packet is in service, and at least one must be able to wait; make `buffer` larger";
+                    let help = "it needs space for the packet in service and one waiting packet; make `buffer` larger";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
                 aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
@@ -297,24 +300,24 @@ impl Validator<'_> {
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
         match setting.map(|buffer| buffer.0) {
             None => Buffer::BandwidthDelay,
-            Some(Room::Time(time)) => Buffer::Time(BufferTime {
+            Some(BufferSize::Time(time)) => Buffer::Time(BufferTime {
                 s: time.get(),
                 least_bytes: packet.get(),
             }),
-            Some(Room::Size(Size::Packets(packets))) => {
+            Some(BufferSize::Size(Size::Packets(packets))) => {
                 if let Some(setting) = setting.filter(|_| packets.get().fract() > 0.0) {
                     self.fractional_packets
                         .push((setting.place(), "buffer", packets));
                 }
                 Buffer::Packets(packets.get())
             }
-            Some(Room::Size(Size::Bytes(bytes))) => {
+            Some(BufferSize::Size(Size::Bytes(bytes))) => {
                 if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message = format!(
-                        "`buffer` holds no packet: {bytes}, and a packet is {packet}{}",
+                        "`buffer` is too small for one packet: {bytes}, and a packet is {packet}{}",
                         on_wire(overhead)
                     );
-                    let help = "the packet in service needs a place too; make `buffer` larger, or the \
+                    let help = "the packet in service counts too; make `buffer` larger, or the \
                         simulation's `packet-size` smaller";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
@@ -375,9 +378,9 @@ impl Validator<'_> {
         }
         for (link, (bytes, id)) in largest {
             let placed = self.link_list.get(link.index());
-            let place = placed.map_or(Place::new(FileId::FIRST, 0..0), |it| it.place);
+            let place = placed.map_or(SourceSpan::new(FileId::FIRST, 0..0), |it| it.place);
             let message = format!(
-                "`buffer` of `{}` holds no packet of `{}`: {}, and its packets are {}{}",
+                "`buffer` of `{}` is too small for a packet of `{}`: {}, and its packets are {}{}",
                 network.link_name(link),
                 network.connection_name(id),
                 Bytes(room(link)),
@@ -385,7 +388,8 @@ impl Validator<'_> {
                 Bytes(overhead(link).wire_bytes(bytes).round()),
                 on_wire(overhead(link))
             );
-            let help = "the packet in service needs a place too; make `buffer` larger, or `packet-size` smaller";
+            let help =
+                "the packet in service counts too; make `buffer` larger, or `packet-size` smaller";
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
     }
@@ -400,7 +404,7 @@ impl Validator<'_> {
         let min_pkts = self.packets(red.min.0, overhead);
         let max_pkts = self.packets(red.max.0, overhead);
         if max_pkts < min_pkts {
-            if red.min.is_sound() && red.max.is_sound() {
+            if red.min.is_valid() && red.max.is_valid() {
                 let message = format!(
                     "`max` is {}, below `min`, which is {}",
                     **red.max, **red.min
@@ -421,14 +425,14 @@ impl Validator<'_> {
         };
         if max_pkts > room {
             let message = format!("`max` is {}, above the buffer, {room} pkt", **red.max);
-            let help = "the average never gets there: the queue is full first";
+            let help = "the average never reaches `max`: the buffer is full first";
             self.warning(ProblemKind::WithoutEffect, red.max.place(), message, help);
         }
         let policy = FluidRed {
             min_pkts,
             max_pkts,
-            max_p: red.max_p.as_deref().copied().unwrap_or(MAX_P),
-            weight: red.weight.as_deref().copied().unwrap_or(WEIGHT),
+            max_p: red.max_p.as_deref().copied().unwrap_or(DEFAULT_RED_MAX_P),
+            weight: red.weight.as_deref().copied().unwrap_or(DEFAULT_RED_WEIGHT),
             gentle: red.gentle.as_deref().copied().unwrap_or(false),
             ecn: red.ecn.as_deref().copied().unwrap_or(false),
             hard_drop: red.hard_drop.as_deref().copied().unwrap_or(true),
@@ -452,13 +456,13 @@ impl Validator<'_> {
     }
 
     /// Adds the annotations of a `[[node]]`.
-    pub(super) fn describe(&mut self, node: &Node) {
-        if !node.name.is_sound() {
+    pub(super) fn annotate_node(&mut self, node: &Node) {
+        if !node.name.is_valid() {
             return;
         }
         let name = node.name.as_str();
-        if !self.described.insert(name.to_owned()) {
-            let message = format!("node `{name}` is described twice");
+        if !self.annotated_nodes.insert(name.to_owned()) {
+            let message = format!("node `{name}` exists twice");
             self.error(ProblemKind::Duplicate, node.name.place(), message, "");
             return;
         }
@@ -474,10 +478,10 @@ impl Validator<'_> {
             }
         }
         let Some(&id) = self.nodes.get(name) else {
-            if !self.incomplete {
-                let message = format!("node `{name}` is on no link");
+            if !self.is_incomplete {
+                let message = format!("node `{name}` has no links");
                 let names = self.node_names.iter().map(String::as_str);
-                let help = match self.findings.nearest(name, names) {
+                let help = match self.findings.nearest_name(name, names) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => String::new(),
                 };
@@ -491,7 +495,7 @@ impl Validator<'_> {
             return;
         };
         let position = node.x.as_deref().copied().zip(node.y.as_deref().copied());
-        self.notes.push(NodeAnnotation {
+        self.node_annotations.push(NodeAnnotation {
             node: id,
             label: node.label.as_deref().cloned(),
             position,

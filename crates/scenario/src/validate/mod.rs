@@ -21,7 +21,7 @@ mod tables;
 mod workloads;
 
 use netflow_document::{
-    FileId, Findings, OverrideTarget, Overrides, Place, ProblemKind, Sources, Spanned,
+    FileId, Findings, OverrideTarget, Overrides, ProblemKind, SourceSpan, Sources, Spanned,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,11 +57,11 @@ pub(crate) struct ValidatedScenario {
     pub(crate) options: Options,
     pub(crate) warmup_s: f64,
     pub(crate) seed: u64,
-    pub(crate) notes: Vec<NodeAnnotation>,
+    pub(crate) node_annotations: Vec<NodeAnnotation>,
     pub(crate) demands: Vec<TransferDemand>,
-    pub(crate) divided: Vec<SplitTraffic>,
+    pub(crate) split: Vec<SplitTraffic>,
     pub(crate) has_means: bool,
-    pub(crate) packets_because: Option<String>,
+    pub(crate) packet_model_reason: Option<String>,
     pub(crate) ecmp: bool,
 }
 
@@ -71,14 +71,14 @@ pub(crate) struct Environment<'s> {
     pub(crate) directory: &'s Path,
     /// Path of the scenario itself, which its tables cannot have.
     pub(crate) own_path: &'s Path,
-    pub(crate) reach: FileAccess,
+    pub(crate) file_access: FileAccess,
     pub(crate) overrides: &'s Overrides,
 }
 
 /// Validates a scenario and builds its network; `None` on any error.
 pub(crate) fn validate(
     scenario: &Scenario,
-    surroundings: &Environment<'_>,
+    environment: &Environment<'_>,
     sources: &mut Sources,
     findings: &mut Findings,
 ) -> Option<ValidatedScenario> {
@@ -86,7 +86,7 @@ pub(crate) fn validate(
     let mut assembly = Validator {
         findings,
         sources,
-        surroundings,
+        environment,
         settings,
         builder: NetworkBuilder::new(),
         nodes: HashMap::new(),
@@ -94,12 +94,12 @@ pub(crate) fn validate(
         links: HashMap::new(),
         link_list: Vec::new(),
         risk_groups: BTreeMap::new(),
-        notes: Vec::new(),
+        node_annotations: Vec::new(),
         demand_list: Vec::new(),
         demands: Demands::default(),
-        divided: Vec::new(),
+        split: Vec::new(),
         days: Days::default(),
-        described: HashSet::new(),
+        annotated_nodes: HashSet::new(),
         connections: Connections::default(),
         aggregates: Aggregates::default(),
         class_names: HashSet::new(),
@@ -111,8 +111,8 @@ pub(crate) fn validate(
         first_ecn_sender: None,
         requires_packet_model: None,
         prefers_packet_model: None,
-        packets_because: None,
-        incomplete: false,
+        packet_model_reason: None,
+        is_incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
     scenario
@@ -125,9 +125,9 @@ pub(crate) fn validate(
     scenario
         .nodes
         .iter()
-        .for_each(|node| assembly.describe(node));
+        .for_each(|node| assembly.annotate_node(node));
     assembly.table(include.nodes.as_ref(), |assembly, node: Node| {
-        assembly.describe(&node)
+        assembly.annotate_node(&node)
     });
     scenario
         .events
@@ -163,7 +163,7 @@ pub(crate) fn validate(
 struct Validator<'s> {
     findings: &'s mut Findings,
     sources: &'s mut Sources,
-    surroundings: &'s Environment<'s>,
+    environment: &'s Environment<'s>,
     settings: Settings,
     builder: NetworkBuilder,
     nodes: HashMap<String, NodeId>,
@@ -172,15 +172,15 @@ struct Validator<'s> {
     link_list: Vec<PlacedLink>,
     /// Links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
-    notes: Vec<NodeAnnotation>,
+    node_annotations: Vec<NodeAnnotation>,
     /// Demands, which are added after the model was chosen.
     demand_list: Vec<Demand>,
     demands: Demands,
     /// Demands and connections in several parts.
-    divided: Vec<SplitTraffic>,
+    split: Vec<SplitTraffic>,
     days: Days,
     /// Nodes with a `[[node]]` table.
-    described: HashSet<String>,
+    annotated_nodes: HashSet<String>,
     connections: Connections,
     aggregates: Aggregates,
     /// Names of the classes of all links.
@@ -192,18 +192,18 @@ struct Validator<'s> {
     warned_too_many_paths: bool,
     changes: Vec<events::PlacedChange>,
     /// Non-integer numbers of packets: location, key and value.
-    fractional_packets: Vec<(Place, &'static str, Packets)>,
+    fractional_packets: Vec<(SourceSpan, &'static str, Packets)>,
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
-    first_ecn_sender: Option<(Place, &'static str)>,
+    first_ecn_sender: Option<(SourceSpan, &'static str)>,
     /// First feature that requires the packet model: location and name.
-    requires_packet_model: Option<(Place, String)>,
+    requires_packet_model: Option<(SourceSpan, String)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
-    prefers_packet_model: Option<(Place, String)>,
+    prefers_packet_model: Option<(SourceSpan, String)>,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.
-    packets_because: Option<String>,
+    packet_model_reason: Option<String>,
     /// True if links are missing because of errors, so that nodes and reachability are unknown.
-    incomplete: bool,
+    is_incomplete: bool,
 }
 
 /// Link with its location in the input.
@@ -215,23 +215,29 @@ struct PlacedLink {
     bandwidth_bps: f64,
     overhead: Overhead,
     has_metric: bool,
-    place: Place,
+    place: SourceSpan,
     /// True if it is the reverse direction of a duplex link.
     reverse: bool,
 }
 
 impl Validator<'_> {
-    fn error(&mut self, kind: ProblemKind, place: Place, message: String, help: &str) {
+    fn error(&mut self, kind: ProblemKind, place: SourceSpan, message: String, help: &str) {
         let finding = self.findings.error(kind, place, message);
         if !help.is_empty() {
-            finding.help(help);
+            finding.set_help(help);
         }
     }
 
-    fn warning(&mut self, kind: ProblemKind, place: Place, message: impl Into<String>, help: &str) {
+    fn warning(
+        &mut self,
+        kind: ProblemKind,
+        place: SourceSpan,
+        message: impl Into<String>,
+        help: &str,
+    ) {
         let finding = self.findings.warning(kind, place, message);
         if !help.is_empty() {
-            finding.help(help);
+            finding.set_help(help);
         }
     }
 
@@ -248,8 +254,8 @@ impl Validator<'_> {
 
     /// Returns the line of a place, for "first at line 12"; empty if the message would not be
     /// shown.
-    fn first_at(&self, place: Place) -> String {
-        if self.findings.is_full() || place.is_nowhere() {
+    fn first_definition_help(&self, place: SourceSpan) -> String {
+        if self.findings.is_full() || place.is_unknown() {
             return String::new();
         }
         let text = self.sources.text(place.file()).unwrap_or("");
@@ -270,10 +276,10 @@ impl Validator<'_> {
 
     /// Makes the final checks and builds the network.
     fn finish(mut self, scenario: &Scenario) -> Option<ValidatedScenario> {
-        let start = Place::new(FileId::FIRST, 0..0);
-        let readable = !self.incomplete && !self.findings.has_refused_keys();
+        let start = SourceSpan::new(FileId::FIRST, 0..0);
+        let readable = !self.is_incomplete && !self.findings.has_rejected_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
-            let help = "add one: [[link]], and below it `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
+            let help = "add one: [[link]] with `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
             self.error(
                 ProblemKind::Missing,
                 start,
@@ -289,7 +295,7 @@ impl Validator<'_> {
             && demands.is_empty()
             && include.is_none_or(|include| include.gravity.is_none());
         if is_silent && readable {
-            let help = "add one: [[connection]], and below it `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
+            let help = "add one: [[connection]] with `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
             self.error(
                 ProblemKind::Missing,
                 start,
@@ -299,7 +305,7 @@ impl Validator<'_> {
         }
         self.choose_model(scenario);
         self.warn_of_other_models(&scenario.simulation);
-        self.check_calibration(&scenario.simulation);
+        self.check_calibration_setting(&scenario.simulation);
         self.check_events();
         for demand in &demands {
             self.add_demand(demand);
@@ -308,11 +314,12 @@ impl Validator<'_> {
         self.check_days(scenario);
         self.add_workloads(scenario);
         self.add_aggregates(scenario);
+        self.replace_profiles(&scenario.simulation);
         self.plan_calibration(&scenario.simulation);
         self.check_unused_settings(scenario);
-        self.refuse_unused_overrides(scenario, &demands);
+        self.report_unused_overrides(scenario, &demands);
         // After other errors the builder only finds unreachable ends, for which it needs all links.
-        if self.incomplete || self.links.is_empty() {
+        if self.is_incomplete || self.links.is_empty() {
             return None;
         }
         let available = memory_limit::available();
@@ -329,11 +336,11 @@ impl Validator<'_> {
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
                     seed: self.settings.options.seed,
-                    notes: self.notes,
-                    demands: self.demands.notes,
-                    divided: self.divided,
-                    has_means: self.demands.has_means,
-                    packets_because: self.packets_because,
+                    node_annotations: self.node_annotations,
+                    demands: self.demands.transfer_demands,
+                    split: self.split,
+                    has_means: self.demands.has_mean_traffic,
+                    packet_model_reason: self.packet_model_reason,
                     ecmp: self.settings.ecmp,
                     network,
                 })
@@ -353,7 +360,7 @@ impl Validator<'_> {
             && !network.links().any(|id| network.marks(id))
         {
             let message = format!("{what}: no queue marks packets");
-            let help = "those of fq-codel do; of red, codel and pie with `ecn = true`";
+            let help = "use `queue = \"fq-codel\"`, or red, codel or pie with `ecn = true`";
             self.warning(ProblemKind::WithoutEffect, place, message, help);
         }
     }
@@ -365,38 +372,40 @@ impl Validator<'_> {
             let names = [with, without].map(|link| self.link_name(link));
             let place = without.place;
             let message = format!(
-                "link `{}` has no `metric`, but `{}` has",
+                "link `{}` has no `metric`, but `{}` has one",
                 names[1], names[0]
             );
-            let help = "give every link one, or none: then routing goes by delay";
+            let help = "give every link a `metric`, or none: then routing uses delays";
             self.error(ProblemKind::Missing, place, message, help);
         }
     }
 
     /// Warns of non-integer buffers and windows, which the packet model rounds down.
-    fn warn_of_parts_of_packets(&mut self) {
+    fn warn_of_fractional_packets(&mut self) {
         let mut parts = std::mem::take(&mut self.fractional_packets);
         // One option can set many.
         parts.dedup();
         for (place, key, pkts) in parts {
             let whole = Packets(pkts.get().floor().max(1.0));
-            let message = format!("`{key}` is {pkts}, and counts as {whole}: packets are whole");
+            let message = format!(
+                "`{key}` is {pkts}, but counts as {whole}: write a whole number of packets"
+            );
             self.warning(ProblemKind::WithoutEffect, place, message, "");
         }
     }
 
     /// Warns of settings without effect in the chosen model.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
-        let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
+        let mut idle: Vec<(&str, Option<SourceSpan>, &str)> = Vec::new();
         if let Model::Packets(_) = self.settings.options.model {
-            let reason = "in the window model packets are what travels";
+            let reason = "the packet model does not use it";
             let transport = simulation.transport.as_ref().map(Spanned::place);
             idle.push(("transport", transport, reason));
             let coupling = simulation.coupling.as_ref().map(Spanned::place);
             idle.push(("coupling", coupling, reason));
-            self.warn_of_parts_of_packets();
+            self.warn_of_fractional_packets();
         } else {
-            let reason = "only the window model counts packets";
+            let reason = "only the packet model uses it";
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
             idle.push(("burstiness-interval", interval, reason));
         }
@@ -415,8 +424,9 @@ impl Validator<'_> {
             && !self.findings.has_errors()
         {
             let message =
-                "sources that take the profile at its word may swing from step to step".to_owned();
-            let help = "steps are as long as `step` says, and not looked after: compare with shorter ones, or leave it out";
+                "without `coupling = \"learned\"`, profile sources may oscillate from step to step"
+                    .to_owned();
+            let help = "the length of steps is not checked: compare with a shorter `step`, or leave the setting out";
             self.warning(ProblemKind::Conflict, place, message, help);
         }
         for (key, place, reason) in idle {
@@ -439,7 +449,7 @@ impl Validator<'_> {
             // The fluid model gives viewers their long-run rate, without stalls.
             let place = workload.application.place();
             self.requires_packet_model
-                .get_or_insert((place, "a workload of video".to_owned()));
+                .get_or_insert((place, "a video workload".to_owned()));
         }
         let model = scenario.simulation.model.as_deref();
         let is_fluid = model == Some(&ModelSetting::Fluid) && !adaptive;
@@ -450,27 +460,27 @@ impl Validator<'_> {
         };
         match &scenario.simulation.model {
             None if adaptive => {
-                let message = format!("{what} has no adaptive steps");
-                let help = "leave `step` out: the window model takes the steps that it needs";
+                let message = format!("{what} does not support adaptive steps");
+                let help = "leave out `step`: the packet model has no time step";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             None => {
-                self.packets_because = by_fluids.then_some(what);
+                self.packet_model_reason = by_fluids.then_some(what);
                 let model = simulation::model(ModelName::Packets, &scenario.simulation);
                 self.settings.options.model = model;
             }
-            Some(model) if **model == ModelSetting::Window => {}
+            Some(model) if **model == ModelSetting::Packet => {}
             Some(_) if by_fluids => {
                 let message = format!(
-                    "{what} needs the window model, or the fluid model without adaptive steps"
+                    "{what} needs the packet model, or the fluid model without adaptive steps"
                 );
-                let help = "write `model = \"window\"` or `model = \"fluid\"` in [simulation]";
+                let help = "write `model = \"packet\"` or `model = \"fluid\"` in [simulation]";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             Some(_) => {
-                let message = format!("{what} needs the window model");
-                let help = "only packets follow it: write `model = \"window\"` in [simulation], or leave `model` out, and set no \
-                            other for this once";
+                let message = format!("{what} needs the packet model");
+                let help = "write `model = \"packet\"` in [simulation], or leave out `model` and any \
+                            `--set simulation.model`";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
         }
@@ -486,7 +496,7 @@ impl Validator<'_> {
         else {
             // The checks above should find everything; if not, the error is reported as it is.
             if !self.findings.has_errors() {
-                let start = Place::new(FileId::FIRST, 0..0);
+                let start = SourceSpan::new(FileId::FIRST, 0..0);
                 self.error(ProblemKind::Conflict, start, error.to_string(), "");
             }
             return;
@@ -501,16 +511,15 @@ impl Validator<'_> {
         } else {
             (
                 ends.from,
-                format!("no way back from `{from}` to `{to}`, for acknowledgements"),
+                format!("no return path from `{from}` to `{to}` for acknowledgements"),
             )
         };
-        let help =
-            "a link leads both ways unless it has `duplex = false`; add a link, or make one duplex";
+        let help = "a link is bidirectional unless it has `duplex = false`; add a link, or make one duplex";
         self.error(ProblemKind::Unreachable, place, message, help);
     }
 
-    fn refuse_unused_overrides(&mut self, scenario: &Scenario, demands: &[Demand]) {
-        let overrides = self.surroundings.overrides;
+    fn report_unused_overrides(&mut self, scenario: &Scenario, demands: &[Demand]) {
+        let overrides = self.environment.overrides;
         if overrides.is_empty() {
             return;
         }
@@ -518,15 +527,15 @@ impl Validator<'_> {
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
         let aggregates = scenario.aggregates.iter().map(|it| it.name.as_str());
         let workloads = scenario.workloads.iter().map(|it| it.name.as_str());
-        let demands: Vec<String> = demands.iter().map(Demand::called).collect();
+        let demands: Vec<String> = demands.iter().map(Demand::display_name).collect();
         let known = [
-            OverrideTarget::one::<Simulation>(),
-            OverrideTarget::one::<Include>(),
-            OverrideTarget::many::<Link>(links.iter().map(String::as_str)),
-            OverrideTarget::many::<Connection>(self.connections.names()),
-            OverrideTarget::many::<Demand>(demands.iter().map(String::as_str)),
-            OverrideTarget::many::<Aggregate>(aggregates),
-            OverrideTarget::many::<Workload>(workloads),
+            OverrideTarget::single_table::<Simulation>(),
+            OverrideTarget::single_table::<Include>(),
+            OverrideTarget::elements::<Link>(links.iter().map(String::as_str)),
+            OverrideTarget::elements::<Connection>(self.connections.names()),
+            OverrideTarget::elements::<Demand>(demands.iter().map(String::as_str)),
+            OverrideTarget::elements::<Aggregate>(aggregates),
+            OverrideTarget::elements::<Workload>(workloads),
         ];
         overrides.report_unused(self.findings, &known);
     }

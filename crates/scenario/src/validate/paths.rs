@@ -6,7 +6,7 @@ use netflow_network::NodeId;
 use super::Validator;
 
 /// Invalid path, whose errors were reported.
-pub(super) struct BadPath;
+pub(super) struct InvalidPath;
 
 impl Validator<'_> {
     /// Returns the nodes of a path between the two `ends`, if one is given.
@@ -15,7 +15,7 @@ impl Validator<'_> {
         path: Option<&Spanned<Vec<Spanned<String>>>>,
         ends: Option<(NodeId, NodeId)>,
         key: &str,
-    ) -> Result<Option<Vec<NodeId>>, BadPath> {
+    ) -> Result<Option<Vec<NodeId>>, InvalidPath> {
         let Some(path) = path else { return Ok(None) };
         let mut nodes = Vec::with_capacity(path.len());
         for name in path.iter() {
@@ -23,11 +23,11 @@ impl Validator<'_> {
         }
         let nodes: Option<Vec<NodeId>> = nodes.into_iter().collect();
         let (Some(nodes), Some((from, to))) = (nodes, ends) else {
-            return Err(BadPath);
+            return Err(InvalidPath);
         };
         // The reader rejects paths of fewer than two nodes.
         let (Some(first), Some(last)) = (path.first(), path.last()) else {
-            return Err(BadPath);
+            return Err(InvalidPath);
         };
         let mut good = true;
         for (wanted, end, name, verb) in [
@@ -43,8 +43,8 @@ impl Validator<'_> {
                     &verb[..verb.len() - 1]
                 );
                 let help = match key {
-                    "path" => "a path leads from `from` to `to`",
-                    _ => "a return path leads from `to` to `from`",
+                    "path" => "a path runs from `from` to `to`",
+                    _ => "a return path runs from `to` to `from`",
                 };
                 self.error(ProblemKind::Conflict, name.place(), message, help);
             }
@@ -52,12 +52,12 @@ impl Validator<'_> {
         for (i, name) in path.iter().enumerate() {
             if nodes[..i].contains(&nodes[i]) {
                 good = false;
-                let message = format!("`{key}` meets `{}` twice", **name);
+                let message = format!("`{key}` contains `{}` twice", **name);
                 self.error(
                     ProblemKind::Conflict,
                     name.place(),
                     message,
-                    "a path has no loops",
+                    "a path cannot have loops",
                 );
             }
         }
@@ -65,15 +65,19 @@ impl Validator<'_> {
             let (&[a, b], [_, name]) = (pair, names) else {
                 continue;
             };
-            if a != b && !self.links.contains_key(&(a, b)) && !self.incomplete {
+            if a != b && !self.links.contains_key(&(a, b)) && !self.is_incomplete {
                 good = false;
-                self.no_such_link(a, b, name, key);
+                self.report_missing_link(a, b, name, key);
             }
         }
-        if good { Ok(Some(nodes)) } else { Err(BadPath) }
+        if good {
+            Ok(Some(nodes))
+        } else {
+            Err(InvalidPath)
+        }
     }
 
-    fn no_such_link(&mut self, a: NodeId, b: NodeId, name: &Spanned<String>, key: &str) {
+    fn report_missing_link(&mut self, a: NodeId, b: NodeId, name: &Spanned<String>, key: &str) {
         let from = self.node_name(a).to_owned();
         let message = format!(
             "`{key}` uses link `{from}->{}`, which does not exist",
@@ -83,9 +87,9 @@ impl Validator<'_> {
         let mut ends: Vec<&str> = leaving.map(|link| self.node_name(link.to)).collect();
         ends.truncate(10);
         let help = if ends.is_empty() {
-            format!("no link leads from `{from}`")
+            format!("`{from}` has no outgoing links")
         } else {
-            format!("links from `{from}` lead to: {}", ends.join(", "))
+            format!("links from `{from}` end at: {}", ends.join(", "))
         };
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
     }

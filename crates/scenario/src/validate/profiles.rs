@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_profile::{Profile, aliases, builtin, builtin_names, read_in};
 
 use super::{Validator, tables};
@@ -13,12 +13,12 @@ use super::{Validator, tables};
 /// Profiles requested so far; `None` for a profile that does not exist.
 #[derive(Default)]
 pub(super) struct Profiles {
-    known: HashMap<String, Option<Arc<dyn Profile>>>,
+    loaded: HashMap<String, Option<Arc<dyn Profile>>>,
 }
 
 impl Validator<'_> {
     pub(super) fn profile(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
-        match self.profiles.known.get(name.as_str()) {
+        match self.profiles.loaded.get(name.as_str()) {
             Some(Some(profile)) => return Some(profile.clone()),
             Some(None) if is_path(name) => return None, // said once
             _ => {}
@@ -32,7 +32,7 @@ impl Validator<'_> {
             }
         });
         self.profiles
-            .known
+            .loaded
             .insert(name.to_string(), profile.clone());
         profile
     }
@@ -41,17 +41,19 @@ impl Validator<'_> {
         let message = format!("unknown profile `{}`", **name);
         let names = builtin_names().iter().copied();
         let names = names.chain(aliases().iter().map(|(alias, _)| *alias));
-        let help = self.findings.allowed(name, "built-in profiles", names);
+        let help = self
+            .findings
+            .allowed_names_help(name, "built-in profiles", names);
         let help = format!("{help}; a profile file's name ends with .toml");
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
     }
 
     fn profile_file(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
-        let path = self.reach(name)?;
-        let text = match read_text(&path, Kind::Profile) {
+        let path = self.resolve_path(name)?;
+        let text = match read_text(&path, FileKind::Profile) {
             Ok(text) => text,
             Err(refusal) => {
-                tables::refused(
+                tables::report_unreadable(
                     self.sources,
                     self.findings,
                     &path,

@@ -13,7 +13,7 @@ use crate::file::{Adaptive, CouplingSetting, Scenario, Simulation, StepSetting, 
 const PACKET_SIZE: Bytes = Bytes(PACKET_BYTES);
 
 /// Maximum number of steps; more would take days.
-const MOST_STEPS: f64 = 1e10;
+const MAX_STEPS: f64 = 1e10;
 
 /// Settings inherited by connections and links.
 pub(super) struct Settings {
@@ -52,7 +52,7 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .as_ref()
             .map_or(PACKET_SIZE, |size| size.0),
         overhead: (simulation.overhead.as_ref())
-            .map_or(Overhead::NONE, |overhead| overhead.of_link()),
+            .map_or(Overhead::NONE, |overhead| overhead.to_overhead()),
         overhead_used: false,
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
@@ -67,13 +67,13 @@ fn warmup_s(simulation: &Simulation, findings: &mut Findings) -> f64 {
         return 0.0;
     };
     let duration = &simulation.duration;
-    if warmup.get() >= duration.get() && warmup.is_sound() && duration.is_sound() {
+    if warmup.get() >= duration.get() && warmup.is_valid() && duration.is_valid() {
         let message = format!(
-            "the warmup of {} leaves nothing of the duration of {}",
+            "`warmup` is {}, not shorter than `duration`, which is {}",
             **warmup, **duration
         );
         let finding = findings.error(ProblemKind::OutOfRange, warmup.place(), message);
-        finding.help("make `warmup` shorter than `duration`, or leave it out");
+        finding.set_help("make `warmup` shorter than `duration`, or leave out `warmup`");
     }
     warmup.get()
 }
@@ -127,28 +127,28 @@ fn check_steps(simulation: &Simulation, duration_s: f64, findings: &mut Findings
     let duration = *simulation.duration;
     let too_many_of = |longest_s: f64| {
         let steps = duration_s / longest_s;
-        (steps > MOST_STEPS).then(|| {
+        (steps > MAX_STEPS).then(|| {
             let longest = Seconds(longest_s);
-            format!("the run would take {steps:.0e} steps of {longest}")
+            format!("the run would need {steps:.0e} steps of {longest}")
         })
     };
     match simulation.step.as_deref() {
         None | Some(StepSetting::Auto(_)) => {
             if let Some(message) = too_many_of(Step::default().longest_s()) {
-                too_many(&simulation.duration, message, findings);
+                report_too_many_steps(&simulation.duration, message, findings);
             }
         }
         Some(StepSetting::Longest(step)) => {
-            if step.get() > duration_s && simulation.duration.is_sound() {
+            if step.get() > duration_s && simulation.duration.is_valid() {
                 let message = format!(
                     "the step of {} is longer than the duration of {duration}",
                     **step
                 );
                 let finding = findings.error(ProblemKind::OutOfRange, step.place(), message);
-                finding.help("make `step` at most `duration`, or leave it out");
+                finding.set_help("make `step` at most `duration`, or leave it out");
             }
             if let Some(message) = too_many_of(step.get()) {
-                too_many(step, message, findings);
+                report_too_many_steps(step, message, findings);
             }
         }
         Some(StepSetting::Adaptive(adaptive)) => {
@@ -165,21 +165,21 @@ fn check_adaptive<T: std::fmt::Display>(
 ) {
     if let Some(min) = &adaptive.min
         && min.get() > duration_s
-        && duration.is_sound()
+        && duration.is_valid()
     {
         let message = format!(
             "the shortest step of {} is longer than the duration of {}",
             **min, **duration
         );
         let finding = findings.error(ProblemKind::OutOfRange, min.place(), message);
-        finding.help("make `min` at most `duration`; 1 ms is the default");
+        finding.set_help("make `min` at most `duration`; 1 ms is the default");
     }
 }
 
-fn too_many<T>(setting: &Spanned<T>, message: String, findings: &mut Findings) {
+fn report_too_many_steps<T>(setting: &Spanned<T>, message: String, findings: &mut Findings) {
     let finding = findings.error(ProblemKind::TooLarge, setting.place(), message);
-    finding.help(format!(
-        "at most {MOST_STEPS:.0e} steps: make the step longer or the duration shorter"
+    finding.set_help(format!(
+        "at most {MAX_STEPS:.0e} steps: make the step longer or the duration shorter"
     ));
 }
 
@@ -191,36 +191,36 @@ fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mu
         .as_ref()
         .filter(|step| matches!(***step, StepSetting::Adaptive(_)));
     if literal && let Some(step) = adaptive {
-        let message = "model \"fluid-literal\" has no adaptive steps";
+        let message = "model \"fluid-literal\" does not support adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
-        finding.help("write `step = \"50 ms\"`, or use model \"fluid\"");
+        finding.set_help("write `step = \"50 ms\"`, or use model \"fluid\"");
     }
     if model == ModelName::Packets
         && let Some(step) = adaptive
     {
-        let message = "model \"window\" has no adaptive steps";
+        let message = "model \"packet\" does not support adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
-        finding.help("leave `step` out: it takes the steps that it needs");
+        finding.set_help("leave out `step`: the packet model has no time step");
     }
     let transport = simulation.transport.as_ref();
     if let Some(transport) = transport.filter(|transport| ***transport == TransportSetting::Fifo) {
         let (other, else_help) = match (literal, adaptive.is_some()) {
             (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
-            (false, true) => ("an adaptive step", "a fixed step"),
+            (false, true) => ("adaptive steps", "a fixed step"),
             (false, false) => return check_coupling(simulation, literal, findings),
         };
-        let message = format!("transport \"fifo\" does not go with {other}");
+        let message = format!("transport \"fifo\" does not support {other}");
         let finding = findings.error(ProblemKind::Conflict, transport.place(), message);
-        finding.help(format!(
+        finding.set_help(format!(
             "write `transport = \"well-mixed\"`, or use {else_help}"
         ));
     }
     check_coupling(simulation, literal, findings);
     let learned = |coupling: &&Spanned<CouplingSetting>| ***coupling == CouplingSetting::Learned;
     if let (Some(_), Some(coupling)) = (adaptive, simulation.coupling.as_ref().filter(learned)) {
-        let message = "coupling \"learned\" does not go with an adaptive step";
+        let message = "coupling \"learned\" does not support adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
-        finding.help("leave `step` out: steps are as long as is right for sources that learn");
+        finding.set_help("leave out `step`: automatic steps suit this coupling");
     }
 }
 
@@ -230,9 +230,9 @@ fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Finding
         coupling.filter(|coupling| literal && ***coupling != CouplingSetting::Lagged)
     {
         let word = coupling.name();
-        let message = format!("coupling \"{word}\" does not go with model \"fluid-literal\"");
+        let message = format!("model \"fluid-literal\" does not support coupling \"{word}\"");
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
-        finding.help("write `coupling = \"lagged\"`, or use model \"fluid\"");
+        finding.set_help("write `coupling = \"lagged\"`, or use model \"fluid\"");
     }
 }
 
@@ -248,7 +248,7 @@ impl super::Validator<'_> {
             .as_ref()
             .filter(|_| !self.settings.overhead_used)
         {
-            let message = "`overhead` has no effect: every link has its own";
+            let message = "`overhead` has no effect: every link has its own `overhead`";
             self.warning(ProblemKind::WithoutEffect, overhead.place(), message, "");
         }
         if let Some(acks) = simulation
@@ -256,7 +256,7 @@ impl super::Validator<'_> {
             .as_ref()
             .filter(|_| !self.settings.acks_used)
         {
-            let message = "`acks` has no effect: no connection here takes it from the simulation";
+            let message = "`acks` has no effect: no connection uses this default";
             self.warning(ProblemKind::WithoutEffect, acks.place(), message, "");
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netflow_document::{ProblemKind, Spanned};
-use netflow_files::{Kind, read_text};
+use netflow_files::{FileKind, read_text};
 use netflow_network::{HEADER_BYTES, Source};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::Bytes;
@@ -12,7 +12,7 @@ use super::{Validator, profiles, tables};
 use crate::file::StackSetting;
 
 /// Name of the default stack.
-pub(super) const STACK: &str = "linux-6";
+pub(super) const DEFAULT_STACK: &str = "linux-6";
 
 impl Validator<'_> {
     /// Returns a stack by its name, or from its file.
@@ -25,19 +25,26 @@ impl Validator<'_> {
         }
         let message = format!("unknown stack `{}`", **name);
         let names = builtin_names().iter().copied();
-        let help = self.findings.allowed(name, "stacks", names);
+        let help = self.findings.allowed_names_help(name, "stacks", names);
         let help = format!("{help}; a stack file's name ends with .toml");
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
         None
     }
 
     fn stack_file(&mut self, name: &Spanned<String>) -> Option<Stack> {
-        let path = self.reach(name)?;
-        let text = match read_text(&path, Kind::Stack) {
+        let path = self.resolve_path(name)?;
+        let text = match read_text(&path, FileKind::Stack) {
             Ok(text) => text,
             Err(refusal) => {
                 let (sources, findings) = (&mut *self.sources, &mut *self.findings);
-                tables::refused(sources, findings, &path, name.place(), "the stack", refusal);
+                tables::report_unreadable(
+                    sources,
+                    findings,
+                    &path,
+                    name.place(),
+                    "the stack",
+                    refusal,
+                );
                 return None;
             }
         };
@@ -51,26 +58,26 @@ impl Validator<'_> {
         setting: &StackSetting,
         packet_size: Bytes,
     ) -> Option<Source> {
-        let stack = self.stack_as_set(setting, packet_size)?;
+        let stack = self.configured_stack(setting, packet_size)?;
         Some(Source::Stack(Arc::new(stack)))
     }
 
     /// Returns a stack with its settings.
-    pub(super) fn stack_as_set(
+    pub(super) fn configured_stack(
         &mut self,
         setting: &StackSetting,
         packet_size: Bytes,
     ) -> Option<Stack> {
         let mut stack = self.stack(&setting.stack)?;
-        let others = format!("those of `{STACK}` do");
+        let others = format!("`{DEFAULT_STACK}` supports it");
         if let Some(congestion) = &setting.congestion {
-            if let Some(why) = stack.refuses_congestion(**congestion) {
+            if let Some(why) = stack.congestion_error(**congestion) {
                 self.error(ProblemKind::Conflict, congestion.place(), why, &others);
             }
             stack.set_congestion(**congestion);
             if **congestion == CongestionControl::Dctcp {
                 self.first_ecn_sender
-                    .get_or_insert((congestion.place(), "`dctcp` does what `reno` does"));
+                    .get_or_insert((congestion.place(), "`dctcp` behaves like `reno`"));
             }
         }
         if let Some(window) = &setting.initial_window {
@@ -93,10 +100,10 @@ impl Validator<'_> {
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
             let why = if **ecn {
-                stack.refuses_ecn()
+                stack.ecn_error()
             } else {
                 (stack.congestion == CongestionControl::Dctcp)
-                    .then(|| "`dctcp` is nothing without marks".to_owned())
+                    .then(|| "`dctcp` needs ECN marks".to_owned())
             };
             match why {
                 Some(why) => {
@@ -112,7 +119,7 @@ impl Validator<'_> {
         }
         if packet_size.get() <= HEADER_BYTES {
             let message = format!(
-                "packets of {packet_size} have no room beside {} of headers",
+                "packets of {packet_size} are too small for data after {} of headers",
                 Bytes(HEADER_BYTES)
             );
             let help = "make `packet-size` larger";

@@ -1,6 +1,6 @@
 //! Validation of workloads.
 
-use netflow_document::{Findings, Place, ProblemKind, Spanned};
+use netflow_document::{Findings, ProblemKind, SourceSpan, Spanned};
 use netflow_network::{Model, NodeId, WindowSource, WorkloadSpec};
 use netflow_tcpmodel::Stack;
 use netflow_units::Rate;
@@ -8,17 +8,17 @@ use netflow_workload::{Application, Distribution, Http, Playback, Telnet, Video}
 
 use super::Validator;
 use super::connections::window_source;
-use super::stacks::STACK;
+use super::stacks::DEFAULT_STACK;
 use crate::file::{
     self, ApplicationName, DistributionSetting, Places, Scenario, UsersSourceSetting, Variable,
     distribution,
 };
 
 /// Maximum numbers of users and of their requests in a run, because all of them are stored.
-const MOST_USERS: f64 = 1e6;
-const MOST_WAITS: f64 = 1e7;
+const MAX_USERS: f64 = 1e6;
+const MAX_RESPONSE_TIMES: f64 = 1e7;
 /// Maximum number of pairs of client and server nodes.
-const MOST_NODES: usize = 100;
+const MAX_PLACES: usize = 100;
 
 impl Validator<'_> {
     /// Adds the workloads, after the model was chosen.
@@ -31,21 +31,21 @@ impl Validator<'_> {
 
     fn add_workload(&mut self, workload: &file::Workload, before: &[file::Workload]) {
         if let Some(first) = before.iter().find(|other| other.name == workload.name)
-            && workload.name.is_sound()
+            && workload.name.is_valid()
         {
             let message = format!("workload `{}` exists twice", *workload.name);
-            let help = self.first_at(first.name.place());
+            let help = self.first_definition_help(first.name.place());
             let place = workload.name.place();
             return self.error(ProblemKind::Duplicate, place, message, &help);
         }
         let application = application(workload, self.findings);
-        let (start_s, stop_s) = self.times(&workload.start, &workload.stop);
+        let (start_s, stop_s) = self.start_and_stop_s(&workload.start, &workload.stop);
         let packet_size = match &workload.packet_size {
             Some(size) => size.0,
             None => self.settings.packet_size,
         };
         if packet_size.get() < 41.0 {
-            let message = format!("packets of {packet_size} have no room for users' data");
+            let message = format!("packets of {packet_size} are too small for users' data");
             let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
             let place = workload.name.place();
             self.error(ProblemKind::OutOfRange, place, message, help);
@@ -57,9 +57,9 @@ impl Validator<'_> {
             None => (None, None),
         };
         let stack = match (setting, &workload.stack) {
-            (Some(setting), _) => self.stack_as_set(setting, packet_size),
+            (Some(setting), _) => self.configured_stack(setting, packet_size),
             (None, Some(name)) => self.stack(name),
-            (None, None) => Stack::builtin(STACK),
+            (None, None) => Stack::builtin(DEFAULT_STACK),
         };
         self.warn_of_other_senders(workload);
         let clients = self.places(workload.clients.as_ref(), "clients", workload.name.place());
@@ -97,7 +97,7 @@ impl Validator<'_> {
         if self.findings.has_errors() {
             return;
         }
-        self.check_number(workload, &spec);
+        self.check_user_count(workload, &spec);
         if self.check_client_is_not_server(workload, &spec) || self.findings.has_errors() {
             return;
         }
@@ -106,7 +106,7 @@ impl Validator<'_> {
         let stand = |places: &Option<Spanned<Places>>| places.as_ref().map_or(at, Spanned::place);
         let ends = [stand(&workload.clients), stand(&workload.servers)];
         for (_, connection) in self.builder.workload(spec) {
-            self.name_users_connection(&connection, at, ends);
+            self.register_users_connection(&connection, at, ends);
         }
     }
 
@@ -119,7 +119,7 @@ impl Validator<'_> {
         let both = spec.clients.iter().find(|node| spec.servers.contains(node));
         let Some(node) = both else { return false };
         let message = format!(
-            "`{}` is both a client's and a server's node",
+            "`{}` is both in `clients` and in `servers`",
             self.node_name(*node)
         );
         let place = workload.servers.as_ref().map(Spanned::place);
@@ -134,15 +134,15 @@ impl Validator<'_> {
     }
 
     /// Rejects more users or requests than can be simulated and stored.
-    fn check_number(&mut self, workload: &file::Workload, spec: &WorkloadSpec) {
+    fn check_user_count(&mut self, workload: &file::Workload, spec: &WorkloadSpec) {
         let users = spec.expected_users(self.settings.options.duration_s);
         let waits = users * spec.application.mean_exchanges();
         let help = "make `interarrival` longer, or the time from `start` to `stop` shorter";
-        let message = if users > MOST_USERS {
-            format!("about {users:.1e} users would come, at most {MOST_USERS:e} can")
-        } else if waits > MOST_WAITS {
+        let message = if users > MAX_USERS {
+            format!("about {users:.1e} users would arrive, but at most {MAX_USERS:e} are supported")
+        } else if waits > MAX_RESPONSE_TIMES {
             format!(
-                "users would ask for something about {waits:.1e} times, at most {MOST_WAITS:e} can be kept"
+                "users would send about {waits:.1e} requests, but at most {MAX_RESPONSE_TIMES:e} response times can be stored"
             )
         } else {
             return;
@@ -158,14 +158,14 @@ impl Validator<'_> {
         let is_window =
             |source: &UsersSourceSetting| matches!(source, UsersSourceSetting::Window(_));
         if let Some(source) = source.filter(|it| !window && is_window(it)) {
-            let message = "`source` has no effect: only the window model follows users' packets";
+            let message = "`source` has no effect: only the packet model simulates users' packets";
             let help =
-                "write `model = \"window\"` in [simulation]; `stack` is what the fluid models take";
+                "write `model = \"packet\"` in [simulation], or use `stack` for the fluid model";
             self.warning(ProblemKind::WithoutEffect, source.place(), message, help);
         }
         let stack = workload.stack.as_ref();
         if let Some(stack) = stack.filter(|_| source.is_some_and(|it| window || !is_window(it))) {
-            let message = "`stack` has no effect: `source` says how users' connections send";
+            let message = "`stack` has no effect: `source` replaces it";
             let help = "leave out one of them";
             self.warning(ProblemKind::WithoutEffect, stack.place(), message, help);
         }
@@ -175,7 +175,7 @@ impl Validator<'_> {
         &mut self,
         places: Option<&Spanned<Places>>,
         key: &str,
-        otherwise: Place,
+        otherwise: SourceSpan,
     ) -> Option<Vec<NodeId>> {
         let Some(places) = places else {
             let message = format!("this [[workload]] has no `{key}`");
@@ -183,9 +183,9 @@ impl Validator<'_> {
             self.error(ProblemKind::Missing, otherwise, message, &help);
             return None;
         };
-        if places.nodes().len() > MOST_NODES {
+        if places.nodes().len() > MAX_PLACES {
             let message = format!(
-                "`{key}` has {} nodes, at most {MOST_NODES} are allowed",
+                "`{key}` has {} nodes, at most {MAX_PLACES} are allowed",
                 places.nodes().len()
             );
             let help = "write several workloads";
@@ -210,20 +210,20 @@ pub(crate) fn application(
         ApplicationName::Http => {
             let default = Http::default();
             Application::Http(Http {
-                request_bytes: or(&workload.request_size, default.request_bytes),
-                reply_bytes: or(&workload.reply_size, default.reply_bytes),
-                files: or(&workload.files_per_page, default.files),
-                think_s: or(&workload.think_time, default.think_s),
-                pages: or(&workload.pages_per_visit, default.pages),
+                request_bytes: distribution_or(&workload.request_size, default.request_bytes),
+                reply_bytes: distribution_or(&workload.reply_size, default.reply_bytes),
+                files: distribution_or(&workload.files_per_page, default.files),
+                think_s: distribution_or(&workload.think_time, default.think_s),
+                pages: distribution_or(&workload.pages_per_visit, default.pages),
             })
         }
         ApplicationName::Telnet => {
             let default = Telnet::default();
             Application::Telnet(Telnet {
-                keystrokes: or(&workload.keystrokes, default.keystrokes),
-                gap_s: or(&workload.keystroke_gap, default.gap_s),
-                keystroke_bytes: or(&workload.keystroke_size, default.keystroke_bytes),
-                echo_bytes: or(&workload.echo_size, default.echo_bytes),
+                keystrokes: distribution_or(&workload.keystrokes, default.keystrokes),
+                gap_s: distribution_or(&workload.keystroke_gap, default.gap_s),
+                keystroke_bytes: distribution_or(&workload.keystroke_size, default.keystroke_bytes),
+                echo_bytes: distribution_or(&workload.echo_size, default.echo_bytes),
             })
         }
         ApplicationName::Video => {
@@ -239,33 +239,33 @@ pub(crate) fn application(
                 Some(Rate::BitsPerSecond(rate)) => rate.get(),
                 Some(Rate::PacketsPerSecond(_)) | None => Video::BITRATE_BPS,
             };
-            let length_s = or(
+            let length_s = distribution_or(
                 &workload.video_length,
                 Distribution::Constant(Video::LENGTH_S),
             );
             let mut video = Video::new(bitrate_bps, length_s, playback);
-            video.request_bytes = or(&workload.request_size, video.request_bytes);
+            video.request_bytes = distribution_or(&workload.request_size, video.request_bytes);
             Application::Video(video)
         }
     };
     let most = application.max_exchanges();
-    if most > MOST_WAITS {
+    if most > MAX_RESPONSE_TIMES {
         let message = format!(
-            "one user could ask for something {most:.1e} times, at most {MOST_WAITS:e} can be"
+            "one user could send {most:.1e} requests, but at most {MAX_RESPONSE_TIMES:e} are supported"
         );
         let help = match application {
             Application::Http(_) => {
-                "let `pages-per-visit` or `files-per-page` have a smaller largest value"
+                "reduce the largest value of `pages-per-visit` or `files-per-page`"
             }
-            Application::Telnet(_) => "let `keystrokes` have a smaller largest value",
+            Application::Telnet(_) => "reduce the largest value of `keystrokes`",
             Application::Video(_) => {
-                "make `chunk` longer, or let `video-length` have a smaller largest value"
+                "make `chunk` longer, or reduce the largest value of `video-length`"
             }
         };
         let place = workload.name.place();
         findings
             .error(ProblemKind::TooLarge, place, message)
-            .help(help);
+            .set_help(help);
         return None;
     }
     match application.check() {
@@ -281,7 +281,7 @@ pub(crate) fn application(
     }
 }
 
-fn or<T: Variable>(
+fn distribution_or<T: Variable>(
     setting: &Option<Spanned<DistributionSetting<T>>>,
     default: Distribution,
 ) -> Distribution {

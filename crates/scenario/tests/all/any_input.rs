@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use netflow_scenario::generate::{Kind, SizeRequest};
+use netflow_scenario::generate::{SizeRequest, TopologyKind};
 use netflow_scenario::{ProblemKind, from_str, load};
 use proptest::prelude::*;
 
@@ -19,7 +19,9 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         }
     }
     texts.sort();
-    texts.extend(Kind::ALL.map(|kind| kind.write(&SizeRequest::default()).expect("a scenario")));
+    texts.extend(
+        TopologyKind::ALL.map(|kind| kind.write(&SizeRequest::default()).expect("a scenario")),
+    );
     texts
 });
 
@@ -74,13 +76,13 @@ clients = ["A"]
 servers = "B"
 start = "1 s"
 stop = "9 s"
-source = { window = "newreno", initial-window = "10 pkt", min-rto = "200 ms" }
+source = { ns2-tcp = "newreno", initial-window = "10 pkt", min-rto = "200 ms" }
 packet-size = "1500 B"
 stack = "linux-6"
 request-size = { table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }
-reply-size = { pareto = { shape = 1.2, least = "1 KB", most = "1 MB" } }
-files-per-page = { exponential = { mean = 3, most = 30 } }
-think-time = { log-normal = { median = "15 s", sigma = 1.3, most = "15 min" } }
+reply-size = { pareto = { shape = 1.2, min = "1 KB", max = "1 MB" } }
+files-per-page = { exponential = { mean = 3, max = 30 } }
+think-time = { log-normal = { median = "15 s", sigma = 1.3, max = "15 min" } }
 pages-per-visit = { constant = 2.5 }
 [[workload]]
 name = "terminals"
@@ -179,7 +181,7 @@ fn apply(text: &str, damages: &[Damage]) -> String {
 
 proptest! {
     #[test]
-    fn a_damaged_scenario_is_read_or_refused_with_places(
+    fn damaged_scenarios_are_read_or_rejected_with_location(
         which in any::<prop::sample::Index>(),
         damages in prop::collection::vec(damage(), 1..4),
         option in prop::option::of("(simulation|link.A->B|connection.c1)\\.(step.min|queue.max|source.constant|count)=\\PC{0,6}"),
@@ -200,12 +202,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_at_all_is_read_or_refused(text in "\\PC*") {
+    fn arbitrary_text_is_read_or_rejected(text in "\\PC*") {
         let _ = from_str("any.toml", &text, FOLDER.as_ref(), &[]);
     }
 
     #[test]
-    fn damaged_tables_are_read_or_refused(
+    fn damaged_tables_are_read_or_rejected(
         links in prop::collection::vec(damage(), 0..3),
         connections in prop::collection::vec(damage(), 0..3),
     ) {

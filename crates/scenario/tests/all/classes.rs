@@ -6,7 +6,7 @@ use netflow_scenario::{CompiledScenario, from_str};
 const TEXT: &str = r#"
 [simulation]
 duration = "10 s"
-model = "packets"
+model = "packet"
 
 [[link]]
 from = "A"
@@ -61,7 +61,7 @@ fn network(settings: &[&str]) -> Network {
 
 /// Returns weight and buffer in packets of the queue with this name.
 fn queue(network: &Network, name: &str) -> (f64, f64) {
-    let classed = &network.tables().classed;
+    let classed = &network.tables().multi_queue_links;
     let mut queues = classed.iter().flat_map(|classed| {
         let names = network.queues_of(classed.link);
         names.into_iter().skip(1).zip(&classed.classes)
@@ -75,7 +75,7 @@ fn queue(network: &Network, name: &str) -> (f64, f64) {
 }
 
 #[test]
-fn a_class_is_set_by_its_name_in_its_link() {
+fn options_set_link_classes_by_name() {
     let as_written = network(&[]);
     assert_eq!(queue(&as_written, "A->B/gold"), (3.0, 50.0));
     assert_eq!(queue(&as_written, "B->A/v.1"), (1.0, 20.0));
@@ -92,7 +92,7 @@ fn a_class_is_set_by_its_name_in_its_link() {
     assert_eq!(queue(&set, "B->C/gold"), (1.0, 40.0));
     // The other direction may have another scheduler.
     let set = network(&["link.B->A.queue=priority"]);
-    let schedulers = set.tables().classed.iter().map(|it| it.scheduler);
+    let schedulers = set.tables().multi_queue_links.iter().map(|it| it.scheduler);
     let first: Vec<Scheduler> = schedulers.take(2).collect();
     assert_eq!(first, [Scheduler::Wfq, Scheduler::Priority]);
     // A wildcard sets all links, and one name both directions.
@@ -118,12 +118,13 @@ fn a_class_is_set_by_its_name_in_its_link() {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
         let read = from_str("test.toml", &text, "".as_ref(), &settings);
         let network = read.unwrap_or_else(|problems| panic!("{problems}")).network;
-        let classes = network.tables().classed[..2]
-            .iter()
-            .map(|it| match it.classes[0].queue {
-                DropPolicy::Red(red) => red.min_pkts,
-                other => panic!("{other:?}"),
-            });
+        let classes =
+            network.tables().multi_queue_links[..2]
+                .iter()
+                .map(|it| match it.classes[0].queue {
+                    DropPolicy::Red(red) => red.min_pkts,
+                    other => panic!("{other:?}"),
+                });
         classes.collect::<Vec<f64>>()
     };
     assert_eq!(set(&["link.B->A.class.gold.queue.min=6 pkt"]), [5.0, 6.0]);
@@ -138,20 +139,17 @@ fn a_class_is_set_by_its_name_in_its_link() {
 }
 
 #[test]
-fn what_a_class_has_not_is_refused() {
+fn unknown_class_keys_are_rejected() {
     for (setting, expected) in [
         ("link.A->B.class.silver.weight=2", "class.silver.weight"),
         (
             "link.A->B.class.gold.wieght=2",
-            "write `class.NAME.KEY`, with the name of one that it has; their keys: weight, buffer, queue",
+            "write `class.NAME.KEY` with an existing name; keys: weight, buffer, queue",
         ),
         ("link.B->C.class.v.1.weight=2", "class.v.1.weight"),
         ("link.A->B.class.gold.weight=0", "`weight` cannot be 0"),
         ("link.A->B.class=3", "class"),
-        (
-            "class.gold.weight=2",
-            "nothing is called `class.gold.weight`",
-        ),
+        ("class.gold.weight=2", "unknown setting `class.gold.weight`"),
     ] {
         let error = read(&[setting]).map(|_| ()).unwrap_err();
         assert!(error.contains(expected), "{setting}: {error}");

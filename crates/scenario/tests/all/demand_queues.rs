@@ -40,7 +40,7 @@ fn delay_s(simulation: &Simulation, name: &str) -> f64 {
 /// Small and large Poisson packets in one queue wait equally long (Pollaczek–Khinchine). In two
 /// priority queues they wait as in Cobham (1954) for non-preemptive priorities.
 #[test]
-fn small_packets_that_come_first_wait_as_the_formula_says() {
+fn priority_delay_matches_formula() {
     let (bytes, loads) = ([200.0, 1500.0], [0.2, 0.4]);
     let service_s = bytes.map(|bytes| 8.0 * bytes / BPS);
     let residual_s: f64 = (0..2).map(|i| loads[i] * service_s[i] / 2.0).sum();
@@ -95,7 +95,7 @@ fn both(classes: [&str; 2]) -> [String; 2] {
 }
 
 #[test]
-fn demands_in_classes_are_connections_in_classes() {
+fn demand_classes_equal_connection_classes() {
     for (model, source) in [
         ("packets", "{ stack = 'linux-6' }"),
         ("fluid", "{ profile = 'linux-cubic' }, delayed-ack = true"),
@@ -125,7 +125,7 @@ fn demands_in_classes_are_connections_in_classes() {
 /// Packets, acknowledgements and requests of transfers are all in the class. Calls with priority
 /// wait for at most one packet in service, and for each other.
 #[test]
-fn calls_wait_less_before_transfers_than_among_them() {
+fn priority_reduces_voice_delay() {
     let calls_s = |class: &str| {
         let traffic = format!(
             "demand = [
@@ -158,7 +158,7 @@ fn calls_wait_less_before_transfers_than_among_them() {
 /// Calls that meet bursts of transfers wait less than the bursts' own packets, also in the fluid
 /// model. Mean waits are compared with the packet model.
 #[test]
-fn bursts_wait_for_themselves_and_others_do_not() {
+fn bursts_delay_only_their_own_class() {
     let mut parts: [Vec<f64>; 2] = Default::default();
     for (i, size) in ["30 KB", "100 KB", "300 KB", "1 MB"]
         .iter()
@@ -206,7 +206,7 @@ fn bursts_wait_for_themselves_and_others_do_not() {
 /// Acknowledgements per data packet, as a function of transfer size and bandwidth-delay product,
 /// compared with Linux receivers.
 #[test]
-fn transfers_are_acknowledged_as_by_linux() {
+fn transfer_acks_match_linux() {
     for (megabits, delay_ms) in [(100.0, 10.0), (1000.0, 5.0), (100.0, 50.0)] {
         for size in ["20 KB", "100 KB", "1 MB", "10 MB"] {
             let acks_per_data = |model: &str| {
@@ -234,7 +234,7 @@ fn transfers_are_acknowledged_as_by_linux() {
 /// A few transfers do not take the waits caused by windows; no wait exceeds that of the full
 /// buffer.
 #[test]
-fn few_transfers_beside_windows_wait_as_all_do() {
+fn transfer_delay_matches_competing_windows() {
     for delay in ["5 ms", "30 ms", "50 ms"] {
         let simulation = simulated(&format!(
             "simulation = {{ duration = '60 s', model = 'fluid' }}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netflow_network::{Acks, Application, ConnectionSpec, Source};
 use netflow_scenario::{CompiledScenario, from_str};
 use netflow_simulation::{Run, Simulation};
-use netflow_workload::{Distribution, WaitFor};
+use netflow_workload::{Distribution, ResponseEvent};
 
 const START: &str = "[simulation]\nduration = \"60 s\"\npacket-size = \"1500 B\"\n";
 const LINKS: &str = r#"
@@ -45,7 +45,7 @@ fn own_bps(spec: &ConnectionSpec) -> f64 {
     f64::from(spec.count) * pps * 8.0 * spec.packet_size_bytes
 }
 
-fn near(a: f64, b: f64) {
+fn assert_close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} {b}");
 }
 
@@ -93,21 +93,21 @@ users = 10
 const VIEWERS_BPS: f64 = 10.0 * 8.0 * (1.25e6 + 857.0 * 40.0) / 4.0;
 
 #[test]
-fn every_kind_sends_its_rate() {
+fn every_demand_kind_sends_its_rate() {
     for (scale, options) in [(1.0, vec![]), (2.5, vec!["simulation.demand-scale=2.5"])] {
         let prepared = good(&[START, LINKS, DEMANDS], &options);
         assert_eq!(prepared.network.connection_count(), 6);
         let of = |name: &str| spec(&prepared, name).clone();
-        near(own_bps(&of("A->C")), 20e6 * scale);
+        assert_close(own_bps(&of("A->C")), 20e6 * scale);
         assert!(matches!(of("A->C").source, Source::Poisson { .. }));
         assert_eq!(of("A->C").acks, Acks::EveryPacket);
-        near(own_bps(&of("A->C/voice")), 100.0 * 80e3 * scale);
+        assert_close(own_bps(&of("A->C/voice")), 100.0 * 80e3 * scale);
         assert_eq!(of("A->C/voice").count, (100.0 * scale) as u32);
         assert_eq!(of("A->C/voice").packet_size_bytes, 200.0);
-        near(own_bps(&of("C->A/constant")), 2e6 * scale);
-        near(own_bps(&of("C->A/poisson")), 300.0 * 12e3 * scale);
-        near(own_bps(&of("backup")), 6e6 * scale);
-        near(own_bps(&of("B->C/video")), VIEWERS_BPS * scale);
+        assert_close(own_bps(&of("C->A/constant")), 2e6 * scale);
+        assert_close(own_bps(&of("C->A/poisson")), 300.0 * 12e3 * scale);
+        assert_close(own_bps(&of("backup")), 6e6 * scale);
+        assert_close(own_bps(&of("B->C/video")), VIEWERS_BPS * scale);
         assert_eq!(of("B->C/video").acks, Acks::EveryPacket);
         assert_eq!(of("backup").count, 4);
         assert!(matches!(of("backup").source, Source::Profile(_)));
@@ -129,10 +129,10 @@ fn every_kind_sends_its_rate() {
 /// In the packet model a transfer demand consists of transfers from sender to receiver, with the
 /// same mean.
 #[test]
-fn packets_have_transfers() {
-    let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packets"]);
+fn packet_model_uses_transfers() {
+    let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packet"]);
     let data = spec(&prepared, "A->C/replies");
-    near(own_bps(data), 20e6);
+    assert_close(own_bps(data), 20e6);
     let name = |node| prepared.network.node_name(node);
     assert_eq!((name(data.from), name(data.to)), ("A", "C"));
     let workload = prepared.network.workloads().next().expect("transfers");
@@ -140,11 +140,11 @@ fn packets_have_transfers() {
     assert_eq!(workload.stack.name, "linux-6");
     assert!(matches!(spec(&prepared, "backup").source, Source::Stack(_)));
     assert!(prepared.demands.is_empty());
-    near(own_bps(spec(&prepared, "B->C/video/replies")), VIEWERS_BPS);
+    assert_close(own_bps(spec(&prepared, "B->C/video/replies")), VIEWERS_BPS);
     let video = prepared.network.workloads().nth(1).expect("viewers");
     // Videos of two minutes: arrivals equal departures.
-    near(video.users_per_s, 10.0 / 120.0);
-    near(
+    assert_close(video.users_per_s, 10.0 / 120.0);
+    assert_close(
         own_bps(spec(
             &good(
                 &[START, LINKS, DEMANDS],
@@ -158,9 +158,9 @@ fn packets_have_transfers() {
 
 /// The response time of a transfer is that of its file, and of a page with one file.
 #[test]
-fn a_transfer_is_a_page_of_one_file() {
+fn transfer_equals_single_file_page() {
     let settings = [
-        "simulation.model=packets",
+        "simulation.model=packet",
         "demand.A->C.size={ constant = '50 KB' }",
     ];
     let prepared = good(&[START, LINKS, DEMANDS], &settings);
@@ -170,12 +170,12 @@ fn a_transfer_is_a_page_of_one_file() {
         simulation.step().expect("a step");
     }
     let all = simulation.experiences(&|| false).expect("waits");
-    let waits = |kind: WaitFor| -> Vec<(u64, f64)> {
+    let waits = |kind: ResponseEvent| -> Vec<(u64, f64)> {
         let waits = all[0].waits.iter().filter(|wait| wait.kind == kind);
         waits.map(|wait| (wait.user, wait.wait_s)).collect()
     };
-    assert!(waits(WaitFor::File).len() > 1000);
-    assert_eq!(waits(WaitFor::File), waits(WaitFor::Page));
+    assert!(waits(ResponseEvent::File).len() > 1000);
+    assert_eq!(waits(ResponseEvent::File), waits(ResponseEvent::Page));
 }
 
 fn gravity(text: &str) -> BTreeMap<String, f64> {
@@ -201,7 +201,7 @@ population = 1000
 
 /// Nodes without a population are reported once for all.
 #[test]
-fn gravity_tells_of_nodes_without_people() {
+fn gravity_reports_nodes_without_population() {
     let warnings = |nodes: &str| {
         let gravity = "\n[include]\ngravity = { total = \"8 Mbit/s\" }\n";
         let text = [START, LINKS, nodes, gravity].concat();
@@ -214,28 +214,28 @@ fn gravity_tells_of_nodes_without_people() {
     let two = node("A", 30) + &node("C", 10);
     assert_eq!(
         warnings(&two),
-        ["no `population`, and so no demands of gravity: B"]
+        ["no `population`, so no demands by `gravity`: B"]
     );
     assert_eq!(warnings(&(two + &node("B", 0))), [""; 0]);
 }
 
 #[test]
-fn gravity_is_in_proportion_to_both_weights() {
+fn gravity_is_proportional_to_both_weights() {
     // Two nodes: equal demand in both directions.
     let people = gravity("gravity = { total = \"8 Mbit/s\" }\n");
     assert_eq!(people.len(), 2);
-    near(people["A->C"], 4e6);
-    near(people["C->A"], 4e6);
+    assert_close(people["A->C"], 4e6);
+    assert_close(people["C->A"], 4e6);
     let uniform =
         gravity("gravity = { total = \"6 Mbit/s\", weight = \"uniform\", kind = \"constant\" }\n");
     assert_eq!(uniform.len(), 6);
-    uniform.values().for_each(|&bps| near(bps, 1e6));
+    uniform.values().for_each(|&bps| assert_close(bps, 1e6));
     // Links from A, B and C have 100, 150 and 50 Mbit/s in total.
     let bandwidth = gravity("gravity = { total = \"22 Mbit/s\", weight = \"bandwidth\" }\n");
-    near(bandwidth.values().sum(), 22e6);
-    near(bandwidth["A->B"], 6e6);
-    near(bandwidth["A->C"], 2e6);
-    near(bandwidth["B->C"], 3e6);
+    assert_close(bandwidth.values().sum(), 22e6);
+    assert_close(bandwidth["A->B"], 6e6);
+    assert_close(bandwidth["A->C"], 2e6);
+    assert_close(bandwidth["B->C"], 3e6);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn settings_change_demands() {
             "demand.backup.flows=7",
         ],
     );
-    near(own_bps(spec(&prepared, "A->C")), 30e6);
+    assert_close(own_bps(spec(&prepared, "A->C")), 30e6);
     assert_eq!(spec(&prepared, "backup").count, 7);
     let network = &prepared.network;
     for id in network.connections() {

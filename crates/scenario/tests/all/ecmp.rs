@@ -30,20 +30,20 @@ fn id(network: &Network, name: &str) -> ConnectionId {
 }
 
 /// Returns the middle nodes of a connection's forward and return path.
-fn over(network: &Network, name: &str) -> [String; 2] {
+fn middle_nodes(network: &Network, name: &str) -> [String; 2] {
     let id = id(network, name);
     [network.path(id), network.return_path(id)]
         .map(|path| network.node_name(network.link_spec(path[0]).to).to_owned())
 }
 
 #[test]
-fn a_demand_sends_its_share_on_each_path_and_gets_its_answers_there() {
+fn demand_is_split_over_equal_paths() {
     for kind in ["constant", "poisson", "tcp"] {
         let traffic = format!(
             "demand = [{{ name = 'd', from = 'A', to = 'D', rate = '12 Mbit/s', kind = '{kind}' }}]"
         );
         let network = good(&traffic, &[]).network;
-        let ways = [over(&network, "d/1"), over(&network, "d/2")];
+        let ways = [middle_nodes(&network, "d/1"), middle_nodes(&network, "d/2")];
         assert_ne!(ways[0], ways[1]);
         for (part, way) in ["d/1", "d/2"].iter().zip(&ways) {
             assert_eq!(way[0], way[1], "{kind}");
@@ -59,14 +59,14 @@ fn a_demand_sends_its_share_on_each_path_and_gets_its_answers_there() {
 }
 
 #[test]
-fn transfers_among_packets_are_shared_alike() {
+fn packet_model_transfers_are_split_equally() {
     let traffic = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s' }]";
-    let prepared = good(traffic, &["simulation.model=packets"]);
+    let prepared = good(traffic, &["simulation.model=packet"]);
     assert!(matches!(prepared.options.model, Model::Packets(_)));
     let network = &prepared.network;
     for part in ["d/1", "d/2"] {
         let [replies, requests] =
-            ["replies", "requests"].map(|way| over(network, &format!("{part}/{way}")));
+            ["replies", "requests"].map(|way| middle_nodes(network, &format!("{part}/{way}")));
         assert_eq!([&replies[0], &replies[1]], [&requests[1], &requests[0]]);
     }
     let mean = |part: &str| {
@@ -77,17 +77,20 @@ fn transfers_among_packets_are_shared_alike() {
         }
     };
     assert!((mean("d/1") / mean("d/2") - 1.0).abs() < 1e-9);
-    assert_ne!(over(network, "d/1/replies"), over(network, "d/2/replies"));
+    assert_ne!(
+        middle_nodes(network, "d/1/replies"),
+        middle_nodes(network, "d/2/replies")
+    );
 }
 
 #[test]
-fn every_flow_of_a_connection_takes_one_path() {
+fn connection_flow_uses_one_path() {
     let traffic = "connection = [{ name = 'c', from = 'A', to = 'D', source = { profile = 'ns-reno' }, count = 40 }]";
     let network = good(traffic, &[]).network;
     let counts = ["c/1", "c/2"].map(|part| network.connection_spec(id(&network, part)).count);
     assert_eq!(counts[0] + counts[1], 40);
     assert!(counts[0].abs_diff(20) < 15, "{counts:?}");
-    assert_ne!(over(&network, "c/1"), over(&network, "c/2"));
+    assert_ne!(middle_nodes(&network, "c/1"), middle_nodes(&network, "c/2"));
     // One flow is not split, and neither is a connection with a given path.
     let one = good(&traffic.replace("40", "1"), &[]).network;
     assert_eq!(one.connection_spec(id(&one, "c")).count, 1);
@@ -97,7 +100,7 @@ fn every_flow_of_a_connection_takes_one_path() {
 }
 
 #[test]
-fn long_transfers_of_a_demand_keep_their_number_and_rate() {
+fn split_preserves_flow_count_and_rate() {
     let traffic = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '12 Mbit/s', flows = 10 }]";
     let network = good(traffic, &[]).network;
     let of = |part: &str| {
@@ -113,7 +116,7 @@ fn long_transfers_of_a_demand_keep_their_number_and_rate() {
 }
 
 #[test]
-fn without_it_one_path_has_all() {
+fn without_ecmp_one_path_is_used() {
     let traffic =
         "demand = [{ name = 'd', from = 'A', to = 'D', rate = '9 Mbit/s', kind = 'constant' }]";
     let network = good(traffic, &["simulation.ecmp=false"]).network;
@@ -121,7 +124,7 @@ fn without_it_one_path_has_all() {
 }
 
 #[test]
-fn what_fails_is_led_over_the_paths_that_are_left() {
+fn failed_traffic_uses_remaining_paths() {
     let traffic = "
         demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s', kind = 'constant' }]
         event = [{ at = '1 s', link = 'A->B', down = true }]";
@@ -133,24 +136,24 @@ fn what_fails_is_led_over_the_paths_that_are_left() {
 }
 
 #[test]
-fn users_of_a_workload_are_not_shared_and_that_is_said() {
+fn unsplit_workload_users_cause_warning() {
     let traffic = "workload = [{ name = 'w', application = 'http', clients = 'A', servers = 'D', interarrival = '1 s' }]";
     let prepared = good(traffic, &[]);
     let warning = prepared.warnings[0].to_string();
     assert!(
-        warning.contains("all users of `w` between two nodes take one of 2 paths of equal cost"),
+        warning.contains("all users of `w` between two nodes take one of 2 equal-cost paths"),
         "{warning}"
     );
 }
 
 #[test]
-fn a_part_is_not_called_as_something_else() {
+fn part_name_conflicts_are_reported() {
     let traffic = "
         connection = [{ name = 'd/2', from = 'A', to = 'B', source = { constant = '1 Mbit/s' } }]
         demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s' }]";
     let problems = load(traffic, &[]).expect_err("two of the same name");
     assert!(
-        problems.contains("connection `d/2` exists already: `d` is shared among paths"),
+        problems.contains("connection `d/2` already exists, but a part of `d`"),
         "{problems}"
     );
 }
@@ -158,11 +161,11 @@ fn a_part_is_not_called_as_something_else() {
 /// Failures cause warnings of traffic that moves as a whole: parts in runs, flows in all models,
 /// users of workloads.
 #[test]
-fn what_moves_as_a_whole_is_told() {
+fn unsplit_rerouting_causes_warning() {
     let of = |traffic: &str, is_solved| {
         let event = "event = [{ at = '5 s', link = 'A->B', down = true }]";
         let told = good(&format!("{traffic}\n{event}"), &[]).mean_traffic_warnings(is_solved, 10.0);
-        let moved = |it: &&String| it.contains("routers would divide");
+        let moved = |it: &&String| it.contains("its load is overestimated");
         assert!(
             !good(traffic, &[])
                 .mean_traffic_warnings(is_solved, 10.0)
@@ -180,12 +183,12 @@ fn what_moves_as_a_whole_is_told() {
     assert!(of(demand, false).starts_with("parts of demands"));
     let flows =
         "demand = [{ name = 'd', from = 'A', to = 'D', rate = '5 Mbit/s', kind = 'voice' }]";
-    assert!(of(flows, true).starts_with("flows that share a path"));
+    assert!(of(flows, true).starts_with("flows on the same path"));
     let users = "workload = [{ name = 'w', application = 'http', clients = 'A', servers = 'D', interarrival = '1 s' }]";
     for is_solved in [false, true] {
         let told = of(users, is_solved);
         assert!(
-            told.starts_with("users of workloads who lose their path"),
+            told.starts_with("users of workloads that a failure interrupts"),
             "{told}"
         );
         assert!(!told.contains('\n'));

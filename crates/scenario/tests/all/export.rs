@@ -1,6 +1,6 @@
 //! Export to ns-2 scripts, run by a real ns-2 if installed.
 
-mod ns;
+mod ns2;
 
 mod counts;
 mod delays;

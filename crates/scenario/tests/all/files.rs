@@ -24,7 +24,7 @@ fn read(files: &[(&str, &str)]) -> Result<CompiledScenario, Problems> {
 }
 
 #[test]
-fn tables_say_what_toml_says() {
+fn tables_equal_toml() {
     let prepared = read(&[
         (
             "topology.toml",
@@ -95,7 +95,10 @@ fn tables_say_what_toml_says() {
             .len(),
         2
     );
-    assert_eq!(prepared.notes[0].label.as_deref(), Some("Aachen, \"Hbf\""));
+    assert_eq!(
+        prepared.node_annotations[0].label.as_deref(),
+        Some("Aachen, \"Hbf\"")
+    );
     let files: Vec<_> = prepared
         .sources
         .iter()
@@ -114,7 +117,7 @@ fn tables_say_what_toml_says() {
 }
 
 #[test]
-fn the_digest_is_that_of_all_files_together() {
+fn digest_covers_all_files() {
     let files = [
         ("topology.toml", SCENARIO),
         ("links.csv", "from,to,bandwidth\nA,B,1 Mbit/s\n"),
@@ -131,24 +134,24 @@ fn the_digest_is_that_of_all_files_together() {
 const DIGEST: &str = "1f7b76f233d4b7143763605df8de4a10a11de57446be2bc6c476d4b0f5b256c2";
 
 #[test]
-fn a_missing_scenario_is_no_wrong_scenario() {
+fn missing_scenario_is_unreadable() {
     let problems = load("nowhere/topology.toml".as_ref(), &[]).unwrap_err();
-    assert!(problems.unreadable());
+    assert!(problems.is_unreadable());
     assert_eq!(
         problems.to_string(),
         "nowhere/topology.toml: error: cannot be read: there is no such file"
     );
     let problems = load(".".as_ref(), &[]).unwrap_err();
-    assert!(problems.unreadable());
+    assert!(problems.is_unreadable());
     let problems = read(&[("topology.toml", SCENARIO)]).unwrap_err();
-    assert!(problems.unreadable());
+    assert!(problems.is_unreadable());
     assert_eq!(problems.iter().count(), 2, "{problems}");
     let problems = read(&[("topology.toml", "x")]).unwrap_err();
-    assert!(!problems.unreadable());
+    assert!(!problems.is_unreadable());
 }
 
 #[test]
-fn a_huge_scenario_is_refused_before_it_is_read() {
+fn huge_scenario_is_rejected_before_reading() {
     let folder = folder(&[]);
     let path = folder.path().join("topology.toml");
     // A sparse file, which uses no disk space.
@@ -158,12 +161,12 @@ fn a_huge_scenario_is_refused_before_it_is_read() {
     let problems = load(&path, &[]).unwrap_err();
     let problem = problems.iter().next().expect("a problem");
     assert_eq!(problem.kind, ProblemKind::TooLarge);
-    assert!(!problems.unreadable());
+    assert!(!problems.is_unreadable());
     assert!(problem.message.contains("at most 64 MB"), "{problem}");
 }
 
 #[test]
-fn a_scenario_is_not_its_own_table_by_any_name() {
+fn scenario_cannot_include_itself() {
     let folder = folder(&[(
         "topology.toml",
         &SCENARIO.replace("links.csv", "./x/../topology.toml"),
@@ -177,7 +180,7 @@ fn a_scenario_is_not_its_own_table_by_any_name() {
 }
 
 #[test]
-fn a_table_full_of_errors_is_reported_in_part() {
+fn table_errors_are_limited() {
     let rows: String = (0..100_000)
         .map(|i| format!("u{},A,X,ns-reno\n", i % 1000))
         .collect();
@@ -192,13 +195,13 @@ fn a_table_full_of_errors_is_reported_in_part() {
     let last = problems.last().expect("a problem");
     assert_eq!(
         (last.kind, last.message.as_str()),
-        (ProblemKind::More, "99800 more problems are not listed")
+        (ProblemKind::More, "99800 more problems not shown")
     );
 }
 
 /// Returns the processor time of this thread, independent of other load.
 #[cfg(unix)]
-fn busy() -> Duration {
+fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
@@ -207,14 +210,14 @@ fn busy() -> Duration {
 /// compared with every known one, though only 200 problems are kept.
 #[cfg(unix)]
 #[test]
-fn thousands_of_misspelt_names_take_no_time() {
+fn many_misspelt_names_are_reported_quickly() {
     let links: String = (0..20_000)
         .map(|i| format!("A,node{i},1 Mbit/s\n"))
         .collect();
     let rows: String = (0..20_000)
         .map(|i| format!("c{i},nude{i},A,ns-reno\n"))
         .collect();
-    let began = busy();
+    let began = cpu_time();
     let problems = read(&[
         ("topology.toml", SCENARIO),
         ("links.csv", &format!("from,to,bandwidth\n{links}")),
@@ -234,12 +237,12 @@ fn thousands_of_misspelt_names_take_no_time() {
             .len(),
         201
     );
-    let took = busy() - began;
+    let took = cpu_time() - began;
     assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
 #[test]
-fn a_profile_file_beside_the_scenario_is_used() {
+fn profile_path_is_relative_to_scenario() {
     let text = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"1 Mbit/s\"\n\
         [[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { profile = \"mine.toml\" }\n";
     let profile = "format = 1\nkind = \"mathis\"\nname = \"mine\"\n";
@@ -249,7 +252,7 @@ fn a_profile_file_beside_the_scenario_is_used() {
 }
 
 #[test]
-fn a_cell_and_its_parts_cannot_both_be_filled() {
+fn cell_conflicts_with_nested_cells() {
     let tables = |row: &str| {
         let links = format!("from,to,bandwidth,loss,loss.ber\nA,B,8 Mbit/s,{row}\n");
         let scenario = "[simulation]\nduration = \"1 s\"\n[include]\nlinks = \"links.csv\"\n\

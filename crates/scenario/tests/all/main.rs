@@ -1,23 +1,23 @@
 //! Integration tests of scenario files, in one binary, which builds much faster than one per file.
 
 mod any_input;
-mod circuits;
 mod classes;
-mod days;
+mod demand_paths;
 mod demand_queues;
-mod demand_ways;
 mod demands;
+mod diurnal;
 mod ecmp;
 mod export;
 mod files;
-mod new;
+mod generate;
+mod model_limits;
+mod parallel_links;
 mod reference;
-mod risks;
 mod round_trip;
 mod schema;
 mod shipped;
-mod slips;
+mod srlg;
 mod stacks;
-mod untold;
+mod suspicious_settings;
 mod valid;
 mod workload;

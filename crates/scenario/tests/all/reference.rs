@@ -8,7 +8,7 @@ use netflow_scenario::file::Scenario;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-file.md");
 
 #[test]
-fn the_page_is_up_to_date() {
+fn reference_page_is_up_to_date() {
     let made = netflow_scenario::reference();
     if std::env::var_os("NETFLOW_BLESS").is_some() {
         std::fs::write(FILE, &made).expect("a written page");
@@ -29,7 +29,7 @@ fn required(keys: &[Key], but: &str) -> String {
 }
 
 #[test]
-fn every_example_is_allowed() {
+fn reference_examples_are_valid() {
     let mut tried = 0;
     for element in Scenario::KEYS {
         let keys = element.tables.concat();

@@ -2,7 +2,9 @@
 
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
-use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size};
+use netflow_units::{
+    BitsPerSecond, BufferSize, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size,
+};
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -36,9 +38,9 @@ fn packets() -> impl Strategy<Value = PacketCount> {
     (1.0..1e9).prop_map(|packets| Quantity(Packets(packets)).into())
 }
 
-fn room(range: std::ops::Range<f64>) -> impl Strategy<Value = BufferSetting> {
-    let sizes = size(range).prop_map(|it| Room::Size(it.0));
-    let times = (1e-6..100.0).prop_map(|time| Room::Time(Seconds(time)));
+fn buffer_size(range: std::ops::Range<f64>) -> impl Strategy<Value = BufferSetting> {
+    let sizes = size(range).prop_map(|it| BufferSize::Size(it.0));
+    let times = (1e-6..100.0).prop_map(|time| BufferSize::Time(Seconds(time)));
     prop_oneof![sizes, times].prop_map(|room| Quantity(room).into())
 }
 
@@ -80,7 +82,7 @@ prop_compose! {
         step in of(step()),
         packet_size in of(bytes()),
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
-        model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Window]).prop_map(Spanned::from)),
+        model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Packet]).prop_map(Spanned::from)),
         acks in of(flag()),
         transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
@@ -220,7 +222,7 @@ prop_compose! {
     fn link_class()(
         name in text(),
         weight in of(fraction()),
-        buffer in of(room(1.0..1e8)),
+        buffer in of(buffer_size(1.0..1e8)),
         queue in of(queue().boxed()),
     ) -> LinkClass {
         LinkClass { name, weight, buffer, queue }
@@ -300,7 +302,7 @@ prop_compose! {
         delay in of(time(0.0..3600.0)),
         overhead in of(overhead().boxed()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
-        buffer in of(room(1.0..1e8)),
+        buffer in of(buffer_size(1.0..1e8)),
         loss in of(loss().boxed()),
     ) -> Spanned<Reverse> {
         Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, loss })
@@ -314,7 +316,7 @@ prop_compose! {
         circuit in of("[a-z0-9]{1,4}".prop_map(Spanned::from)),
         bandwidth in rate(),
         (delay, overhead) in (of(time(0.0..3600.0)), of(overhead().boxed())),
-        buffer in of(room(1.0..1e8)),
+        buffer in of(buffer_size(1.0..1e8)),
         duplex in of(flag()),
         reverse in of(reverse().boxed()),
         queue in of(queue().boxed()),
@@ -413,21 +415,21 @@ fn distribution<T: Clone + std::fmt::Debug + 'static>(
         pair().prop_map(
             |(mean, most)| DistributionSetting::Exponential(Exponential {
                 mean: mean.into(),
-                most: most.into(),
+                max: most.into(),
             })
         ),
         (0.1..10.0_f64, pair()).prop_map(|(shape, (least, most)): (f64, (T, T))| {
             DistributionSetting::Pareto(Pareto {
                 shape: shape.into(),
-                least: least.into(),
-                most: most.into(),
+                min: least.into(),
+                max: most.into(),
             })
         }),
         (0.1..9.0_f64, pair()).prop_map(|(sigma, (median, most)): (f64, (T, T))| {
             DistributionSetting::LogNormal(LogNormal {
                 median: median.into(),
                 sigma: sigma.into(),
-                most: most.into(),
+                max: most.into(),
             })
         }),
         rows,
@@ -504,7 +506,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_as_the_same_scenario(scenario in scenario()) {
+    fn written_scenario_reads_back_equal(scenario in scenario()) {
         let text = scenario.to_toml().expect("a text");
         let again = parse("again.toml", &text);
         let mut again = again.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;

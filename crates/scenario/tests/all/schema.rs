@@ -7,7 +7,7 @@ use serde_json::Value;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.json");
 
 #[test]
-fn the_schema_file_is_up_to_date() {
+fn schema_file_is_up_to_date() {
     let made = netflow_scenario::schema() + "\n";
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(FILE, &made).expect("a written schema");
@@ -20,7 +20,7 @@ fn the_schema_file_is_up_to_date() {
 }
 
 #[test]
-fn everything_in_the_schema_is_described() {
+fn schema_has_descriptions() {
     let schema: Value = serde_json::from_str(&netflow_scenario::schema()).expect("JSON");
     let mut objects = vec![("scenario", &schema)];
     let definitions = schema["$defs"].as_object().expect("definitions");
@@ -44,7 +44,7 @@ fn everything_in_the_schema_is_described() {
 
 /// The reader's keys, listed in the message about an unknown key, are those of the schema.
 #[test]
-fn the_reader_allows_the_keys_of_the_schema() {
+fn reader_accepts_schema_keys() {
     let schema: Value = serde_json::from_str(&netflow_scenario::schema()).expect("JSON");
     let keys = |schema: &Value| -> Vec<String> {
         let mut keys: Vec<String> = schema["properties"]

@@ -12,7 +12,7 @@ fn good(path: &Path) -> CompiledScenario {
 }
 
 #[test]
-fn every_shipped_scenario_is_without_problems() {
+fn shipped_scenarios_are_valid() {
     let found = shipped_scenarios();
     assert!(found.len() >= 8, "{found:?}");
     for path in found {
@@ -22,7 +22,7 @@ fn every_shipped_scenario_is_without_problems() {
 }
 
 #[test]
-fn the_hundred_nodes_are_all_there() {
+fn hundred_node_scenario_is_complete() {
     let prepared = good(&Path::new(FOLDER).join("hundred-nodes/topology.toml"));
     let network = &prepared.network;
     assert_eq!(
@@ -53,7 +53,7 @@ fn the_hundred_nodes_are_all_there() {
 }
 
 #[test]
-fn the_red_scenario_can_be_compared_with_drop_tail() {
+fn red_scenario_can_be_set_to_drop_tail() {
     let option = "link.R->S.queue=drop-tail".to_owned();
     let prepared = load(&Path::new(FOLDER).join("red.toml"), &[option]).expect("a scenario");
     let network = &prepared.network;

@@ -4,33 +4,33 @@ use super::valid::{problem_of, with_options};
 
 /// Regression: a Reno sender with 0.7 as the window factor was accepted, though no such TCP exists.
 #[test]
-fn senders_are_asked_for_nothing_that_they_do_not_know() {
+fn unsupported_stack_settings_are_rejected() {
     let of = |source: &str| format!("connection.c1.source={source}");
     for stack in ["ns-2.35", "rfc6298", "linux-2.0.34"] {
         let said = problem_of(&[&of(&format!(
             "{{ stack = \"{stack}\", congestion = \"cubic\" }}"
         ))]);
         assert!(
-            said.contains("know no congestion control but Reno's"),
+            said.contains("supports only the congestion control `reno`"),
             "{said}"
         );
         let said = problem_of(&[&of(&format!("{{ stack = \"{stack}\", ecn = true }}"))]);
-        assert!(said.contains("do not answer marks"), "{said}");
+        assert!(said.contains("does not support ECN"), "{said}");
         let reno = of(&format!("{{ stack = \"{stack}\", congestion = \"reno\" }}"));
         with_options(&[&reno]).unwrap_or_else(|problems| panic!("{problems}"));
     }
     let dctcp = of("{ stack = \"linux-6\", congestion = \"dctcp\", ecn = false }");
     let said = problem_of(&[&dctcp]);
-    assert!(said.contains("`dctcp` is nothing without marks"), "{said}");
+    assert!(said.contains("`dctcp` needs ECN marks"), "{said}");
 }
 
 #[test]
 fn dctcp_without_marks_is_reno() {
-    let source = "connection.c1.source={ stack = \"linux-6\", congestion = \"dctcp\" }";
+    let source = "connection.c1.source={ tcp = \"linux-6\", congestion = \"dctcp\" }";
     let warnings = |options: &[&str]| {
         let prepared = with_options(options).unwrap_or_else(|problems| panic!("{problems}"));
         let all = prepared.warnings.iter().map(ToString::to_string);
-        all.filter(|it| it.contains("`dctcp` does what `reno` does: no queue marks packets"))
+        all.filter(|it| it.contains("`dctcp` behaves like `reno`: no queue marks packets"))
             .count()
     };
     assert_eq!(warnings(&[source]), 1);

@@ -42,7 +42,7 @@ fn warning(parts: &[&str]) -> String {
 }
 
 #[test]
-fn defaults_are_those_of_the_reference() {
+fn defaults_match_reference() {
     let prepared = good(&[START, LINK, CONNECTION].concat());
     let options = prepared.options;
     assert_eq!(options.duration_s, 10.0);
@@ -77,7 +77,7 @@ fn defaults_are_those_of_the_reference() {
 }
 
 #[test]
-fn packets_are_counted_by_their_size() {
+fn sizes_are_converted_by_packet_size() {
     let simulation = "[simulation]\nduration = \"10 s\"\npacket-size = \"500 B\"\n";
     let link = "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"1000 pkt/s\"\nbuffer = \"64 KB\"\nduplex = false\n\
         queue = { discipline = \"red\", min = \"5 KB\", max = \"40 pkt\", gentle = true }\n";
@@ -116,7 +116,7 @@ fn packets_are_counted_by_their_size() {
 }
 
 #[test]
-fn acknowledgements_follow_the_simulation_unless_told_otherwise() {
+fn connections_inherit_acks_unless_set() {
     let acks = |simulation: &str, connection: &str| {
         let network = good(&[START, simulation, LINK, CONNECTION, connection].concat()).network;
         network
@@ -131,13 +131,13 @@ fn acknowledgements_follow_the_simulation_unless_told_otherwise() {
 }
 
 #[test]
-fn models_and_steps_bring_their_transport() {
+fn model_and_step_determine_transport() {
     let options = |settings: &str| good(&[START, settings, LINK, CONNECTION].concat()).options;
     // Steps that are not adaptive cause a warning.
     let warned = |settings: &str| {
         let prepared = read(&[START, settings, LINK, CONNECTION].concat()).unwrap();
         assert_eq!(prepared.warnings.len(), 1);
-        assert!(prepared.warnings[0].to_string().contains("may swing"));
+        assert!(prepared.warnings[0].to_string().contains("may oscillate"));
         prepared.options
     };
     let literal = warned("model = \"fluid-literal\"\n");
@@ -158,12 +158,12 @@ fn models_and_steps_bring_their_transport() {
     let short = good(&["[simulation]\nduration = \"20 ms\"\n", LINK, CONNECTION].concat());
     let step = Step::auto(0.02);
     assert_eq!(short.options.model, FluidOptions::Fifo { step }.into());
-    let packets = options("model = \"packets\"\n");
+    let packets = options("model = \"packet\"\n");
     assert_eq!(packets.model.name(), ModelName::Packets);
 }
 
 #[test]
-fn events_reach_one_or_both_directions() {
+fn events_apply_to_one_or_both_directions() {
     let events = "\n[[event]]\nat = \"2 s\"\nlink = \"A<->B\"\ndown = true\n\
         \n[[event]]\nat = \"4 s\"\nlink = \"A -> B\"\nup = true\n\
         \n[[event]]\nat = \"4 s\"\nlink = \"B->A\"\nup = true\n\
@@ -188,7 +188,7 @@ fn events_reach_one_or_both_directions() {
 
 /// Events support the same losses as links.
 #[test]
-fn events_set_what_links_lose() {
+fn events_set_link_loss() {
     for loss in [
         "0.02",
         "\"2 %\"",
@@ -218,7 +218,7 @@ fn events_set_what_links_lose() {
 }
 
 #[test]
-fn events_set_the_delays_of_links() {
+fn events_set_link_delays() {
     let ms = |delay_ms: f64| Change::Delay(delay_ms / 1e3);
     for (set, changes) in [
         ("delay = \"80 ms\"", vec![ms(80.0)]),
@@ -245,18 +245,26 @@ fn events_set_the_delays_of_links() {
 }
 
 #[test]
-fn nodes_have_labels_and_places() {
+fn nodes_have_labels_and_positions() {
     let nodes = "\n[[node]]\nname = \"A\"\nlabel = \"Amsterdam\"\nx = 1\ny = 2.5\n\n[[node]]\nname = \"B\"\n";
     let prepared = good(&[START, nodes, LINK, CONNECTION].concat());
-    assert_eq!(prepared.notes.len(), 2);
-    assert_eq!(prepared.notes[0].label.as_deref(), Some("Amsterdam"));
-    assert_eq!(prepared.notes[0].position, Some((1.0, 2.5)));
-    assert_eq!(prepared.network.node_name(prepared.notes[1].node), "B");
-    assert_eq!(prepared.notes[1].position, None);
+    assert_eq!(prepared.node_annotations.len(), 2);
+    assert_eq!(
+        prepared.node_annotations[0].label.as_deref(),
+        Some("Amsterdam")
+    );
+    assert_eq!(prepared.node_annotations[0].position, Some((1.0, 2.5)));
+    assert_eq!(
+        prepared
+            .network
+            .node_name(prepared.node_annotations[1].node),
+        "B"
+    );
+    assert_eq!(prepared.node_annotations[1].position, None);
 }
 
 #[test]
-fn a_byte_order_mark_and_windows_line_ends_are_no_trouble() {
+fn byte_order_mark_and_crlf_are_accepted() {
     let text = format!("\u{feff}{START}{LINK}{CONNECTION}").replace('\n', "\r\n");
     assert_eq!(good(&text).network.link_count(), 2);
     let problem = read(&text.replace("8 Mbit/s", "8 Mbq"))
@@ -273,7 +281,7 @@ fn a_byte_order_mark_and_windows_line_ends_are_no_trouble() {
 }
 
 #[test]
-fn settings_without_effect_are_said() {
+fn ineffective_settings_are_reported() {
     let constant = CONNECTION.replace("profile = \"ns-reno\"", "constant = \"1 Mbit/s\"");
     let event =
         |at: &str, what: &str| format!("\n[[event]]\nat = \"{at}\"\nlink = \"A->B\"\n{what}\n");
@@ -284,15 +292,15 @@ fn settings_without_effect_are_said() {
         ),
         (
             &[START, LINK, &constant, "acks = true\n"],
-            "`acks` has no effect: only a TCP source is acknowledged",
+            "`acks` has no effect: only TCP sources receive acknowledgements",
         ),
         (
             &[START, LINK, &constant, "delayed-ack = true\n"],
-            "`delayed-ack` has no effect: only a TCP source is acknowledged",
+            "`delayed-ack` has no effect: only TCP sources receive acknowledgements",
         ),
         (
             &[START, LINK, &constant, "return-path = [\"B\", \"A\"]\n"],
-            "`return-path` has no effect: nothing comes back from this source's receiver",
+            "`return-path` has no effect: this source receives no acknowledgements",
         ),
         (
             &[
@@ -301,7 +309,7 @@ fn settings_without_effect_are_said() {
                 CONNECTION,
                 "acks = false\ndelayed-ack = true\n",
             ],
-            "`delayed-ack` has no effect: this connection's acknowledgements are no traffic",
+            "`delayed-ack` has no effect: the acknowledgements of this connection are not traffic",
         ),
         (
             &[
@@ -310,27 +318,27 @@ fn settings_without_effect_are_said() {
                 LINK,
                 CONNECTION,
             ],
-            "`burstiness-interval` has no effect: only the window model counts packets",
+            "`burstiness-interval` has no effect: only the packet model uses it",
         ),
         (
             &[START, "acks = false\n", LINK, &constant],
-            "`acks` has no effect: no connection here takes it from the simulation",
+            "`acks` has no effect: no connection uses this default",
         ),
         (
             &[START, LINK, CONNECTION, "start = \"10 s\"\n"],
-            "starts at 10 s, when the run is over: it never sends",
+            "starts at 10 s, after the end of the run: it never sends",
         ),
         (
             &[START, LINK, CONNECTION, "stop = \"11 s\"\n"],
-            "stops at 11 s, after the run is over: the end of the run comes first",
+            "stops at 11 s, after the end of the run",
         ),
         (
             &[START, LINK, CONNECTION, &event("10 s", "down = true")],
-            "happens at 10 s, when the run is over",
+            "occurs at 10 s, after the end of the run",
         ),
         (
             &[START, LINK, CONNECTION, &event("1 s", "up = true")],
-            "this event has no effect: link `A->B` works already",
+            "this event has no effect: link `A->B` is already up",
         ),
         (
             &[
@@ -340,11 +348,11 @@ fn settings_without_effect_are_said() {
                 &event("2 s", "down = true"),
                 &event("1 s", "down = true"),
             ],
-            "this event has no effect: link `A->B` has failed already",
+            "this event has no effect: link `A->B` has already failed",
         ),
         (
             &[START, "\n[[node]]\nname = \"C\"\n", LINK, CONNECTION],
-            "node `C` is on no link",
+            "node `C` has no links",
         ),
         (
             &[
@@ -363,12 +371,12 @@ fn settings_without_effect_are_said() {
 
 /// An option for a part of a source keeps the rest from the file, unless it changes the kind.
 #[test]
-fn options_change_a_part_of_a_source_or_its_kind() {
+fn options_change_source_keys_or_source() {
     let stack = CONNECTION.replace(
         "profile = \"ns-reno\"",
         "stack = \"linux-6\", congestion = \"cubic\", ecn = true",
     );
-    let text = [START, "model = \"packets\"\n", LINK, &stack].concat();
+    let text = [START, "model = \"packet\"\n", LINK, &stack].concat();
     let source = |option: &str| {
         let options = [format!("connection.c1.source.{option}")];
         let prepared = from_str("test.toml", &text, "".as_ref(), &options);
@@ -390,7 +398,7 @@ fn options_change_a_part_of_a_source_or_its_kind() {
 }
 
 #[test]
-fn options_change_a_part_of_an_application_or_its_kind() {
+fn options_change_application_keys_or_application() {
     let on_off =
         "application = { on-off = { rate = \"100 pkt/s\", on = \"1 s\", off = \"1 s\" } }\n";
     let text = [START, LINK, CONNECTION, on_off].concat();
@@ -457,7 +465,7 @@ fn options_change_settings() {
 }
 
 #[test]
-fn an_array_of_tables_may_be_written_inline() {
+fn array_of_tables_may_be_inline() {
     let text = "link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\" }]\n\
         connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n[simulation]\nduration = \"1 s\"\n";
     let network = good(text).network;
@@ -474,7 +482,7 @@ pub fn problem_of(options: &[&str]) -> String {
 
 /// One name sets two links that are separate in the file, or a duplex link.
 #[test]
-fn an_option_for_both_directions_sets_both() {
+fn bidirectional_option_sets_both_directions() {
     let one = |from: &str, to: &str| {
         format!(
             "\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nduplex = false\nbandwidth = \"8 Mbit/s\"\n"
@@ -490,12 +498,12 @@ fn an_option_for_both_directions_sets_both() {
             .map(|id| network.link_spec(id).bandwidth_bps);
         assert_eq!(all.collect::<Vec<_>>(), [4e6, 4e6], "{text}");
     }
-    assert!(problem_of(&["link.A<->C.bandwidth=4 Mbit/s"]).contains("no link `A<->C`"));
+    assert!(problem_of(&["link.A<->C.bandwidth=4 Mbit/s"]).contains("unknown link `A<->C`"));
     // Regression: the message named `A->B` as missing, although it exists and only the key is
     // missing.
     let no_key = problem_of(&["link.A->B=4 Mbit/s"]);
     assert!(
-        no_key.contains("which setting of link `A->B`?") && no_key.contains("bandwidth"),
+        no_key.contains("missing key of link `A->B`") && no_key.contains("bandwidth"),
         "{no_key}"
     );
 }
@@ -503,7 +511,7 @@ fn an_option_for_both_directions_sets_both() {
 /// Results name both directions of a duplex link. Regression: `--set` accepted only one of the
 /// names, and suggested it for the other, which changes another queue.
 #[test]
-fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
+fn option_for_reverse_direction_sets_only_that() {
     let prepared = with_options(&[
         "link.A->B.bandwidth=4 Mbit/s",
         "link.B->A.buffer=7 pkt",
@@ -533,16 +541,16 @@ fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
 
 /// Regression: with packets that only fit the headers, a stack sent one byte in each.
 #[test]
-fn packets_of_a_stack_have_room_for_data() {
-    let source = "connection.c1.source={ stack = \"linux-6\" }";
+fn stack_packet_size_must_exceed_headers() {
+    let source = "connection.c1.source={ tcp = \"linux-6\" }";
     let said = problem_of(&[source, "connection.c1.packet-size=20 B"]);
-    assert!(said.contains("packets of 20 B have no room"), "{said}");
+    assert!(said.contains("packets of 20 B are too small"), "{said}");
     with_options(&[source, "connection.c1.packet-size=41 B"]).expect("it fits");
 }
 
 #[test]
-fn ecn_needs_a_queue_that_marks() {
-    let source = "connection.c1.source={ stack = \"linux-6\", ecn = true }";
+fn ecn_without_marking_queue_causes_warning() {
+    let source = "connection.c1.source={ tcp = \"linux-6\", ecn = true }";
     let prepared = with_options(&[source]).unwrap_or_else(|problems| panic!("{problems}"));
     let warnings = prepared.warnings.iter().map(ToString::to_string);
     let no_effect = warnings.filter(|it| it.contains("no queue marks packets"));
@@ -560,7 +568,7 @@ fn ecn_needs_a_queue_that_marks() {
 
 /// The text in the help.
 #[test]
-fn an_option_may_have_a_table() {
+fn option_value_may_be_inline_table() {
     let prepared = with_options(&[
         "link.A->B.queue.weight=0.5",
         "link.A->B.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\", max-p = 0.2 }",
@@ -595,13 +603,13 @@ fn an_option_may_have_a_table() {
         "connection.c1.source={ list = [1] }",
     ] {
         let said = problem_of(&[option]);
-        assert!(said.contains("an option has no arrays"), "{said}");
+        assert!(said.contains("--set does not support arrays"), "{said}");
         assert!(said.contains("\"A>B>C\""), "{said}");
     }
 }
 
 #[test]
-fn an_option_for_many_must_meet_one() {
+fn wildcard_option_must_match_an_element() {
     let prepared = with_options(&["link.*.buffer=9 pkt", "connection.c*.count=3"]);
     let network = prepared
         .unwrap_or_else(|problems| panic!("{problems}"))
@@ -613,7 +621,7 @@ fn an_option_for_many_must_meet_one() {
         assert_eq!(network.connection_spec(connection).count, 3);
     }
     let said = problem_of(&["link.R*.buffer=9 pkt"]);
-    assert!(said.contains("no link is called like `R*`"), "{said}");
+    assert!(said.contains("no link matches `R*`"), "{said}");
     let said = problem_of(&["connection.*.cuont=3"]);
     assert!(said.contains("connection `*` has no key `cuont`"), "{said}");
     assert!(said.contains("did you mean `count`?"), "{said}");
@@ -622,9 +630,9 @@ fn an_option_for_many_must_meet_one() {
 /// Regression: options for aggregates, and for includes missing in the file, were rejected as
 /// unknown names.
 #[test]
-fn aggregates_and_includes_can_be_set_and_are_missed_by_name() {
+fn options_set_aggregates_and_includes() {
     let said = problem_of(&["aggregate.gold.rtt=1 s"]);
-    assert!(said.contains("there is no aggregate `gold`"), "{said}");
+    assert!(said.contains("unknown aggregate `gold`"), "{said}");
     let said = problem_of(&["include.links=none.csv"]);
     assert!(said.contains("none.csv: there is no such file"), "{said}");
     let said = problem_of(&["include.link=none.csv"]);
@@ -636,7 +644,7 @@ fn aggregates_and_includes_can_be_set_and_are_missed_by_name() {
 /// Nodes, events and classes of links have no names for options: `node.x` would be the place of
 /// all.
 #[test]
-fn what_has_no_name_for_options_is_not_set() {
+fn elements_without_name_cannot_be_set() {
     let text = "node = [{ name = \"A\", x = 1 }]\n\
         link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\", queue = \"wfq\", class = [{ name = \"gold\" }] }]\n\
         connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n\
@@ -645,13 +653,13 @@ fn what_has_no_name_for_options_is_not_set() {
         let options = [option.to_owned()];
         let read = netflow_scenario::from_str("test", text, std::path::Path::new(""), &options);
         let said = read.expect_err(option).to_string();
-        assert!(said.contains("nothing is called"), "{said}");
+        assert!(said.contains("unknown setting"), "{said}");
     }
 }
 
 /// The name that tables print for a connection without a name.
 #[test]
-fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
+fn unnamed_connection_is_set_by_default_name() {
     let text = "link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\" }]\n\
         connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n[simulation]\nduration = \"1 s\"\n";
     let options = ["connection.c1.count=5".to_owned()];
@@ -669,7 +677,7 @@ fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
 
 /// Results of an old scenario change with a default that it does not set.
 #[test]
-fn a_default_that_changed_since_a_scenario_was_written_is_named() {
+fn changed_defaults_are_reported_for_older_scenarios() {
     let written = |version: &str, more: &str| {
         let start =
             format!("[simulation]\nduration = \"10 s\"\nwritten-for = \"{version}\"\n{more}");
@@ -715,7 +723,7 @@ fn a_default_that_changed_since_a_scenario_was_written_is_named() {
 
 /// The path over C has the longer delay and the smaller metric.
 #[test]
-fn routing_goes_by_metric_where_there_is_one() {
+fn routing_uses_metric_if_set() {
     let link = |from: &str, to: &str, delay: &str, metric: &str| {
         format!(
             "\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nbandwidth = \"8 Mbit/s\"\ndelay = \"{delay}\"\n{metric}\n"
@@ -741,7 +749,7 @@ fn routing_goes_by_metric_where_there_is_one() {
 
 /// An option adds a key to a queue given by a word, in the file or in another option.
 #[test]
-fn an_option_adds_to_a_word() {
+fn option_extends_keyword_to_table() {
     let queue = |options: &[&str]| {
         let prepared = with_options(options).unwrap_or_else(|problems| panic!("{problems}"));
         let link = prepared.network.link_by_name("A->B").unwrap();
@@ -779,7 +787,7 @@ fn an_option_adds_to_a_word() {
 
 /// The message about a setting of all demands names its place if it is set on one of them.
 #[test]
-fn what_is_of_all_is_named() {
+fn global_key_is_suggested() {
     let said = problem_of(&["demand.scale=2"]);
     assert!(
         said.contains("did you mean `simulation.demand-scale`?"),
@@ -789,7 +797,7 @@ fn what_is_of_all_is_named() {
 
 /// The overhead of a link: its own, that of `reverse`, that of the simulation, or none.
 #[test]
-fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
+fn overhead_is_inherited_from_link_or_simulation() {
     let overhead = |bytes, minimum_bytes, cells| Overhead {
         bytes,
         minimum_bytes,
@@ -841,7 +849,10 @@ fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
         "overhead = \"0 B\"\n",
         CONNECTION,
     ]);
-    assert_eq!(said, "`overhead` has no effect: every link has its own");
+    assert_eq!(
+        said,
+        "`overhead` has no effect: every link has its own `overhead`"
+    );
     let read = with_options(&["link.A->B.overhead=38 B", "link.B->A.overhead.cells=atm"]);
     let network = read.unwrap().network;
     let of = |name| {
@@ -856,7 +867,7 @@ fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
 /// Packets per second of a link are those of the default size with overhead; bytes of its queue are
 /// bytes on the wire.
 #[test]
-fn sizes_of_links_with_overhead_are_those_on_the_wire() {
+fn link_sizes_include_overhead() {
     let link = LINK.replace("8 Mbit/s", "1000 pkt/s");
     let rest = "overhead = \"500 B\"\nbuffer = \"40 KB\"\nqueue = { discipline = \"red\", min = \"10 KB\", max = \"30 KB\" }\n";
     let event = "\n[[event]]\nat = \"2 s\"\nlink = \"A->B\"\nset = { bandwidth = \"500 pkt/s\" }\n";

@@ -10,7 +10,7 @@ use netflow_workload::{Application, Distribution, Http, Telnet};
 const NETWORK: &str = r#"
 [simulation]
 duration = "60 s"
-model = "window"
+model = "packet"
 packet-size = "1500 B"
 
 [[link]]
@@ -33,12 +33,12 @@ clients = ["A", "B"]
 servers = "C"
 start = "10 s"
 stop = "50 s"
-source = { window = "newreno", initial-window = "10 pkt", send-jitter = "2 ms", delayed-ack = true }
+source = { ns2-tcp = "newreno", initial-window = "10 pkt", send-jitter = "2 ms", delayed-ack = true }
 packet-size = "1000 B"
 request-size = { table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }
-reply-size = { pareto = { shape = 1.2, least = "1 KB", most = "1 MB" } }
-files-per-page = { exponential = { mean = 3, most = 30 } }
-think-time = { log-normal = { median = "15 s", sigma = 1.3, most = "15 min" } }
+reply-size = { pareto = { shape = 1.2, min = "1 KB", max = "1 MB" } }
+files-per-page = { exponential = { mean = 3, max = 30 } }
+think-time = { log-normal = { median = "15 s", sigma = 1.3, max = "15 min" } }
 pages-per-visit = { constant = 2.5 }
 
 [[workload]]
@@ -88,7 +88,7 @@ fn telnet() -> Telnet {
 }
 
 #[test]
-fn settings_reach_the_network() {
+fn settings_apply_to_network() {
     let network = good(&[NETWORK, USERS].concat()).network;
     let all: Vec<&WorkloadSpec> = network.workloads().collect();
     let [web, terminals] = all[..] else {
@@ -133,12 +133,12 @@ fn settings_reach_the_network() {
 
 /// Users have a stack with its settings, as connections do, in the packet and the fluid model.
 #[test]
-fn users_have_a_stack_with_its_settings() {
+fn users_use_configured_stack() {
     let users = "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n";
     let source =
-        "source = { stack = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
+        "source = { tcp = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
     for model in ["window", "fluid"] {
-        let network = NETWORK.replace("model = \"window\"", &format!("model = \"{model}\""));
+        let network = NETWORK.replace("model = \"packet\"", &format!("model = \"{model}\""));
         let network = good(&[&network, users, source].concat()).network;
         let workload = network.workloads().next().unwrap();
         assert_eq!(workload.source, None);
@@ -149,7 +149,7 @@ fn users_have_a_stack_with_its_settings() {
     let prepared = from_str("test.toml", &both, "".as_ref(), &[]).unwrap();
     let said = prepared.warnings[0].to_string();
     assert!(said.contains("`stack` has no effect"), "{said}");
-    let wrong = [NETWORK, users, "source = { stack = \"linux-7\" }\n"].concat();
+    let wrong = [NETWORK, users, "source = { tcp = \"linux-7\" }\n"].concat();
     let said = from_str("test.toml", &wrong, "".as_ref(), &[])
         .unwrap_err()
         .to_string();
@@ -157,7 +157,7 @@ fn users_have_a_stack_with_its_settings() {
 }
 
 #[test]
-fn defaults_are_those_of_the_workload() {
+fn defaults_match_workload_crate() {
     let text = [
         NETWORK,
         "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n",
@@ -168,7 +168,7 @@ fn defaults_are_those_of_the_workload() {
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn written_workload_reads_back() {
     let scenario = parse("test.toml", &[NETWORK, USERS].concat()).unwrap();
     let text = scenario.to_toml().unwrap();
     assert_eq!(parse("again.toml", &text).unwrap(), scenario, "{text}");
@@ -195,7 +195,7 @@ fn options_change_workloads() {
 
 /// A whole scenario, or only its workload tables, without locations.
 #[test]
-fn workloads_can_be_read_alone() {
+fn workloads_are_readable_without_network() {
     let only: Vec<&str> = USERS
         .lines()
         .filter(|line| !line.starts_with("clients") && !line.starts_with("servers"))
@@ -215,18 +215,18 @@ fn workloads_can_be_read_alone() {
 }
 
 #[test]
-fn a_file_without_workloads_has_none_to_give() {
+fn file_without_workloads_is_rejected() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(NETWORK.as_bytes()).unwrap();
     let problems = workloads(file.path()).unwrap_err().into_vec();
-    assert_eq!(problems[0].message, "there are no workloads in this file");
+    assert_eq!(problems[0].message, "the file has no workloads");
 }
 
 #[test]
-fn settings_of_the_other_model_are_warned_of() {
+fn settings_of_other_model_cause_warning() {
     let text = [NETWORK, USERS]
         .concat()
-        .replace("model = \"window\"\n", "");
+        .replace("model = \"packet\"\n", "");
     let prepared = from_str("test.toml", &text, "".as_ref(), &[]);
     let warnings = prepared
         .unwrap_or_else(|problems| panic!("{problems}"))

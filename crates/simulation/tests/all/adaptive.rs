@@ -15,20 +15,20 @@ fn simulation(case: &Case, steps: FluidOptions) -> Simulation {
 }
 
 /// Fine trajectory: the queue at every multiple of a step.
-struct Fine {
+struct FineRun {
     step_s: f64,
     queue_pkts: Vec<f64>,
 }
 
-impl Fine {
-    fn new(case: &Case, step_s: f64) -> Fine {
+impl FineRun {
+    fn new(case: &Case, step_s: f64) -> FineRun {
         let mut sim = simulation(case, fixed(step_s));
         let mut queue_pkts = vec![0.0];
         while !sim.is_done() {
             sim.step().unwrap();
             queue_pkts.push(sim.queue_pkts(case.links[0]));
         }
-        Fine { step_s, queue_pkts }
+        FineRun { step_s, queue_pkts }
     }
 
     fn at(&self, time_s: f64) -> f64 {
@@ -49,7 +49,7 @@ struct Cost {
     evaluations: u64,
 }
 
-fn cost(case: &Case, fine: &Fine, steps: FluidOptions) -> Cost {
+fn cost(case: &Case, fine: &FineRun, steps: FluidOptions) -> Cost {
     let mut sim = simulation(case, steps);
     let (mut at_ends, mut between) = (0.0_f64, 0.0_f64);
     let (mut time_s, mut queue) = (0.0, 0.0);
@@ -90,7 +90,7 @@ fn adaptive(tolerance: f64) -> FluidOptions {
 }
 
 /// Compares the fine trajectory with that of an independent program, every 500 ms.
-fn check(case: &Case, fine: &Fine) {
+fn check(case: &Case, fine: &FineRun) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/reference/math/fluid_A4_ps_ref.csv");
     let text = std::fs::read_to_string(path).unwrap();
@@ -107,9 +107,9 @@ fn check(case: &Case, fine: &Fine) {
 
 /// Case A4: four sources start and stop on one link; four switches in 40 s.
 #[test]
-fn a4_within_a_ninth_of_a_packet_takes_200_evaluations() {
+fn case_a4_needs_200_evaluations() {
     let case = a4();
-    let fine = Fine::new(&case, 1e-4);
+    let fine = FineRun::new(&case, 1e-4);
     check(&case, &fine);
 
     let c = cost(&case, &fine, adaptive(0.1));
@@ -124,9 +124,9 @@ fn a4_within_a_ninth_of_a_packet_takes_200_evaluations() {
 /// Fixed steps need many times the evaluations for the same error, including linear interpolation:
 /// 5 times at a coarse tolerance, 20 times at a fine one.
 #[test]
-fn fixed_steps_take_many_times_the_evaluations() {
+fn fixed_steps_need_many_times_the_evaluations() {
     let case = a4();
-    let fine = Fine::new(&case, 1e-4);
+    let fine = FineRun::new(&case, 1e-4);
     let fixed: Vec<Cost> = [0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3]
         .into_iter()
         .map(|step_s| cost(&case, &fine, fixed(step_s)))
@@ -149,9 +149,9 @@ fn fixed_steps_take_many_times_the_evaluations() {
 /// Regression: two trial steps of a long interval can reach the same equilibrium and miss the
 /// transient. A step once covered all 5 s after a switch, with an estimated error of 0.
 #[test]
-fn a_transient_is_not_jumped_over() {
+fn adaptive_steps_do_not_skip_transients() {
     let case = a4();
-    let fine = Fine::new(&case, 1e-3);
+    let fine = FineRun::new(&case, 1e-3);
     for tolerance in [0.1, 0.03, 0.01] {
         let mut sim = simulation(&case, adaptive(tolerance));
         let (mut time_s, mut queue) = (0.0, 0.0);

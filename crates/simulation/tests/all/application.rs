@@ -50,7 +50,7 @@ fn options(transport: Transport, duration_s: f64) -> Options {
 
 /// With a capacity of 1000 packets/s, all packets are sent at once: 100/s from 1 s to 61 s.
 #[test]
-fn a_source_sends_what_its_application_makes() {
+fn source_sends_all_application_data() {
     for transport in [Transport::Fifo, Transport::WellMixed] {
         let [sent, delivered, lost] = run(network(1000.0, None), options(transport, 61.0));
         assert!(lost < 0.01, "{transport:?}: {lost} lost");
@@ -68,7 +68,7 @@ fn a_source_sends_what_its_application_makes() {
 /// A capacity of 50 packets/s for 30 s leaves half of the packets at the sender; they are sent
 /// later.
 #[test]
-fn what_could_not_be_sent_waits_at_the_sender() {
+fn unsent_data_waits_at_the_sender() {
     for transport in [Transport::Fifo, Transport::WellMixed] {
         let narrow = run(network(50.0, None), options(transport, 61.0));
         assert!(narrow[1] < 50.0 * 60.0, "{transport:?}: {narrow:?}");

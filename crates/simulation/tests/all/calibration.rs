@@ -71,7 +71,7 @@ fn fluid() -> Options {
 }
 
 #[test]
-fn calibrated_queues_are_those_of_packets() {
+fn calibrated_queues_match_packets() {
     let plain = queues(dumbbell(None), fluid());
     let due = dumbbell(Some(40.0));
     let calibrated = calibrated(&due, &fluid(), || false).unwrap().unwrap();
@@ -93,7 +93,7 @@ fn calibrated_queues_are_those_of_packets() {
 }
 
 #[test]
-fn calibrations_are_the_same_whenever_they_are_made() {
+fn calibration_is_reproducible() {
     let due = dumbbell(Some(5.0));
     let of = |options: &Options| {
         let network = calibrated(&due, options, || false).unwrap().unwrap();
@@ -108,7 +108,7 @@ fn calibrations_are_the_same_whenever_they_are_made() {
 }
 
 #[test]
-fn nobody_takes_a_network_for_calibrated_that_is_not() {
+fn uncalibrated_networks_are_rejected() {
     let due = dumbbell(Some(5.0));
     let error = Simulation::new(due.clone(), fluid()).map(drop).unwrap_err();
     assert!(error.to_string().contains("calibrated"), "{error}");
@@ -121,7 +121,7 @@ fn nobody_takes_a_network_for_calibrated_that_is_not() {
 
 /// Links whose active sources change during the measurement are not calibrated.
 #[test]
-fn links_whose_windows_change_are_left_as_they_are() {
+fn links_with_changing_windows_are_not_calibrated() {
     let mut builder = dumbbell(Some(10.0)).to_builder();
     let mut late = 0;
     builder.each_connection(|spec| {

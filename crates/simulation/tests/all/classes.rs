@@ -4,14 +4,14 @@ use netflow_simulation::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::alike::{Nobody, told};
+use crate::comparison::{NullRecorder, totals_of};
 use crate::metamorphic::{SHORT, network, results};
 
 const BPS: f64 = 8e6;
 
 /// Constant or Poisson sources over one link of 8 Mbit/s: the first in class `c0`, the second in
 /// `c1` and so on, the last in the link's default queue.
-struct Lab {
+struct ClassNetwork {
     scheduler: Scheduler,
     buffer: Buffer,
     weights: Vec<f64>,
@@ -19,7 +19,7 @@ struct Lab {
     sources: Vec<(Source, f64)>,
 }
 
-impl Lab {
+impl ClassNetwork {
     /// Returns the simulation at its end, and the connections of the sources.
     fn run(&self, model: Model, duration_s: f64) -> (Simulation, Vec<ConnectionId>) {
         let mut builder = NetworkBuilder::new();
@@ -99,8 +99,8 @@ fn first_come(demands: &[f64]) -> Vec<f64> {
 /// Shares are max-min fair or by priority: within 0.1 % of the link in the packet model, and 2.5 %
 /// in the fluid model, which schedules on average only.
 #[test]
-fn queues_get_what_the_schedulers_say() {
-    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
+fn class_shares_match_the_scheduler() {
+    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     let mut worst = [0.0; 2];
     for case in 0..40 {
         let n = random.random_range(2..5);
@@ -111,7 +111,7 @@ fn queues_get_what_the_schedulers_say() {
             let rate_pps = demand * BPS / (8.0 * bytes);
             (Source::Constant { rate_pps }, bytes)
         };
-        let lab = Lab {
+        let lab = ClassNetwork {
             scheduler: [Scheduler::Priority, Scheduler::Wfq][case % 2],
             buffer: Buffer::Packets(50.0),
             weights: weights.clone(),
@@ -147,7 +147,7 @@ fn queues_get_what_the_schedulers_say() {
 /// Returns the mean waiting times of Poisson packets by class, from their rates and transmission
 /// times, highest priority first: a non-preemptive priority queue (Cobham 1954; Kleinrock, Queueing
 /// Systems, volume 2, section 3.6).
-fn cobham_s(classes: &[(f64, f64)]) -> Vec<f64> {
+fn cobham_waits_s(classes: &[(f64, f64)]) -> Vec<f64> {
     let residual_s: f64 = classes
         .iter()
         .map(|(rate, service_s)| rate * service_s.powi(2) / 2.0)
@@ -164,7 +164,11 @@ fn cobham_s(classes: &[(f64, f64)]) -> Vec<f64> {
 
 /// Returns Poisson sources in priority classes without loss, with the rate and transmission time of
 /// each.
-fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(f64, f64)>) {
+fn prioritized(
+    random: &mut ChaCha8Rng,
+    load: f64,
+    bytes: &[f64],
+) -> (ClassNetwork, Vec<(f64, f64)>) {
     let parts: Vec<f64> = bytes
         .iter()
         .map(|_| random.random_range(0.2..1.0))
@@ -175,7 +179,7 @@ fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(
         .collect();
     let source =
         |(&(rate_pps, _), &bytes): (&(f64, f64), &f64)| (Source::Poisson { rate_pps }, bytes);
-    let lab = Lab {
+    let lab = ClassNetwork {
         scheduler: Scheduler::Priority,
         buffer: Buffer::Packets(1e6),
         weights: vec![1.0; bytes.len() - 1],
@@ -187,15 +191,15 @@ fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(
 /// Poisson arrivals of packets of three sizes: mean waiting times match Cobham's formula within 2
 /// %, averaged over five loads.
 #[test]
-fn waits_by_priority_are_cobham_s() {
-    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(2));
+fn priority_waits_match_cobham() {
+    let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(2));
     let (mut found, mut wanted) = ([0.0; 3], [0.0; 3]);
     for _ in 0..5 {
         let load = random.random_range(0.3..0.85);
         let bytes: [f64; 3] = std::array::from_fn(|_| random.random_range(100..1501) as f64);
         let (lab, classes) = prioritized(random, load, &bytes);
         let (simulation, ids) = lab.run(Model::PACKETS, 600.0);
-        for (i, wait_s) in cobham_s(&classes).into_iter().enumerate() {
+        for (i, wait_s) in cobham_waits_s(&classes).into_iter().enumerate() {
             wanted[i] += wait_s;
             let delay_s = simulation.connection_totals(ids[i]).mean_delay_s.unwrap();
             found[i] += delay_s - 0.01 - classes[i].1;
@@ -212,10 +216,10 @@ fn waits_by_priority_are_cobham_s() {
 /// The fluid model does not model the lengths of class queues, and marks them as estimates at any
 /// load.
 #[test]
-fn queues_of_classes_are_estimates_in_fluids() {
+fn fluid_class_queues_are_estimates() {
     let mut ratios = Vec::new();
     for seed in 0..60 {
-        let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+        let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
         let load = random.random_range(0.5..0.9);
         let classes = random.random_range(2..5_usize);
         let bytes: Vec<f64> = (0..classes)
@@ -230,8 +234,10 @@ fn queues_of_classes_are_estimates_in_fluids() {
             .unwrap()
             .collect();
         assert_eq!(queues.len(), classes.len());
-        for ((queue, wait_s), (_, service_s)) in
-            queues.into_iter().zip(cobham_s(&classes)).zip(classes)
+        for ((queue, wait_s), (_, service_s)) in queues
+            .into_iter()
+            .zip(cobham_waits_s(&classes))
+            .zip(classes)
         {
             let totals = simulation.link_totals(queue);
             assert_eq!(totals.estimate, Some(Estimate::Classes), "{seed}");
@@ -254,7 +260,7 @@ fn queues_of_classes_are_estimates_in_fluids() {
 
 /// An empty class at every link changes no bits if links have no random loss.
 #[test]
-fn a_class_that_nobody_is_in_changes_nothing() {
+fn empty_class_does_not_change_results() {
     for seed in SHORT {
         let mut wide = network(seed, Model::PACKETS);
         for (_, _, link) in &mut wide.links {
@@ -295,9 +301,9 @@ fn a_class_that_nobody_is_in_changes_nothing() {
 /// A call with priority waits for one packet at most, whatever TCP does; without classes it waits
 /// for the whole queue.
 #[test]
-fn a_call_with_priority_does_not_wait_for_tcp() {
+fn priority_call_waits_for_one_packet() {
     let delay_s = |weights: Vec<f64>| {
-        let lab = Lab {
+        let lab = ClassNetwork {
             scheduler: Scheduler::Priority,
             buffer: Buffer::Packets(200.0),
             weights,
@@ -320,7 +326,7 @@ fn a_call_with_priority_does_not_wait_for_tcp() {
 
 /// A bandwidth set at run time applies to all queues of the link, as with an event.
 #[test]
-fn a_bandwidth_set_by_hand_holds_for_all_queues() {
+fn bandwidth_set_in_run_applies_to_all_queues() {
     for (model, scheduler) in [Model::PACKETS, Model::FLUID]
         .into_iter()
         .flat_map(|model| [Scheduler::Priority, Scheduler::Wfq].map(|it| (model, it)))
@@ -360,11 +366,15 @@ fn a_bandwidth_set_by_hand_holds_for_all_queues() {
                 ..Options::default()
             };
             let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
-            simulation.run_until(2.0, &mut Nobody, || false).unwrap();
+            simulation
+                .run_until(2.0, &mut NullRecorder, || false)
+                .unwrap();
             if !by_event {
                 simulation.set_bandwidth(link, 2e6).unwrap();
             }
-            simulation.run_until(6.0, &mut Nobody, || false).unwrap();
+            simulation
+                .run_until(6.0, &mut NullRecorder, || false)
+                .unwrap();
             results(&simulation)
         };
         assert_eq!(lab(true), lab(false), "{model:?} {scheduler:?}");
@@ -374,18 +384,18 @@ fn a_bandwidth_set_by_hand_holds_for_all_queues() {
 /// The random loss of a link applies to all its queues: set by an event at the start, in the
 /// specification or at run time, and with the given probability.
 #[test]
-fn losses_on_the_way_hold_for_all_queues() {
+fn link_loss_applies_to_all_class_queues() {
     const LOSS: f64 = 0.05;
-    enum How {
+    enum SettingMethod {
         Built,
         ByEvent(f64),
         ByHand(f64),
     }
-    let run = |model, scheduler, how: How| {
+    let run = |model, scheduler, how: SettingMethod| {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
         let mut spec = netflow_problems::link(from, to, BPS, 0.01, 50.0);
-        if let How::Built = how {
+        if let SettingMethod::Built = how {
             spec.loss = LinkLoss::from(LOSS);
         }
         let link = builder.link(spec);
@@ -411,7 +421,7 @@ fn losses_on_the_way_hold_for_all_queues() {
                 builder.classify(id, "first");
             }
         }
-        if let How::ByEvent(at_s) = how {
+        if let SettingMethod::ByEvent(at_s) = how {
             let change = Change::Loss(LinkLoss::from(LOSS));
             builder.event(EventSpec { at_s, link, change });
         }
@@ -421,23 +431,30 @@ fn losses_on_the_way_hold_for_all_queues() {
             ..Options::default()
         };
         let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
-        simulation.run_until(10.0, &mut Nobody, || false).unwrap();
-        if let How::ByHand(at_s) = how {
+        simulation
+            .run_until(10.0, &mut NullRecorder, || false)
+            .unwrap();
+        if let SettingMethod::ByHand(at_s) = how {
             assert_eq!(at_s, 10.0);
             simulation.set_loss(link, &LinkLoss::from(LOSS)).unwrap();
         }
-        simulation.run_until(40.0, &mut Nobody, || false).unwrap();
+        simulation
+            .run_until(40.0, &mut NullRecorder, || false)
+            .unwrap();
         simulation
     };
     for scheduler in [Scheduler::Priority, Scheduler::Wfq] {
         let packets = |how| run(Model::PACKETS, scheduler, how);
-        let built = packets(How::Built);
-        assert!(results(&built) == results(&packets(How::ByEvent(0.0))));
-        let later = packets(How::ByEvent(10.0));
-        assert!(results(&later) == results(&packets(How::ByHand(10.0))));
+        let built = packets(SettingMethod::Built);
+        assert!(results(&built) == results(&packets(SettingMethod::ByEvent(0.0))));
+        let later = packets(SettingMethod::ByEvent(10.0));
+        assert!(results(&later) == results(&packets(SettingMethod::ByHand(10.0))));
         for (model, built) in [
             (Model::PACKETS, built),
-            (Model::FLUID, run(Model::FLUID, scheduler, How::Built)),
+            (
+                Model::FLUID,
+                run(Model::FLUID, scheduler, SettingMethod::Built),
+            ),
         ] {
             for id in built.network().connections() {
                 let totals = built.connection_totals(id);
@@ -453,7 +470,7 @@ fn losses_on_the_way_hold_for_all_queues() {
 /// A path set at run time uses the class queues as a specified path does, with the same packet
 /// times.
 #[test]
-fn a_path_that_is_set_leads_through_the_queues_of_classes() {
+fn path_set_at_run_time_uses_class_queues() {
     for scheduler in [Scheduler::Priority, Scheduler::Wfq] {
         let run = |set: bool| {
             let mut builder = NetworkBuilder::new();
@@ -506,12 +523,14 @@ fn a_path_that_is_set_leads_through_the_queues_of_classes() {
                 let nodes: Vec<NodeId> = network.nodes().collect();
                 simulation.set_route(id, Some(&nodes)).unwrap();
             }
-            simulation.run_until(20.0, &mut Nobody, || false).unwrap();
+            simulation
+                .run_until(20.0, &mut NullRecorder, || false)
+                .unwrap();
             simulation
         };
         let (built, set) = (run(false), run(true));
         // Percentiles are in units of the shortest path that a connection may take.
-        assert_eq!(told(&built), told(&set), "{scheduler:?}");
+        assert_eq!(totals_of(&built), totals_of(&set), "{scheduler:?}");
         let delays_s = |simulation: &Simulation| -> Vec<Option<f64>> {
             let connections = simulation.network().connections();
             let delay_s = |id| simulation.connection_totals(id).mean_delay_s;

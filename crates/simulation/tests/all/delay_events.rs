@@ -10,8 +10,9 @@ use rand::RngExt;
 
 use crate::cases;
 use crate::link_events::{
-    DURATION_S, begin, by_hand_as_by_event, come_to_the_same, is_of_packets, models, network, rng,
-    run_until, told, with_events, without_turns,
+    DURATION_S, assert_initial_events_equal_built, assert_setting_equals_event, begin,
+    is_packet_model, models, network, order_independent_models, results_of, rng, run_until,
+    with_events,
 };
 
 /// Returns the same network with routes that do not depend on delays.
@@ -22,7 +23,7 @@ fn with_metrics(network: &Network, seed: u64) -> NetworkBuilder {
     builder
 }
 
-fn some_delay(random: &mut impl rand::Rng) -> f64 {
+fn random_delay_s(random: &mut impl rand::Rng) -> f64 {
     1e-3 * f64::from(random.random_range(0..200_u32))
 }
 
@@ -32,11 +33,11 @@ proptest! {
     /// Sums are in another order. In queues that oscillate permanently, rounding errors grow
     /// without bound: with none of these seeds, but with 35227.
     #[test]
-    fn at_the_start_it_is_a_link_with_that_delay(seed in 0..24_u64) {
-        for model in without_turns() {
+    fn delay_event_at_start_equals_built_delay(seed in 0..24_u64) {
+        for model in order_independent_models() {
             let network = with_metrics(&network(seed, model), seed).build().unwrap();
             let mut random = rng(seed);
-            let delays_s: Vec<f64> = network.links().map(|_| some_delay(&mut random)).collect();
+            let delays_s: Vec<f64> = network.links().map(|_| random_delay_s(&mut random)).collect();
             let mut builder = network.to_builder();
             let mut each = delays_s.iter();
             builder.each_link(|link| link.delay_s = *each.next().unwrap());
@@ -45,25 +46,25 @@ proptest! {
             // Through an intermediate value, which no packet encounters.
             let events = events.flat_map(|(l, &delay_s)| [1.0, delay_s].map(|it| (0.0, l, Change::Delay(it))));
             let changed = with_events(&network, &events.collect::<Vec<_>>());
-            come_to_the_same([built, changed], model)?;
+            assert_initial_events_equal_built([built, changed], model)?;
         }
     }
 
     #[test]
-    fn by_hand_it_is_what_events_do_and_before_them_nothing_differs(
+    fn delay_set_at_run_time_equals_event(
         seed in 0..100_000_u64,
         at_ms in 200..3000_u32,
     ) {
         let at_s = f64::from(at_ms) / 1e3;
-        for model in without_turns() {
+        for model in order_independent_models() {
             let network = network(seed, model);
             let mut random = rng(seed);
             let l = random.random_range(0..network.link_count());
-            let delay_s = some_delay(&mut random);
+            let delay_s = random_delay_s(&mut random);
             let announced = [(network.links().nth(l).unwrap(), delay_s)];
             let hand = with_delays(&network, &announced).unwrap();
             let changed = with_events(&network, &[(at_s, l, Change::Delay(delay_s))]);
-            by_hand_as_by_event([hand, changed], at_s, model, |it| {
+            assert_setting_equals_event([hand, changed], at_s, model, |it| {
                 let id = it.network().links().nth(l).unwrap();
                 it.set_delay(id, delay_s).unwrap();
             })?;
@@ -71,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn the_delay_that_it_has_changes_no_bit(seed in 0..100_000_u64, at_ms in 200..3000_u32) {
+    fn setting_the_same_delay_changes_nothing(seed in 0..100_000_u64, at_ms in 200..3000_u32) {
         let at_s = f64::from(at_ms) / 1e3;
         for model in models() {
             let network = network(seed, model);
@@ -83,24 +84,24 @@ proptest! {
                 both[1].set_delay(id, delay_s).unwrap();
             }
             both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-            prop_assert_eq!(told(&both[0]), told(&both[1]));
-            if is_of_packets(model) {
+            prop_assert_eq!(results_of(&both[0]), results_of(&both[1]));
+            if is_packet_model(model) {
                 let again = delays_s.into_iter().enumerate();
                 let again: Vec<_> = again.map(|(l, it)| (at_s, l, Change::Delay(it))).collect();
                 let mut again = begin(with_events(&network, &again), model);
                 run_until(&mut again, DURATION_S);
-                prop_assert_eq!(told(&both[0]), told(&again));
+                prop_assert_eq!(results_of(&both[0]), results_of(&again));
             }
         }
     }
 
     /// Packets in flight with other delays are part of the state of the fluid model.
     #[test]
-    fn a_fluid_goes_on_from_a_state_with_the_same_bits(seed in 0..100_000_u64) {
-        for model in models().into_iter().filter(|model| !is_of_packets(*model)) {
+    fn fluid_run_resumes_identically_after_delay_events(seed in 0..100_000_u64) {
+        for model in models().into_iter().filter(|model| !is_packet_model(*model)) {
             let network = network(seed, model);
             let mut random = rng(seed);
-            let changes = (0..network.link_count()).map(|l| (1.0, l, Change::Delay(some_delay(&mut random))));
+            let changes = (0..network.link_count()).map(|l| (1.0, l, Change::Delay(random_delay_s(&mut random))));
             let network = with_events(&network, &changes.collect::<Vec<_>>());
             let mut simulation = begin(network.clone(), model);
             run_until(&mut simulation, 1.01);
@@ -111,14 +112,14 @@ proptest! {
             for it in [&mut simulation, &mut resumed] {
                 run_until(it, DURATION_S);
             }
-            prop_assert_eq!(told(&simulation), told(&resumed));
+            prop_assert_eq!(results_of(&simulation), results_of(&resumed));
         }
     }
 
     /// With changes of every kind at any time, all offered packets are delivered, lost or in the
     /// network. The number of queued packets equals the sum over queues.
     #[test]
-    fn nothing_goes_missing(seed in 0..100_000_u64) {
+    fn delay_changes_conserve_packets(seed in 0..100_000_u64) {
         for model in models() {
             if matches!(model, Model::Fluid(FluidOptions::Literal { .. })) {
                 continue; // its truncated packets are not counted
@@ -128,7 +129,7 @@ proptest! {
             let changes = (0..8).map(|_| {
                 let at_s = random.random_range(0.0..DURATION_S);
                 let l = random.random_range(0..network.link_count());
-                (at_s, l, Change::Delay(some_delay(&mut random)))
+                (at_s, l, Change::Delay(random_delay_s(&mut random)))
             });
             let network = with_events(&network, &changes.collect::<Vec<_>>());
             let mut simulation = begin(network.clone(), model);
@@ -138,13 +139,13 @@ proptest! {
                 for all in [data, acks] {
                     let ended = all.delivered_pkts + all.lost_pkts + all.blocked_pkts;
                     let there = all.queued_pkts + all.in_flight_pkts;
-                    let tolerance = if is_of_packets(model) { 0.0 } else { 1e-9 * (1.0 + all.offered_pkts) };
+                    let tolerance = if is_packet_model(model) { 0.0 } else { 1e-9 * (1.0 + all.offered_pkts) };
                     prop_assert!(
                         (ended + there - all.offered_pkts).abs() <= tolerance,
                         "{:?} by {:?}", all, model
                     );
                 }
-                if is_of_packets(model) {
+                if is_packet_model(model) {
                     let queues = network.links().map(|id| simulation.queue_pkts(id));
                     prop_assert_eq!(data.queued_pkts + acks.queued_pkts, queues.sum::<f64>());
                 }
@@ -156,22 +157,22 @@ proptest! {
     /// with a separate simulation: packets arrived, in flight and queued at any time, and their
     /// delays.
     #[test]
-    fn packets_arrive_when_they_should(seed in 0..100_000_u64) {
+    fn packets_arrive_at_expected_times(seed in 0..100_000_u64) {
         let random = &mut rng(seed);
         let row = Row::random(random);
         // The start is such that packets are sent at whole milliseconds, without rounding.
         let gap_ns = (1e9 / row.rate_pps) as u64;
-        let network = row.network(gap_ns - first_ns(&row.network(0), gap_ns));
+        let network = row.network(gap_ns - first_arrival_ns(&row.network(0), gap_ns));
         let model = Model::PACKETS;
         let mut simulation = begin(network.clone(), model);
         let id = network.connections().next().unwrap();
         for i in 1..=50 {
             let until_ns = 77_000_000 * i;
             run_until(&mut simulation, until_ns as f64 / 1e9);
-            let wanted = row.follow(gap_ns, until_ns);
+            let wanted = row.simulate(gap_ns, until_ns);
             let totals = simulation.connection_totals(id);
             let queues = network.links().map(|link| simulation.queue_pkts(link) as u64);
-            let found = Told {
+            let found = ArrivalRecord {
                 took_ns: (totals.mean_delay_s.unwrap_or_default() * totals.delivered_pkts * 1e9).round() as u64,
                 arrived: totals.delivered_pkts as u64,
                 lost: totals.lost_pkts as u64,
@@ -185,7 +186,7 @@ proptest! {
     /// The same row in the fluid model: arrivals match those of packets, except for partial
     /// packets. Queues are too short to matter.
     #[test]
-    fn fluids_overtake_as_packets_do(seed in 0..100_000_u64) {
+    fn fluid_overtaking_matches_packets(seed in 0..100_000_u64) {
         let mut row = Row {
             rate_pps: 250.0,
             room: 1000,
@@ -202,12 +203,12 @@ proptest! {
             let until_ns = 77_000_000 * i;
             run_until(&mut simulation, until_ns as f64 / 1e9);
             let arrived = simulation.connection_totals(id).delivered_pkts;
-            let wanted = row.follow(0, until_ns).arrived as f64;
+            let wanted = row.simulate(0, until_ns).arrived as f64;
             // Packets are discrete, and one begins at time 0; a step is a quarter of a packet.
             prop_assert!((arrived - wanted).abs() < 2.5, "{} {} at {} {:?}", arrived, wanted, until_ns, row);
         }
         run_until(&mut simulation, DURATION_S);
-        let wanted = row.follow(0, (DURATION_S * 1e9) as u64);
+        let wanted = row.simulate(0, (DURATION_S * 1e9) as u64);
         let mean_s = simulation.connection_totals(id).mean_delay_s.unwrap();
         let wanted_s = wanted.took_ns as f64 / wanted.arrived as f64 * 1e-9;
         // At each change a packet may be on the other side, and two more have been sent since the
@@ -223,7 +224,7 @@ proptest! {
 }
 
 /// Returns the time of the first packet within the first interval, by bisection.
-fn first_ns(network: &Network, gap_ns: u64) -> u64 {
+fn first_arrival_ns(network: &Network, gap_ns: u64) -> u64 {
     let id = network.connections().next().unwrap();
     let (mut before, mut after) = (0, gap_ns + 1);
     while after - before > 1 {
@@ -252,7 +253,7 @@ struct Row {
 
 /// Result of a row.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct ArrivalRecord {
     took_ns: u64,
     arrived: u64,
     lost: u64,
@@ -262,7 +263,7 @@ struct Told {
 
 /// Event, in processing order for equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happens {
+enum RowEvent {
     /// A link has transmitted the first packet of its queue, if nothing changed since.
     Left {
         link: usize,
@@ -344,25 +345,25 @@ impl Row {
     }
 
     /// Simulates until `until_ns`, with the first packet sent at `first_ns`.
-    fn follow(&self, first_ns: u64, until_ns: u64) -> Told {
+    fn simulate(&self, first_ns: u64, until_ns: u64) -> ArrivalRecord {
         let n = self.delays_ns.len();
         let mut heap = BinaryHeap::new();
         for (i, event) in self.events.iter().enumerate() {
-            heap.push(Reverse((event.0, Happens::Event(i))));
+            heap.push(Reverse((event.0, RowEvent::Event(i))));
         }
         let gap_ns = (1e9 / self.rate_pps) as u64;
         for sent_ns in (0..)
             .map(|i| first_ns + i * gap_ns)
             .take_while(|&at_ns| at_ns < until_ns)
         {
-            heap.push(Reverse((sent_ns, Happens::Arrives { link: 0, sent_ns })));
+            heap.push(Reverse((sent_ns, RowEvent::Arrives { link: 0, sent_ns })));
         }
         let (mut bps, mut delays_ns) = (self.bandwidths_bps.clone(), self.delays_ns.clone());
         // Sending times of the queued packets, and departure time of the first.
         let mut queues = vec![VecDeque::new(); n];
         let mut leaves_ns = vec![0; n];
         let mut generations = vec![0; n];
-        let mut told = Told {
+        let mut told = ArrivalRecord {
             took_ns: 0,
             arrived: 0,
             lost: 0,
@@ -372,34 +373,34 @@ impl Row {
         let service_ns = |bps: f64| (8e12 / bps) as u64;
         while let Some(Reverse((now_ns, what))) = heap.pop() {
             // Events at the end are included, as are departures until then.
-            if now_ns > until_ns || (now_ns == until_ns && matches!(what, Happens::Arrives { .. }))
+            if now_ns > until_ns || (now_ns == until_ns && matches!(what, RowEvent::Arrives { .. }))
             {
-                told.on_the_way += u64::from(matches!(what, Happens::Arrives { .. }));
+                told.on_the_way += u64::from(matches!(what, RowEvent::Arrives { .. }));
                 continue;
             }
             match what {
-                Happens::Arrives { link, sent_ns } if link == n => {
+                RowEvent::Arrives { link, sent_ns } if link == n => {
                     told.arrived += 1;
                     told.took_ns += now_ns - sent_ns;
                 }
-                Happens::Arrives { link, .. } if queues[link].len() == self.room => told.lost += 1,
-                Happens::Arrives { link, sent_ns } => {
+                RowEvent::Arrives { link, .. } if queues[link].len() == self.room => told.lost += 1,
+                RowEvent::Arrives { link, sent_ns } => {
                     queues[link].push_back(sent_ns);
                     if queues[link].len() == 1 {
                         leaves_ns[link] = now_ns + service_ns(bps[link]);
-                        let left = Happens::Left {
+                        let left = RowEvent::Left {
                             link,
                             generation: generations[link],
                         };
                         heap.push(Reverse((leaves_ns[link], left)));
                     }
                 }
-                Happens::Left { link, generation } => {
+                RowEvent::Left { link, generation } => {
                     if generation != generations[link] {
                         continue;
                     }
                     let sent_ns = queues[link].pop_front().unwrap();
-                    let next = Happens::Arrives {
+                    let next = RowEvent::Arrives {
                         link: link + 1,
                         sent_ns,
                     };
@@ -409,7 +410,7 @@ impl Row {
                         heap.push(Reverse((leaves_ns[link], what)));
                     }
                 }
-                Happens::Event(i) => match self.events[i] {
+                RowEvent::Event(i) => match self.events[i] {
                     (_, link, Change::Delay(delay_s)) => {
                         delays_ns[link] = (delay_s * 1e9).round() as u64
                     }
@@ -420,7 +421,7 @@ impl Row {
                         if !queues[link].is_empty() {
                             leaves_ns[link] =
                                 now_ns + ((leaves_ns[link] - now_ns) as f64 * ratio) as u64;
-                            let left = Happens::Left {
+                            let left = RowEvent::Left {
                                 link,
                                 generation: generations[link],
                             };
@@ -437,7 +438,7 @@ impl Row {
 }
 
 #[test]
-fn a_delay_that_a_link_cannot_have_is_refused() {
+fn invalid_delays_are_rejected() {
     for model in models() {
         let network = network(1, model);
         let id = network.links().next().unwrap();
@@ -466,7 +467,7 @@ fn a_delay_that_a_link_cannot_have_is_refused() {
 /// After each change, delays, round-trip times and rates equal those of a link built with that
 /// delay, in both models. The models also agree as well as for such a link.
 #[test]
-fn after_changes_it_is_as_if_it_had_been_built_so() {
+fn changed_delay_equals_built_delay() {
     let network = |delay_s: f64, changes: &[(f64, f64)], source: &Source| {
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.node("a"), builder.node("b"));
@@ -530,7 +531,7 @@ fn after_changes_it_is_as_if_it_had_been_built_so() {
 
 /// For both engines, which reset when a path is set before anything has happened.
 #[test]
-fn what_is_set_of_links_at_the_start_stays_when_a_path_is_set() {
+fn link_settings_survive_a_path_setting() {
     for model in models() {
         let mut builder = NetworkBuilder::new();
         let nodes = ["a", "b", "c"].map(|name| builder.node(name));
@@ -560,10 +561,10 @@ fn what_is_set_of_links_at_the_start_stays_when_a_path_is_set() {
         }
         let totals = simulation.connection_totals(id);
         let wanted_pkts = 0.75 * 100.0 * (DURATION_S - 0.51);
-        let allowed_pkts = if is_of_packets(model) { 45.0 } else { 5.0 };
+        let allowed_pkts = if is_packet_model(model) { 45.0 } else { 5.0 };
         let is_near = (totals.delivered_pkts - wanted_pkts).abs() < allowed_pkts;
         // Well-mixed models have no packets in flight.
-        let is_mixed = model != Model::FLUID && !is_of_packets(model);
+        let is_mixed = model != Model::FLUID && !is_packet_model(model);
         assert!(is_near || is_mixed, "{totals:?} by {model:?}");
     }
 }

@@ -69,21 +69,21 @@ fn each(of: Percentiles) -> [f64; 4] {
 }
 
 /// Returns the propagation and transmission time of packets of 1000 B, without waiting.
-fn least_s(network: &Network) -> f64 {
+fn min_delay_s(network: &Network) -> f64 {
     let links = network.links().map(|id| network.link_spec(id));
     links.map(|l| l.delay_s + 8e3 / l.bandwidth_bps).sum()
 }
 
 /// Draws delays of a stream over queues in equilibrium: in each queue a packet waits for a random
 /// number of packets.
-fn drawn(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
+fn drawn_delays_s(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
     let mut stream_pps = network.connection_by_name("stream").map_or(0.0, |id| {
         match network.connection_spec(id).source {
             Source::Poisson { rate_pps } => rate_pps,
             _ => 0.0,
         }
     });
-    let mut times_s = vec![least_s(network); draws];
+    let mut times_s = vec![min_delay_s(network); draws];
     for (i, id) in network.links().enumerate() {
         let spec = network.link_spec(id);
         let own = network.connection_by_name(&format!("own{i}")).unwrap();
@@ -116,14 +116,14 @@ fn drawn(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
 /// waiting time or two transmission times. The tail, estimated from three moments, has a larger
 /// error in one of 50.
 #[test]
-fn percentiles_are_those_of_the_queues_law() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
+fn percentiles_match_independent_mm1k_queues() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     let mut far = 0;
     for _ in 0..100 {
         let network = chain(&mut rng);
         let law = stream(&network, Model::FLUID, 1000.0).delay.unwrap();
-        let times_s = drawn(&network, 100_000, &mut rng);
-        let least_s = least_s(&network);
+        let times_s = drawn_delays_s(&network, 100_000, &mut rng);
+        let least_s = min_delay_s(&network);
         let links = network.links().map(|id| network.link_spec(id));
         let packet_s = links.map(|l| 8e3 / l.bandwidth_bps).fold(0.0, f64::max);
         for (is, part) in each(law).into_iter().zip([0.5, 0.95, 0.99, 0.999]) {
@@ -140,13 +140,13 @@ fn percentiles_are_those_of_the_queues_law() {
 /// full one. For Poisson streams, the fluid model's estimate is between that and slightly above the
 /// packet model.
 #[test]
-fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(2));
+fn fluid_delays_bound_constant_size_packets() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(2));
     for _ in 0..30 {
         let network = chain(&mut rng);
         let [law, packets] =
             [Model::FLUID, Model::PACKETS].map(|model| stream(&network, model, 400.0));
-        let least_s = least_s(&network);
+        let least_s = min_delay_s(&network);
         let waits = |of: &ConnectionTotals| each(of.delay.unwrap()).map(|it| it - least_s);
         for (law, packets) in waits(&law).into_iter().zip(waits(&packets)).skip(1) {
             assert!((0.85..2.4).contains(&(law / packets)), "{law} {packets}");
@@ -159,8 +159,8 @@ fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
 /// With TCP profiles, the mean queue and the median are estimates. The tail is determined by the
 /// buffer in both models.
 #[test]
-fn the_tail_of_tcp_is_where_the_buffer_ends() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(3));
+fn tcp_delay_tail_is_set_by_the_buffer() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(3));
     for _ in 0..30 {
         let bandwidth_bps = 10_f64.powf(rng.random_range(6.0..8.0));
         let delay_s = 10_f64.powf(rng.random_range(-3.0..-1.0));
@@ -197,7 +197,7 @@ fn the_tail_of_tcp_is_where_the_buffer_ends() {
 /// The delays of a stream that starts after others have ended do not include their queues, and
 /// those of a period do not include earlier ones.
 #[test]
-fn times_are_those_of_the_streams_own_packets() {
+fn delays_are_of_the_streams_own_packets() {
     let mut b = NetworkBuilder::new();
     let (x, y) = (b.node("x"), b.node("y"));
     b.link(link(x, y, 8e6, 0.01, 100.0));
@@ -232,7 +232,7 @@ fn times_are_those_of_the_streams_own_packets() {
 /// A path of ten minutes: after 20 s nothing has arrived. Regression: the law gave percentiles
 /// without a mean.
 #[test]
-fn what_has_not_arrived_has_no_delays() {
+fn undelivered_packets_have_no_delay() {
     let mut b = NetworkBuilder::new();
     let (x, y) = (b.node("x"), b.node("y"));
     b.link(link(x, y, 8e6, 600.0, 100.0));
@@ -249,8 +249,8 @@ fn what_has_not_arrived_has_no_delays() {
 /// Links that fill up, become longer or leave the path after a stream ends do not affect its
 /// delays.
 #[test]
-fn a_mean_is_of_what_the_streams_own_packets_met() {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(3));
+fn mean_delay_ignores_later_queues() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(3));
     for case in 0..30 {
         let mut b = NetworkBuilder::new();
         let (x, y, z) = (b.node("x"), b.node("y"), b.node("z"));

@@ -6,15 +6,15 @@ use netflow_simulation::*;
 const BPS: f64 = 8e6; // 1000 packets/s of 1000 B
 
 /// A link from A to B and one back.
-struct Lab {
+struct DiffservNetwork {
     builder: NetworkBuilder,
     from: NodeId,
     to: NodeId,
     link: LinkId,
 }
 
-impl Lab {
-    fn new(queue: DropPolicy) -> Lab {
+impl DiffservNetwork {
+    fn new(queue: DropPolicy) -> DiffservNetwork {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
         let spec = |from, to, queue| LinkSpec {
@@ -23,7 +23,7 @@ impl Lab {
         };
         let link = builder.link(spec(from, to, queue));
         builder.link(spec(to, from, DropPolicy::DropTail));
-        Lab {
+        DiffservNetwork {
             builder,
             from,
             to,
@@ -98,7 +98,7 @@ const TRANSPORTS: [Transport; 2] = [Transport::Fifo, Transport::WellMixed];
 /// 4 Mbit/s, of which 2 are committed and 1 more is tolerated: fractions 1/2, 1/4, 1/4. The single
 /// rate marker gives no yellow, because its second bucket is not refilled.
 #[test]
-fn colours_are_what_the_rates_say() {
+fn colours_match_the_committed_rates() {
     for transport in TRANSPORTS {
         for (edge, wanted) in [
             (standard(2e6, 3e6), [0.5, 0.25, 0.25]),
@@ -111,7 +111,7 @@ fn colours_are_what_the_rates_say() {
                 [0.5, 0.0, 0.5],
             ),
         ] {
-            let mut lab = Lab::new(rio(Discipline::RioC));
+            let mut lab = DiffservNetwork::new(rio(Discipline::RioC));
             let member = lab.constant("c", 500.0);
             let id = lab.aggregate("F", edge, vec![member]);
             let simulation = lab.run(transport, 200.0);
@@ -131,10 +131,10 @@ fn colours_are_what_the_rates_say() {
 /// Twice the link's capacity: sent packets of each colour are delivered, lost or in the network;
 /// higher precedences lose more; the link is kept busy.
 #[test]
-fn each_colour_is_conserved_and_the_higher_loses_more() {
+fn colours_are_conserved_and_higher_ones_lose_more() {
     for transport in TRANSPORTS {
         for discipline in [Discipline::RioC, Discipline::RioD, Discipline::Wred] {
-            let mut lab = Lab::new(rio(discipline));
+            let mut lab = DiffservNetwork::new(rio(discipline));
             let members = vec![lab.constant("a", 1200.0), lab.constant("b", 800.0)];
             let id = lab.aggregate("F", standard(4e6, 8e6), members);
             let link = lab.link;
@@ -172,8 +172,8 @@ fn each_colour_is_conserved_and_the_higher_loses_more() {
 
 /// Packets outside aggregates are DP2, and are dropped first.
 #[test]
-fn packets_of_no_aggregate_lose_first() {
-    let mut lab = Lab::new(rio(Discipline::RioC));
+fn packets_outside_aggregates_are_dropped_first() {
+    let mut lab = DiffservNetwork::new(rio(Discipline::RioC));
     let inside = lab.constant("inside", 600.0);
     let outside = lab.constant("outside", 600.0);
     lab.aggregate("F", standard(6e6, 8e6), vec![inside]);
@@ -189,7 +189,7 @@ fn packets_of_no_aggregate_lose_first() {
 
 /// With thresholds that the average never reaches, the queue is drop-tail.
 #[test]
-fn a_dropper_that_never_drops_is_drop_tail() {
+fn rio_with_unreachable_thresholds_is_drop_tail() {
     let never = DropPolicy::Rio(Rio {
         discipline: Discipline::Wred,
         curves: [Curve::new(1e3, 2e3, 0.1); 3],
@@ -198,7 +198,7 @@ fn a_dropper_that_never_drops_is_drop_tail() {
     });
     for transport in TRANSPORTS {
         let run = |queue| {
-            let mut lab = Lab::new(queue);
+            let mut lab = DiffservNetwork::new(queue);
             lab.constant("a", 1100.0);
             let link = lab.link;
             lab.run(transport, 5.0).link_totals(link)
@@ -216,9 +216,9 @@ fn a_dropper_that_never_drops_is_drop_tail() {
 /// All sources saturated: 3 : 1 : 1 by weight; all for the first by priority. Unused capacity of
 /// the first goes to the others.
 #[test]
-fn queues_share_their_link() {
+fn class_queues_share_their_link() {
     let shares = |scheduler, rates: [f64; 3]| -> [f64; 3] {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = DiffservNetwork::new(DropPolicy::DropTail);
         let class = |name: &str, weight| QueueClass {
             name: name.to_owned(),
             weight,
@@ -267,9 +267,9 @@ fn queues_share_their_link() {
 
 /// A saved state continues with the same bits.
 #[test]
-fn a_saved_run_goes_on_with_the_same_bits() {
+fn saved_run_resumes_identically() {
     let network = || {
-        let mut lab = Lab::new(rio(Discipline::RioC));
+        let mut lab = DiffservNetwork::new(rio(Discipline::RioC));
         let members = vec![lab.constant("a", 700.0), lab.constant("b", 600.0)];
         lab.aggregate("F", standard(2e6, 3e6), members);
         lab.builder.schedule(MultiQueueLink {
@@ -301,8 +301,8 @@ fn a_saved_run_goes_on_with_the_same_bits() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
-    let mut lab = Lab::new(DropPolicy::DropTail);
+fn invalid_aggregates_are_rejected() {
+    let mut lab = DiffservNetwork::new(DropPolicy::DropTail);
     let member = lab.constant("c", 100.0);
     lab.aggregate("empty", standard(1e6, 1e6), Vec::new());
     lab.aggregate("F", standard(1e6, 1e6), vec![member]);
@@ -318,7 +318,7 @@ fn what_cannot_be_is_refused() {
         ]
     );
 
-    let mut lab = Lab::new(rio(Discipline::RioC));
+    let mut lab = DiffservNetwork::new(rio(Discipline::RioC));
     lab.constant("c", 100.0);
     let options = Options {
         model: FluidOptions::Literal { step_s: 0.05 }.into(),

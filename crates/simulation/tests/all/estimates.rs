@@ -53,7 +53,7 @@ fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
 }
 
 #[test]
-fn busy_queues_are_estimates_by_what_fills_them() {
+fn busy_queues_are_marked_by_traffic_kind() {
     let tcp = Source::Profile(builtin("ns-reno").unwrap());
     let udp = |rate_pps| Source::Constant { rate_pps };
     let window = Source::Window(WindowSource {
@@ -109,8 +109,8 @@ fn busy_queues_are_estimates_by_what_fills_them() {
 /// For constant rates below the capacity, queues of packets are shorter and lose less than in the
 /// fluid model. 60 links with 1 to 100 sources each.
 #[test]
-fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
-    let random = &mut Pcg32::seed_from_u64(netflow_problems::population(1));
+fn constant_rates_have_shorter_queues_than_poisson() {
+    let random = &mut Pcg32::seed_from_u64(netflow_problems::population_seed(1));
     for case in 0..60 {
         let sources = random.random_range(1..=100_u32);
         let load = random.random_range(0.5..0.97);
@@ -141,8 +141,8 @@ fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
 /// merged stream wait less than the equations predict, and packets of very different sizes wait
 /// longer: both are estimates.
 #[test]
-fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(5));
+fn merged_streams_and_mixed_sizes_are_estimates() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(5));
     for _ in 0..20 {
         let load = rng.random_range(0.6..0.9);
         let row = |joining_pps: f64| {
@@ -207,8 +207,8 @@ fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
 /// Poisson packets with sizes between constant and exponential: no queue is longer, or loses more,
 /// than reported. The Pollaczek–Khinchine formula gives the position between the two cases.
 #[test]
-fn packets_nearly_of_one_size_wait_less_than_is_told() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(21));
+fn similar_packet_sizes_wait_less_than_reported() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(21));
     let mut marked = 0;
     for case in 0..40 {
         let load = rng.random_range(0.15..0.93);
@@ -258,8 +258,8 @@ fn packets_nearly_of_one_size_wait_less_than_is_told() {
 
 /// On-off applications: packets wait longer than for the mean rate, and the queue is marked.
 #[test]
-fn bursts_of_applications_are_said_not_to_be_told() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(22));
+fn application_bursts_are_marked_as_estimates() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(22));
     let mut longer = Vec::new();
     for _ in 0..16 {
         let load = rng.random_range(0.3..0.8);
@@ -295,8 +295,8 @@ fn bursts_of_applications_are_said_not_to_be_told() {
 
 /// The same for web users.
 #[test]
-fn bursts_of_users_are_said_not_to_be_told() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(24));
+fn user_bursts_are_marked_as_estimates() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(24));
     let mut longer = Vec::new();
     for _ in 0..10 {
         let bandwidth_bps = rng.random_range(2e6..2e7);
@@ -335,8 +335,8 @@ fn times_as_long(all: &[f64]) -> String {
 /// Acknowledgements below the capacity of a narrow return path hardly wait; above it, more wait
 /// than reported.
 #[test]
-fn acknowledgements_on_a_narrow_way_back_are_an_estimate() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(23));
+fn acks_on_a_narrow_return_path_are_estimates() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(23));
     let (mut fit, mut others) = (Vec::new(), Vec::new());
     for case in 0..24 {
         let load: f64 = rng.random_range(0.3..1.4);
@@ -385,7 +385,7 @@ fn acknowledgements_on_a_narrow_way_back_are_an_estimate() {
 
 /// Packets of 0.64 ns are rounded to 1 ns: a link that is 80 % busy is reported as full.
 #[test]
-fn what_whole_nanoseconds_are_too_coarse_for_is_an_estimate() {
+fn nanosecond_rounding_is_marked_as_estimate() {
     for (gbps, bytes, told) in [
         (800.0, 64.0, Some(Estimate::Nanoseconds)),
         (100.0, 64.0, Some(Estimate::Nanoseconds)),

@@ -8,14 +8,14 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 
 /// A and B, connected by a fast path over C and a slow one over D; `queue` is that of C->B.
-struct Lab {
+struct ExplainNetwork {
     builder: NetworkBuilder,
     nodes: [NodeId; 4],
     quick: LinkId,
 }
 
-impl Lab {
-    fn new(queue: DropPolicy) -> Lab {
+impl ExplainNetwork {
+    fn new(queue: DropPolicy) -> ExplainNetwork {
         let mut builder = NetworkBuilder::new();
         let nodes = ["A", "B", "C", "D"].map(|name| builder.node(name));
         let [a, b, c, d] = nodes;
@@ -41,7 +41,7 @@ impl Lab {
                 }
             }
         }
-        Lab {
+        ExplainNetwork {
             builder,
             nodes,
             quick: quick.unwrap(),
@@ -76,12 +76,12 @@ impl Lab {
 type Told = (Explanation, ConnectionInterval, Vec<LinkInterval>);
 
 /// Recorder that keeps the explanation and the measured values of every interval.
-struct Keeper {
+struct ExplanationRecorder {
     connection: ConnectionId,
     told: Vec<Told>,
 }
 
-impl Recorder for Keeper {
+impl Recorder for ExplanationRecorder {
     type Error = std::convert::Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error> {
@@ -97,7 +97,12 @@ impl Recorder for Keeper {
     }
 }
 
-fn kept(lab: Lab, connection: ConnectionId, model: Model, duration_s: f64) -> Keeper {
+fn explanations_of_run(
+    lab: ExplainNetwork,
+    connection: ConnectionId,
+    model: Model,
+    duration_s: f64,
+) -> ExplanationRecorder {
     let options = Options {
         model,
         duration_s,
@@ -105,7 +110,7 @@ fn kept(lab: Lab, connection: ConnectionId, model: Model, duration_s: f64) -> Ke
     };
     let network = lab.builder.build().unwrap();
     let mut simulation = Simulation::new(network, options).unwrap();
-    let mut keeper = Keeper {
+    let mut keeper = ExplanationRecorder {
         connection,
         told: Vec::new(),
     };
@@ -114,9 +119,9 @@ fn kept(lab: Lab, connection: ConnectionId, model: Model, duration_s: f64) -> Ke
 }
 
 #[test]
-fn after_a_failure_the_way_told_is_not_that_of_time_0() {
+fn explained_path_is_current_after_a_failure() {
     for model in KINDS {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = ExplainNetwork::new(DropPolicy::DropTail);
         let c = lab.send(Source::Profile(builtin("ns-reno").unwrap()), 0.0);
         for (at_s, change) in [(2.0, Change::Down), (4.0, Change::Up)] {
             lab.builder.event(EventSpec {
@@ -126,7 +131,7 @@ fn after_a_failure_the_way_told_is_not_that_of_time_0() {
             });
         }
         let quick = lab.quick;
-        for (told, ..) in kept(lab, c, model, 6.0).told {
+        for (told, ..) in explanations_of_run(lab, c, model, 6.0).told {
             let over_c = told.hops.iter().any(|hop| hop.link == quick);
             // At the time of the event, packets still take the earlier path.
             let after_s = if model == Model::PACKETS { -1e-9 } else { 1e-9 };
@@ -153,11 +158,11 @@ fn rio() -> DropPolicy {
 
 /// 750 packets/s at 500 packets/s of capacity: a third is lost, almost all by early drops.
 #[test]
-fn what_rio_drops_is_part_of_the_loss() {
+fn rio_drops_count_as_loss() {
     for model in KINDS {
-        let mut lab = Lab::new(rio());
+        let mut lab = ExplainNetwork::new(rio());
         let c = lab.send(Source::Constant { rate_pps: 750.0 }, 0.0);
-        let keeper = kept(lab, c, model, 30.0);
+        let keeper = explanations_of_run(lab, c, model, 30.0);
         let late = &keeper.told[20..];
         let mean = |of: &dyn Fn(&Told) -> f64| late.iter().map(of).sum::<f64>() / late.len() as f64;
         let told = mean(&|(told, ..)| told.loss_probability);
@@ -177,11 +182,11 @@ fn what_rio_drops_is_part_of_the_loss() {
 
 /// The link is idle for 5 s, and overloaded afterwards.
 #[test]
-fn utilization_and_loss_are_those_of_the_interval_and_not_of_all_the_time() {
+fn utilization_and_loss_are_of_the_interval() {
     for model in KINDS {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = ExplainNetwork::new(DropPolicy::DropTail);
         let c = lab.send(Source::Constant { rate_pps: 900.0 }, 5.0);
-        for (told, _, links) in kept(lab, c, model, 10.0).told {
+        for (told, _, links) in explanations_of_run(lab, c, model, 10.0).told {
             for (hop, link) in told.hops.iter().zip(&links) {
                 assert_eq!(
                     hop.utilization, link.utilization,
@@ -203,13 +208,13 @@ fn utilization_and_loss_are_those_of_the_interval_and_not_of_all_the_time() {
 }
 
 #[test]
-fn the_limit_that_applied_is_told() {
+fn applied_limit_is_reported() {
     let limits = |model, source: Source, change: &dyn Fn(&mut ConnectionSpec)| -> Vec<Limit> {
-        let mut lab = Lab::new(DropPolicy::DropTail);
+        let mut lab = ExplainNetwork::new(DropPolicy::DropTail);
         let mut spec = lab.spec(source, 0.0);
         change(&mut spec);
         let c = lab.builder.connection(spec);
-        let told = kept(lab, c, model, 20.0).told.into_iter();
+        let told = explanations_of_run(lab, c, model, 20.0).told.into_iter();
         told.filter_map(|(told, ..)| told.limit).collect()
     };
     let reno = || Source::Profile(builtin("ns-reno").unwrap());

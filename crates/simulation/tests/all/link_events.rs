@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::alike::{self, Nobody};
+use crate::comparison::{self, NullRecorder};
 
 pub const DURATION_S: f64 = 4.0;
 
@@ -31,12 +31,12 @@ pub fn models() -> [Model; 5] {
 
 /// Returns the models whose results hardly depend on the processing order of links in a cycle,
 /// which depends on the events of links, too.
-pub fn without_turns() -> impl Iterator<Item = Model> {
+pub fn order_independent_models() -> impl Iterator<Item = Model> {
     let literal = |model: &Model| matches!(model, Model::Fluid(FluidOptions::Literal { .. }));
     models().into_iter().filter(move |model| !literal(model))
 }
 
-pub fn is_of_packets(model: Model) -> bool {
+pub fn is_packet_model(model: Model) -> bool {
     matches!(model, Model::Packets(_))
 }
 
@@ -49,7 +49,7 @@ pub fn network(seed: u64, model: Model) -> Network {
         duration_s: DURATION_S,
         seed,
         plain: false,
-        windows: is_of_packets(model),
+        windows: is_packet_model(model),
     })
 }
 
@@ -63,7 +63,9 @@ pub fn begin(network: Network, model: Model) -> Simulation {
 }
 
 pub fn run_until(simulation: &mut Simulation, time_s: f64) {
-    simulation.run_until(time_s, &mut Nobody, || false).unwrap();
+    simulation
+        .run_until(time_s, &mut NullRecorder, || false)
+        .unwrap();
 }
 
 pub fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Network {
@@ -77,9 +79,9 @@ pub fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Networ
 }
 
 /// Returns the totals of links and connections, and the loss and delay of links.
-pub fn told(simulation: &Simulation) -> Vec<f64> {
+pub fn results_of(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
-    let mut all = alike::told(simulation);
+    let mut all = comparison::totals_of(simulation);
     for id in network.links() {
         let totals = simulation.link_totals(id);
         all.push(totals.link_lost_pkts.unwrap_or_default());
@@ -107,17 +109,17 @@ pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(),
         Model::Fluid(_) if adaptive => 1e-6,
         Model::Fluid(_) => 1e-9,
     };
-    let apart = apart(&told(one), &told(other));
+    let apart = max_difference(&results_of(one), &results_of(other));
     let fluid = matches!(model, Model::Fluid(_));
     let most = if adaptive { f64::INFINITY } else { 1e-4 };
-    let trembles = || apart <= most.min(10.0 * trembling(other, model));
+    let trembles = || apart <= most.min(10.0 * rounding_sensitivity(other, model));
     let near = apart <= tolerance || fluid && trembles();
     prop_assert!(near, "{} apart by {:?}", apart, model);
     Ok(())
 }
 
 /// Returns the largest difference relative to the values and 1.
-fn apart(one: &[f64], other: &[f64]) -> f64 {
+fn max_difference(one: &[f64], other: &[f64]) -> f64 {
     assert_eq!(one.len(), other.len());
     let each = one.iter().zip(other);
     let each = each.map(|(one, other)| (one - other).abs() / (1.0 + one.abs()));
@@ -129,23 +131,26 @@ fn apart(one: &[f64], other: &[f64]) -> f64 {
 
 /// Returns the change of the results if the last digits of bandwidths change. All changes of the
 /// run must be events.
-fn trembling(it: &Simulation, model: Model) -> f64 {
+fn rounding_sensitivity(it: &Simulation, model: Model) -> f64 {
     let run = |factor: f64| {
         let mut builder = it.network().to_builder();
         builder.each_link(|link| link.bandwidth_bps *= factor);
         let mut simulation = begin(builder.build().unwrap(), model);
         run_until(&mut simulation, it.time_s());
-        told(&simulation)
+        results_of(&simulation)
     };
     let built = run(1.0);
     let others = [-1e-12, -1e-13, 1e-13, 1e-12].map(|part| run(1.0 + part));
-    let all = others.iter().map(|other| apart(&built, other));
+    let all = others.iter().map(|other| max_difference(&built, other));
     all.fold(0.0, f64::max)
 }
 
 /// A network built with some values, and one that gets them by events at 0 s, have the same
 /// results.
-pub fn come_to_the_same(networks: [Network; 2], model: Model) -> Result<(), TestCaseError> {
+pub fn assert_initial_events_equal_built(
+    networks: [Network; 2],
+    model: Model,
+) -> Result<(), TestCaseError> {
     let mut both = networks.map(|network| begin(network, model));
     both.iter_mut().for_each(|it| run_until(it, DURATION_S));
     compare(&both[0], &both[1], model)
@@ -153,7 +158,7 @@ pub fn come_to_the_same(networks: [Network; 2], model: Model) -> Result<(), Test
 
 /// A value set at run time in the first network has the same effect as an event at that time in the
 /// second, and none before.
-pub fn by_hand_as_by_event(
+pub fn assert_setting_equals_event(
     networks: [Network; 2],
     at_s: f64,
     model: Model,
@@ -161,7 +166,7 @@ pub fn by_hand_as_by_event(
 ) -> Result<(), TestCaseError> {
     let mut both = networks.map(|network| begin(network, model));
     both.iter_mut().for_each(|it| run_until(it, at_s));
-    if is_of_packets(model) {
+    if is_packet_model(model) {
         // The event belongs to the time at which it occurs.
         set(&mut both[0]);
         compare(&both[0], &both[1], model)?;
@@ -174,5 +179,5 @@ pub fn by_hand_as_by_event(
 }
 
 pub fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(netflow_problems::population(seed))
+    ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed))
 }

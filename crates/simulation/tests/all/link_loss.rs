@@ -46,7 +46,7 @@ fn models() -> [Model; 4] {
 }
 
 #[test]
-fn the_link_loses_its_part_of_what_leaves_the_queue_and_nothing_goes_missing() {
+fn link_loss_applies_after_the_queue() {
     let gilbert = GilbertElliott::new(0.05, 0.45, 0.0, 0.5).unwrap();
     let causes = [
         (LinkLoss::from(0.1), 0.1),
@@ -100,7 +100,7 @@ fn the_link_loses_its_part_of_what_leaves_the_queue_and_nothing_goes_missing() {
 
 /// A path with 1 % loss and a round-trip time of 40 ms: the rate is that of the profile.
 #[test]
-fn a_source_sees_the_loss_of_its_links() {
+fn sources_react_to_link_loss() {
     let profile = builtin("ns-reno").unwrap();
     let wanted = profile.throughput(0.01, 0.042);
     for model in &models()[..3] {
@@ -121,7 +121,7 @@ fn a_source_sees_the_loss_of_its_links() {
 
 /// Congestion windows on the same path: within the accuracy of the formula of Padhye et al.
 #[test]
-fn windows_halve_for_what_links_lose() {
+fn congestion_windows_react_to_link_loss() {
     for loss in [0.003, 0.01, 0.03] {
         let source = Source::Window(WindowSource::default());
         let simulation = run(network(LinkLoss::from(loss), source), Model::PACKETS, 600.0);
@@ -146,7 +146,7 @@ fn windows_halve_for_what_links_lose() {
 
 /// The same seed loses the same packets; another one loses others.
 #[test]
-fn losses_follow_from_the_seed() {
+fn losses_depend_on_the_seed() {
     let of = |seed| {
         let options = Options {
             duration_s: 20.0,
@@ -169,7 +169,7 @@ fn losses_follow_from_the_seed() {
 /// Queue overflow on a lossy link: the paper's model counts truncated packets separately, and not
 /// as losses of connections.
 #[test]
-fn overflow_is_no_loss_on_the_way() {
+fn overflow_does_not_count_as_link_loss() {
     for model in models() {
         let source = Source::Poisson { rate_pps: 1500.0 };
         let simulation = run(network(LinkLoss::from(0.1), source), model, 50.0);
@@ -188,7 +188,7 @@ fn overflow_is_no_loss_on_the_way() {
 /// The losses of links equal those of connections: with overflow in queues of three precedences,
 /// failure of a link with queued packets, and routes that form a cycle.
 #[test]
-fn links_lose_what_connections_lose() {
+fn losses_of_links_equal_losses_of_connections() {
     let curve = |min| Curve::new(min, 2.0 * min, 0.1);
     let rio = DropPolicy::Rio(Rio {
         discipline: Discipline::RioC,
@@ -255,7 +255,7 @@ fn links_lose_what_connections_lose() {
 }
 
 #[test]
-fn losses_that_no_link_has_are_refused() {
+fn invalid_link_losses_are_rejected() {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
     b.link(LinkSpec {

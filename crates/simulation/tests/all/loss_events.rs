@@ -7,16 +7,17 @@ use rand::RngExt;
 
 use crate::cases;
 use crate::link_events::{
-    DURATION_S, begin, by_hand_as_by_event, come_to_the_same, compare, is_of_packets, models,
-    network, rng, run_until, told, with_events, without_turns,
+    DURATION_S, assert_initial_events_equal_built, assert_setting_equals_event, begin, compare,
+    is_packet_model, models, network, order_independent_models, results_of, rng, run_until,
+    with_events,
 };
 
 proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
-    fn at_the_start_it_is_a_link_that_loses_so(seed in 0..100_000_u64) {
-        for model in without_turns() {
+    fn loss_event_at_start_equals_built_loss(seed in 0..100_000_u64) {
+        for model in order_independent_models() {
             let network = network(seed, model);
             let mut random = rng(seed);
             let losses: Vec<_> = network.links().map(|_| some_loss(&mut random)).collect();
@@ -27,23 +28,23 @@ proptest! {
             let events = losses.iter().enumerate();
             let events: Vec<_> = events.map(|(l, &loss)| (0.0, l, Change::Loss(loss))).collect();
             let changed = with_events(&network, &events);
-            come_to_the_same([built, changed], model)?;
+            assert_initial_events_equal_built([built, changed], model)?;
         }
     }
 
     #[test]
-    fn by_hand_it_is_what_events_do_and_before_them_nothing_differs(
+    fn loss_set_at_run_time_equals_event(
         seed in 0..100_000_u64,
         at_ms in 200..3000_u32,
     ) {
         let at_s = f64::from(at_ms) / 1e3;
-        for model in without_turns() {
+        for model in order_independent_models() {
             let network = network(seed, model);
             let mut random = rng(seed);
             let l = random.random_range(0..network.link_count());
             let loss = LinkLoss { random: 0.07, ..some_loss(&mut random) };
             let changed = with_events(&network, &[(at_s, l, Change::Loss(loss))]);
-            by_hand_as_by_event([network, changed], at_s, model, |it| {
+            assert_setting_equals_event([network, changed], at_s, model, |it| {
                 let id = it.network().links().nth(l).unwrap();
                 it.set_loss(id, &loss).unwrap();
             })?;
@@ -51,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn what_it_loses_already_changes_no_bit(seed in 0..100_000_u64, at_ms in 200..3000_u32) {
+    fn setting_the_same_loss_changes_nothing(seed in 0..100_000_u64, at_ms in 200..3000_u32) {
         let at_s = f64::from(at_ms) / 1e3;
         for model in models() {
             let network = network(seed, model);
@@ -61,20 +62,20 @@ proptest! {
                 both[1].set_loss(id, &loss).unwrap();
             }
             both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-            prop_assert_eq!(told(&both[0]), told(&both[1]));
-            if is_of_packets(model) {
+            prop_assert_eq!(results_of(&both[0]), results_of(&both[1]));
+            if is_packet_model(model) {
                 let losses = network.losses_at(at_s).into_iter().enumerate();
                 let again: Vec<_> = losses.map(|(l, it)| (at_s, l, Change::Loss(it))).collect();
                 let mut again = begin(with_events(&network, &again), model);
                 run_until(&mut again, DURATION_S);
-                prop_assert_eq!(told(&both[0]), told(&again));
+                prop_assert_eq!(results_of(&both[0]), results_of(&again));
             }
         }
     }
 
     /// All models, for links that do not depend on each other's processing order.
     #[test]
-    fn in_a_row_of_links_the_start_is_like_any_other_time(
+    fn loss_at_start_equals_loss_at_any_time(
         parts in proptest::array::uniform2(0.0..1.0_f64),
         load in 0.2..2.0_f64,
     ) {
@@ -104,7 +105,7 @@ proptest! {
 
     /// One event that sets both, and two events at the same time.
     #[test]
-    fn of_packets_bandwidth_and_loss_at_one_moment_have_no_order(
+    fn simultaneous_bandwidth_and_loss_events_commute(
         seed in 0..100_000_u64,
         at_ms in 200..3000_u32,
     ) {
@@ -120,13 +121,13 @@ proptest! {
         let other = with_events(&network, &events);
         let mut both = [one, other].map(|network| begin(network, Model::PACKETS));
         both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-        prop_assert_eq!(told(&both[0]), told(&both[1]));
+        prop_assert_eq!(results_of(&both[0]), results_of(&both[1]));
     }
 
     /// A lightly loaded link and one with a full queue whose loss changes: packets transmitted
     /// before have the old probability, later ones the new. Packets are conserved.
     #[test]
-    fn as_many_are_lost_as_the_probability_says(
+    fn losses_match_the_probability(
         seed in 0..100_000_u64,
         parts in proptest::array::uniform3(0.0..1.0_f64),
         load in 0.2..2.0_f64,
@@ -160,7 +161,7 @@ proptest! {
                 let lost = totals.link_lost_pkts.unwrap_or_default();
                 let departed = totals.departed_pkts - before.1;
                 let found = lost - before.0;
-                let tolerance = if is_of_packets(model) { 0.5 + 5.0 * (departed * part * (1.0 - part)).sqrt().max(1.0) } else { 1e-6 * departed };
+                let tolerance = if is_packet_model(model) { 0.5 + 5.0 * (departed * part * (1.0 - part)).sqrt().max(1.0) } else { 1e-6 * departed };
                 prop_assert!(
                     (found - part * departed).abs() <= tolerance,
                     "{} of {} until {} s, not {} of them, by {:?}", found, departed, until_s, part, model
@@ -178,8 +179,8 @@ proptest! {
 
     /// The losses of links are part of the state of the fluid model.
     #[test]
-    fn a_fluid_goes_on_from_a_state_with_the_same_bits(seed in 0..100_000_u64) {
-        for model in models().into_iter().filter(|model| !is_of_packets(*model)) {
+    fn fluid_run_resumes_identically_after_loss_events(seed in 0..100_000_u64) {
+        for model in models().into_iter().filter(|model| !is_packet_model(*model)) {
             let network = network(seed, model);
             let l = rng(seed).random_range(0..network.link_count());
             let loss = LinkLoss { random: 0.05, ..some_loss(&mut rng(seed)) };
@@ -193,13 +194,13 @@ proptest! {
             for it in [&mut simulation, &mut resumed] {
                 run_until(it, DURATION_S);
             }
-            prop_assert_eq!(told(&simulation), told(&resumed));
+            prop_assert_eq!(results_of(&simulation), results_of(&resumed));
         }
     }
 }
 
 #[test]
-fn what_is_no_loss_is_refused() {
+fn invalid_losses_are_rejected() {
     for model in models() {
         let network = network(1, model);
         let id = network.links().next().unwrap();
@@ -225,7 +226,7 @@ fn what_is_no_loss_is_refused() {
 
 /// Small packets of users have fewer bit errors than large ones, which is requested separately.
 #[test]
-fn users_meet_the_losses_of_the_time() {
+fn users_have_the_current_losses() {
     let loss = LinkLoss {
         bit_errors: BitErrors::independent(1e-5).ok(),
         ..LinkLoss::from(0.01)

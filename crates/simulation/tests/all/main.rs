@@ -1,43 +1,43 @@
 //! Integration tests of networks. A single binary builds much faster than one for each file.
 
 mod adaptive;
-mod alike;
 mod application;
-mod bytes;
+mod aqm;
+mod bandwidth_control;
+mod byte_buffers;
 mod calibration;
-mod circuits;
 mod classes;
-mod control;
+mod comparison;
 mod delay_events;
 mod delays;
 mod diffserv;
 mod estimates;
 mod explain;
+mod invalid_operations;
 mod link_events;
 mod link_loss;
 mod loss_events;
-mod managed;
+mod measurement_periods;
 mod metamorphic;
-mod misuse;
 mod mm1k;
 mod ode;
 mod outages;
 mod overhead;
-mod paced;
-mod periods;
+mod packet_model;
+mod parallel_links;
+mod profiled_sources;
 mod properties;
 mod recording;
 mod reference;
+mod runtime_control;
+mod saturating_applications;
 mod sending;
-mod settings;
 mod stacks;
 mod steps;
 mod table;
 mod threads;
 mod users;
 mod video;
-mod wanting;
-mod window;
 
 use netflow_simulation::{Model, Network, Options, Simulation};
 use proptest::prelude::ProptestConfig;
@@ -51,7 +51,7 @@ fn cases(most: u32) -> ProptestConfig {
 }
 
 /// Runs a network in the packet model to its end.
-fn as_packets(network: Network, duration_s: f64, seed: u64) -> Simulation {
+fn run_in_packet_model(network: Network, duration_s: f64, seed: u64) -> Simulation {
     let options = Options {
         duration_s,
         model: Model::PACKETS,

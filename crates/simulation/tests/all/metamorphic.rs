@@ -6,7 +6,7 @@
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_simulation::*;
 
-use crate::alike::differences;
+use crate::comparison::differences;
 
 const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 pub(crate) const SHORT: std::ops::Range<u64> = 5000..5025;
@@ -41,7 +41,7 @@ pub(crate) fn network(seed: u64, model: Model) -> WideNetwork {
 
 /// Returns the same network with open-loop sources only. TCP does not scale, because it has timers
 /// and acknowledgements of fixed size. Bit errors affect larger packets more often.
-fn of_rates(seed: u64) -> WideNetwork {
+fn with_open_loop_sources(seed: u64) -> WideNetwork {
     let mut wide = network(seed, Model::FLUID);
     let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
     let rate_pps = 0.7 * widths.fold(f64::INFINITY, f64::min) / 12_000.0;
@@ -93,7 +93,7 @@ pub(crate) fn results(simulation: &Simulation) -> (Vec<String>, Vec<String>, Str
     (connections, links, format!("{:?}", simulation.totals()))
 }
 
-fn other_rows(seeds: std::ops::Range<u64>) {
+fn check_reordered_rows(seeds: std::ops::Range<u64>) {
     for model in KINDS {
         for seed in seeds.clone() {
             let wide = network(seed, model);
@@ -112,13 +112,13 @@ fn other_rows(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn other_rows_give_the_same_bits() {
-    other_rows(SHORT);
+fn reordered_rows_give_identical_bits() {
+    check_reordered_rows(SHORT);
 }
 
 /// Two connections that differ in their names only.
 #[test]
-fn things_that_are_alike_have_random_numbers_of_their_own() {
+fn equal_connections_have_independent_random_numbers() {
     let mut wide = network(5000, Model::PACKETS);
     let (from, to, mut spec) = wide.connections[0].clone();
     spec.source = Source::Poisson { rate_pps: 30.0 };
@@ -165,7 +165,7 @@ fn offered(simulation: &Simulation) -> Vec<(String, u64)> {
 }
 
 /// A change of one element does not change the random numbers of the others.
-fn the_same_draws(seeds: std::ops::Range<u64>) {
+fn check_unchanged_draws(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut wide = network(seed, Model::PACKETS);
         for (_, _, spec) in wide.connections.iter_mut().step_by(2) {
@@ -198,11 +198,11 @@ fn the_same_draws(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn what_is_set_at_one_thing_leaves_the_draws_of_others() {
-    the_same_draws(SHORT);
+fn change_of_one_element_keeps_other_draws() {
+    check_unchanged_draws(SHORT);
 }
 
-fn an_unused_link(seeds: std::ops::Range<u64>) {
+fn check_unused_link(seeds: std::ops::Range<u64>) {
     for model in KINDS {
         for seed in seeds.clone() {
             let wide = network(seed, model);
@@ -218,13 +218,13 @@ fn an_unused_link(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn an_unused_link_changes_no_bit() {
-    an_unused_link(SHORT);
+fn unused_link_does_not_change_results() {
+    check_unused_link(SHORT);
 }
 
 /// In the fluid model only, because rows with other names have other random numbers in the packet
 /// model.
-fn a_split_count(seeds: std::ops::Range<u64>) {
+fn check_split_count(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let model = Model::FLUID;
         let mut wide = network(seed, model);
@@ -251,19 +251,19 @@ fn a_split_count(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn a_count_in_two_rows_does_what_one_row_does() {
-    a_split_count(SHORT);
+fn count_split_over_two_rows_is_equivalent() {
+    check_split_count(SHORT);
 }
 
-fn assert_alike(one: &Simulation, two: &Simulation, told: &str) {
+fn assert_similar(one: &Simulation, two: &Simulation, told: &str) {
     let found = differences(one, two, 1.0);
     assert!(found.is_empty(), "{told}: {}", found.join("; "));
 }
 
-fn other_scales(seeds: std::ops::Range<u64>) {
+fn check_rescaled_units(seeds: std::ops::Range<u64>) {
     for model in KINDS {
         for seed in seeds.clone() {
-            let wide = of_rates(seed);
+            let wide = with_open_loop_sources(seed);
             let one = finish(&wide, model);
             let mut slow = wide.clone();
             slow.duration_s *= 2.0;
@@ -286,23 +286,23 @@ fn other_scales(seeds: std::ops::Range<u64>) {
                 spec.packet_size_bytes *= 2.0;
             }
             let told = |what: &str| format!("{model:?}, {what}, seed {seed}");
-            assert_alike(&one, &finish(&slow, model), &told("time"));
-            assert_alike(&one, &finish(&large, model), &told("size"));
+            assert_similar(&one, &finish(&slow, model), &told("time"));
+            assert_similar(&one, &finish(&large, model), &told("size"));
         }
     }
 }
 
 #[test]
-fn other_units_of_time_and_of_packets_give_the_same_traffic() {
-    other_scales(SHORT);
+fn rescaled_time_and_packets_give_equal_traffic() {
+    check_rescaled_units(SHORT);
 }
 
 #[test]
 #[ignore = "half a minute: all of the above for 500 networks"]
-fn many_networks_may_be_written_in_other_ways() {
-    other_rows(LONG);
-    the_same_draws(LONG);
-    an_unused_link(LONG);
-    a_split_count(LONG);
-    other_scales(LONG);
+fn metamorphic_relations_hold_on_many_networks() {
+    check_reordered_rows(LONG);
+    check_unchanged_draws(LONG);
+    check_unused_link(LONG);
+    check_split_count(LONG);
+    check_rescaled_units(LONG);
 }

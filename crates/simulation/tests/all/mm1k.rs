@@ -121,7 +121,7 @@ fn check(n: f64, k: f64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn any_room() -> impl Strategy<Value = f64> {
+fn any_buffer() -> impl Strategy<Value = f64> {
     prop_oneof![
         (0.0..5.0_f64).prop_map(|e| 10.0_f64.powf(e).round()),
         (0.0..5.0_f64).prop_map(|e| 10.0_f64.powf(e)),
@@ -148,13 +148,13 @@ proptest! {
     #![proptest_config(crate::cases(20_000))]
 
     #[test]
-    fn the_inverse_undoes_the_mean(k in any_room(), fraction in any_fraction()) {
+    fn inverse_recovers_the_load_of_the_mean(k in any_buffer(), fraction in any_fraction()) {
         check(k * fraction, k)?;
     }
 
     /// N(−x) = K − N(x), with blocking and emptiness exchanged.
     #[test]
-    fn packets_and_holes_are_symmetric(k in any_room(), x in -50.0..50.0_f64, fraction in any_fraction()) {
+    fn mm1k_is_symmetric_in_free_places(k in any_buffer(), x in -50.0..50.0_f64, fraction in any_fraction()) {
         let (a, b) = (equilibrium(x, k), equilibrium(-x, k));
         prop_assert!((a.mean_pkts + b.mean_pkts - k).abs() <= 4e-16 * k, "{a:?} {b:?}");
         prop_assert_eq!((a.blocking, a.empty, a.slope), (b.empty, b.blocking, b.slope));
@@ -166,7 +166,7 @@ proptest! {
 
     /// A longer queue blocks more, up to rounding.
     #[test]
-    fn blocking_rises_with_the_mean(k in any_room(), fraction in any_fraction(), more in any_fraction()) {
+    fn blocking_rises_with_the_mean(k in any_buffer(), fraction in any_fraction(), more in any_fraction()) {
         let (n, m) = (k * fraction, k * fraction.max(more));
         let (low, high) = (blocking_of_mean(n, k), blocking_of_mean(m, k));
         prop_assert!(low <= high * (1.0 + 2e-12), "B({n}, {k}) = {low} > B({m}, {k}) = {high}");
@@ -176,7 +176,7 @@ proptest! {
 
     /// Any input gives a probability.
     #[test]
-    fn nonsense_gives_a_probability(n in prop::num::f64::ANY, k in 1.0..1e6_f64) {
+    fn invalid_input_gives_a_probability(n in prop::num::f64::ANY, k in 1.0..1e6_f64) {
         let b = blocking_of_mean(n, k);
         prop_assert!((0.0..=1.0).contains(&b), "B({n}, {k}) = {b}");
         prop_assert!(!ln_rho_of_mean(n, k).is_nan());
@@ -212,7 +212,7 @@ fn empty_and_full_queues_are_exact() {
 
 /// A buffer of one: B = N.
 #[test]
-fn room_for_one_blocks_as_it_is_full() {
+fn buffer_of_one_blocks_with_its_mean() {
     for i in 0..=10_000_u32 {
         let n = f64::from(i) * 1e-4;
         assert!(
@@ -225,7 +225,7 @@ fn room_for_one_blocks_as_it_is_full() {
 
 /// Values outside [0, K] count as the nearer limit, and NaN as full.
 #[test]
-fn nonsense_counts_as_an_end() {
+fn invalid_input_is_clamped() {
     for k in [1.0, 2.5, 20.0, 1e5] {
         for n in [-0.0, -1e-300, -1.0, -1e300, f64::NEG_INFINITY] {
             assert_eq!(

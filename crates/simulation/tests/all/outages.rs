@@ -73,7 +73,7 @@ impl Line {
 /// The only link is down half of the time. Regression: a constant source reported a loss of 0.1 %,
 /// because unsent packets were not counted.
 #[test]
-fn what_has_no_route_is_offered_and_lost() {
+fn unrouted_packets_are_offered_and_lost() {
     for model in KINDS {
         let mut line = line(&[1e6]);
         let udp = line.send(0, 1, Source::Constant { rate_pps: 50.0 });
@@ -88,15 +88,15 @@ fn what_has_no_route_is_offered_and_lost() {
         let loss = totals.loss_probability.unwrap();
         assert!((loss - 1250.0 / 3000.0).abs() < 0.01, "{totals:?}");
         assert!(simulation.totals().imbalance() < 1e-9);
-        let outages = simulation.network().without_route(udp, 0.0, 60.0);
+        let outages = simulation.network().unrouted_intervals(udp, 0.0, 60.0);
         assert_eq!(outages, [(30.0, 55.0)]);
-        assert_eq!(simulation.network().without_route(udp, 0.0, 20.0), []);
+        assert_eq!(simulation.network().unrouted_intervals(udp, 0.0, 20.0), []);
     }
 }
 
 /// TCP without a route sends only retransmission attempts.
 #[test]
-fn tcp_without_a_route_tries_again_only() {
+fn tcp_without_a_route_only_retransmits() {
     let mut line = line(&[1e6]);
     let tcp = line.send(0, 1, Source::Window(WindowSource::default()));
     let link = line.links[0];
@@ -114,7 +114,7 @@ fn tcp_without_a_route_tries_again_only() {
 /// Packets sent into a failed link of an explicit path are lost or have no route; they are always
 /// counted.
 #[test]
-fn a_given_path_over_a_failed_link_loses_what_is_sent() {
+fn explicit_path_over_failed_link_loses_packets() {
     for model in KINDS {
         let mut line = line(&[1e6, 1e6]);
         let path = line.nodes.clone();
@@ -146,7 +146,7 @@ fn a_given_path_over_a_failed_link_loses_what_is_sent() {
 
 /// Demand divided by bandwidth shows which of several full links fills first.
 #[test]
-fn demand_is_what_others_let_through() {
+fn demand_is_limited_by_other_links() {
     let mut line = line(&[1e6, 4e5, 1e6]);
     // 8 Mbit/s, reduced to 1 by the first link and to 0.4 by the second.
     line.send(0, 3, Source::Constant { rate_pps: 1000.0 });
@@ -166,7 +166,7 @@ fn demand_is_what_others_let_through() {
 /// Regression: the window of 10000 packets of a profile's measurement was used as a limit: the
 /// table reported 400000 %.
 #[test]
-fn a_window_that_the_way_cannot_hold_limits_no_demand() {
+fn window_above_path_capacity_does_not_limit_demand() {
     let demand_bps = |window_pkts: Option<f64>| {
         let mut line = line(&[1e6]);
         let source = Source::Profile(netflow_profile::builtin("ns-newreno").unwrap());
@@ -180,7 +180,7 @@ fn a_window_that_the_way_cannot_hold_limits_no_demand() {
 
 /// Regression: unlimited TCP had the demand of other links' bandwidth: 100000 % of a slow link.
 #[test]
-fn tcp_that_only_other_links_limit_demands_any_rate_of_the_slowest() {
+fn unlimited_tcp_has_unlimited_demand_at_slowest_link() {
     let mut line = line(&[1e9, 1e6]);
     let source = Source::Profile(netflow_profile::builtin("ns-newreno").unwrap());
     line.send_within(0, 2, source, None);

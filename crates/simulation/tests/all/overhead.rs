@@ -63,7 +63,7 @@ fn totals(simulation: &Simulation, link: &str) -> LinkTotals {
 
 /// A stream of constant rate above the capacity of the link: it carries bandwidth over wire bits.
 #[test]
-fn a_link_carries_its_bandwidth_over_the_bits_on_the_wire() {
+fn link_capacity_counts_wire_bits() {
     for (overhead, ip_bytes, wire_bytes) in [
         (Overhead::NONE, 1500.0, 1500.0),
         (Overhead::of(38.0), 1500.0, 1538.0),
@@ -100,7 +100,7 @@ fn a_link_carries_its_bandwidth_over_the_bits_on_the_wire() {
 
 /// Below that, the link is busy for the wire bits over its bandwidth, and every packet takes them.
 #[test]
-fn utilization_and_transmission_times_are_those_of_the_wire() {
+fn utilization_and_transmission_time_count_wire_bits() {
     let rate_pps = 1000.0;
     for (overhead, wire_bytes) in [(Overhead::of(38.0), 1038.0), (ADSL, 22.0 * 53.0)] {
         let spec = stream("c", Source::Constant { rate_pps }, 1000.0);
@@ -119,7 +119,7 @@ fn utilization_and_transmission_times_are_those_of_the_wire() {
 
 /// Two sizes that arrive at random: load is the sum of both on the wire, in fluids as in packets.
 #[test]
-fn fluids_have_the_load_of_packets() {
+fn fluid_load_matches_packets() {
     for overhead in [Overhead::of(38.0), ETHERNET, ADSL] {
         let poisson = |name, rate_pps, bytes| stream(name, Source::Poisson { rate_pps }, bytes);
         let both = [
@@ -141,7 +141,7 @@ fn fluids_have_the_load_of_packets() {
 
 /// Acknowledgements have their own overhead on the return path.
 #[test]
-fn acknowledgements_are_framed() {
+fn acknowledgements_have_overhead() {
     let mut b = NetworkBuilder::new();
     let node = b.node("A");
     let tcp = |window: bool| {
@@ -242,7 +242,7 @@ fn classes_share_bits_on_the_wire() {
 
 /// A buffer of one bandwidth-delay product contains the packets that the link transmits in a round trip.
 #[test]
-fn bandwidth_delay_products_are_in_packets_on_the_wire() {
+fn bdp_buffers_count_wire_bits() {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
     for (from, to) in [(from, to), (to, from)] {
@@ -264,7 +264,7 @@ fn bandwidth_delay_products_are_in_packets_on_the_wire() {
 
 /// Without acknowledgements, 38 B on every link are the same as packets that are 38 B larger, to the last bit.
 #[test]
-fn overhead_on_every_link_is_the_same_as_larger_packets() {
+fn uniform_overhead_equals_larger_packets() {
     let network = |overhead: f64, more: f64| {
         let mut b = NetworkBuilder::new();
         let nodes = ["A", "B", "C"].map(|name| b.node(name));

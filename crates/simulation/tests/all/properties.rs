@@ -222,7 +222,7 @@ proptest! {
 /// In an emptying well-mixed queue the content decreases by a factor every step, until its inverse
 /// overflows. Regression: it became NaN half a minute after the last packet.
 #[test]
-fn a_queue_left_alone_for_long_stays_a_number() {
+fn long_idle_queue_stays_finite() {
     let case = netflow_problems::cbr();
     for coupling in [Coupling::Lagged, Coupling::Implicit] {
         let options = Options {
@@ -289,7 +289,7 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
 /// Delay at a queue with Poisson arrivals: the mean number of packets divided by the rate of
 /// accepted ones.
 #[test]
-fn a_fluid_tells_the_mean_delay_of_mm1k() {
+fn fluid_mean_delay_matches_mm1k() {
     let (mu, room) = (1000.0, 20.0);
     for rho in [0.3, 0.8, 1.3] {
         let network = netflow_problems::poisson_queue(mu, room, rho * mu);
@@ -329,7 +329,7 @@ fn a_fluid_tells_the_mean_delay_of_mm1k() {
 /// Eleven sources start within the delay of a link, and each ends a step early. Regression: more
 /// batches were in flight than the ring of the link could hold, and packets vanished.
 #[test]
-fn starts_within_a_delay_lose_no_packets() {
+fn staggered_starts_lose_no_packets() {
     let starts_s: Vec<f64> = (0..11).map(|i| 1.0 + 2e-3 * f64::from(i)).collect();
     let network = netflow_problems::poisson_starts(1000.0, 0.08, 20.0, 50.0, &starts_s);
     let step = Step::Auto {

@@ -112,7 +112,7 @@ impl Recorder for Sums {
 }
 
 /// Returns all results of a run, of the first `links` links, as text with every bit.
-fn all_of(simulation: &Simulation, links: usize) -> String {
+fn all_results(simulation: &Simulation, links: usize) -> String {
     let network = simulation.network();
     let all_links = network.links().take(links);
     let of_links: Vec<_> = all_links
@@ -189,7 +189,7 @@ proptest! {
     /// Regression: packet times depended on the recording interval. An endpoint was notified of a
     /// complete delivery, and an edge of a window, at the end of a step, and recording ended steps.
     #[test]
-    fn packets_do_not_depend_on_how_often_they_are_recorded(
+    fn recording_interval_does_not_change_packets(
         random in any_network(),
         delays in prop_oneof![Just(0.0), Just(0.01), Just(0.3), Just(1.0), Just(1.0)],
         users in any::<bool>(),
@@ -201,7 +201,7 @@ proptest! {
         let network = changed(&random_network(random), changes);
         let all = |every_s: f64| {
             let simulation = run(&network, options(seed), every_s);
-            all_of(&simulation, usize::MAX)
+            all_results(&simulation, usize::MAX)
         };
         let once = all(1e3);
         for every_s in [every_s, 0.5, 0.013] {
@@ -214,12 +214,12 @@ proptest! {
         while !stepped.is_done() {
             stepped.step().unwrap();
         }
-        prop_assert_eq!(difference(&once, &all_of(&stepped, usize::MAX)), None);
+        prop_assert_eq!(difference(&once, &all_results(&stepped, usize::MAX)), None);
     }
 
     /// Batches within a step and individual events have the same bits.
     #[test]
-    fn batches_are_what_one_packet_after_the_other_would_be(
+    fn batched_packets_equal_single_packets(
         random in any_network(),
         seed in any::<u64>(),
         users in any::<bool>(),
@@ -231,7 +231,7 @@ proptest! {
         let far = changed(&network, Changes { far_s: 0.0, ..changes });
         let all = |with: &Network| {
             let simulation = run(with, options(seed), 1.0);
-            all_of(&simulation, network.link_count())
+            all_results(&simulation, network.link_count())
         };
         prop_assert_eq!(difference(&all(&near), &all(&far)), None);
     }
@@ -240,7 +240,7 @@ proptest! {
 /// Durations and intervals that are not whole nanoseconds. Regression: runs never ended, because
 /// they waited for a time between two nanoseconds.
 #[test]
-fn times_between_nanoseconds_are_reached() {
+fn runs_reach_fractional_nanosecond_times() {
     let random = RandomNetwork {
         nodes: 3,
         links: 3,
@@ -298,7 +298,7 @@ impl Recorder for RoundTrips {
 
 /// Regression: intervals without a sample, and UDP, had a round-trip time of 0.
 #[test]
-fn what_was_not_measured_is_no_zero() {
+fn unmeasured_values_are_not_zero() {
     for (model, source) in [
         (Model::PACKETS, Source::Window(WindowSource::default())),
         (Model::PACKETS, Source::Constant { rate_pps: 10.0 }),

@@ -34,7 +34,7 @@ struct Deviation {
 
 /// Returns the rate that a source with unfiltered feedback sends over the current path: the
 /// reference's rate.
-fn would_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64 {
+fn unfiltered_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64 {
     let spec = sim.network().connection_spec(id);
     match &spec.source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
@@ -73,7 +73,7 @@ fn deviation(case: &Case, file: &str, options: Options, compare_utilization: boo
             let rate = table.get(row, &format!("rate_{name}")) * 1000.0;
             let told = sim.explain(*id);
             let ours = if told.sending {
-                f64::from(told.count) * would_send_pps(&sim, *id, &told)
+                f64::from(told.count) * unfiltered_send_pps(&sim, *id, &told)
             } else {
                 0.0
             };
@@ -130,7 +130,7 @@ fn implicit_sources_equal_the_reference() {
 }
 
 #[test]
-fn the_literal_model_equals_the_reference() {
+fn published_model_equals_the_reference() {
     for case in [a1(), a4(), a400(), b3(), cbr()] {
         for (file, step_s) in [("dt50", 0.05), ("dt1", 0.001)] {
             // B3 is ill-conditioned: the last bit of an empty queue decides, by (5), about the

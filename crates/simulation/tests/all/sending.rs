@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use std::sync::Arc;
 
-use super::as_packets;
+use super::run_in_packet_model;
 
 /// Returns a link, its return link, and one connection.
 fn one(bandwidth_bps: f64, spec: impl FnOnce(NodeId, NodeId) -> ConnectionSpec) -> Network {
@@ -35,7 +35,7 @@ fn every_source() -> Vec<Source> {
 /// The size does not include the handshake. Regression: a connection of 10 packets sent 9 and the
 /// SYN.
 #[test]
-fn a_size_is_data() {
+fn transfer_size_excludes_the_handshake() {
     for source in every_source() {
         for size in [1.0, 10.0, 200.0] {
             let told = format!("{source:?}, {size}");
@@ -44,7 +44,7 @@ fn a_size_is_data() {
                 ..netflow_problems::connection("c", a, b, source.clone())
             });
             let id = network.connections().next().unwrap();
-            let totals = as_packets(network, 20.0, 1).connection_totals(id);
+            let totals = run_in_packet_model(network, 20.0, 1).connection_totals(id);
             let opens = match &source {
                 Source::Window(window) => window.variant.opens_connections(),
                 _ => true,
@@ -60,7 +60,7 @@ fn a_size_is_data() {
 
 /// All application data arrives, whatever its amount.
 #[test]
-fn what_applications_make_is_data() {
+fn all_application_data_arrives() {
     for source in every_source() {
         for size_pkts in [None, Some(7.0)] {
             let network = one(1e7, |a, b| ConnectionSpec {
@@ -70,7 +70,7 @@ fn what_applications_make_is_data() {
                 ..netflow_problems::connection("c", a, b, source.clone())
             });
             let id = network.connections().next().unwrap();
-            let totals = as_packets(network, 20.0, 1).connection_totals(id);
+            let totals = run_in_packet_model(network, 20.0, 1).connection_totals(id);
             let told = format!("{source:?}, {size_pkts:?}: {totals:?}");
             let made_pkts = totals.generated_pkts.unwrap();
             assert!(size_pkts.is_none_or(|size| size == made_pkts), "{told}");
@@ -82,7 +82,7 @@ fn what_applications_make_is_data() {
 
 /// Regression: a rarely used window was reported as a rate of 40 times the link's bandwidth.
 #[test]
-fn who_has_no_more_to_send_is_not_said_to_be_faster() {
+fn unused_window_is_not_reported_as_rate() {
     for source in every_source() {
         let application = Application::Poisson { rate_pps: 100.0 };
         let network = one(1e8, |a, b| ConnectionSpec {
@@ -90,7 +90,7 @@ fn who_has_no_more_to_send_is_not_said_to_be_faster() {
             ..netflow_problems::connection("c", a, b, source.clone())
         });
         let id = network.connections().next().unwrap();
-        let simulation = as_packets(network, 20.0, 1);
+        let simulation = run_in_packet_model(network, 20.0, 1);
         let explanation = simulation.explain(id);
         let told = format!("{source:?}: {explanation:?}");
         assert_eq!(explanation.limit, Some(Limit::Application), "{told}");
@@ -102,7 +102,7 @@ fn who_has_no_more_to_send_is_not_said_to_be_faster() {
 /// The default send jitter is the transmission time of the slowest link of the path, at most 1 ms;
 /// a given value is used unchanged.
 #[test]
-fn the_wait_before_sending_follows_from_the_way() {
+fn send_jitter_follows_from_the_path() {
     let jitter_s = |bandwidth_bps, send_jitter_s| {
         let network = one(bandwidth_bps, |a, b| {
             let source = WindowSource {
@@ -159,7 +159,7 @@ fn shares(send_jitter_s: Option<f64>) -> Vec<f64> {
             });
         }
         let network = builder.build().unwrap();
-        let runs = (0..2).map(|seed| as_packets(network.clone(), 40.0, seed));
+        let runs = (0..2).map(|seed| run_in_packet_model(network.clone(), 40.0, seed));
         let delivered = runs.map(|run| {
             let ids: Vec<_> = run.network().connections().collect();
             [0, 1].map(|i| run.connection_totals(ids[i]).delivered_pkts)
@@ -174,7 +174,7 @@ fn shares(send_jitter_s: Option<f64>) -> Vec<f64> {
 /// Without send jitter, phase effects make a source's share depend on its exact delay. A jitter of
 /// one transmission time of the slowest link prevents this; a longer one is not better.
 #[test]
-fn a_wait_of_a_packet_ends_the_locking_of_phases() {
+fn send_jitter_prevents_phase_effects() {
     let [never, default, longer] = [Some(0.0), None, Some(1.2e-3)].map(|jitter_s| {
         let shares = shares(jitter_s);
         let n = shares.len() as f64;
@@ -191,7 +191,7 @@ fn a_wait_of_a_packet_ends_the_locking_of_phases() {
 
 /// Regression: on short paths a jitter of 1 ms limited sources.
 #[test]
-fn the_wait_does_not_limit_sources_on_short_ways() {
+fn send_jitter_does_not_limit_short_paths() {
     let utilization = |variant, bandwidth_bps, delay_s, send_jitter_s| {
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.node("a"), builder.node("b"));
@@ -211,7 +211,7 @@ fn the_wait_does_not_limit_sources_on_short_ways() {
             packet_size_bytes: 1500.0,
             ..netflow_problems::connection("c", a, b, source)
         });
-        let run = as_packets(builder.build().unwrap(), 20.0, 1);
+        let run = run_in_packet_model(builder.build().unwrap(), 20.0, 1);
         run.link_totals(there).utilization
     };
     for (variant, bandwidth_bps, delay_s) in [
@@ -234,8 +234,8 @@ fn the_wait_does_not_limit_sources_on_short_ways() {
 /// A fixed-rate source sends until its size has arrived. The packets then in flight are additional
 /// in both models, and of no use.
 #[test]
-fn what_is_on_its_way_comes_on_top_of_a_size() {
-    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(31));
+fn packets_in_flight_exceed_the_size() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population_seed(31));
     for case in 0..24 {
         let delay_s = rng.random_range(0.001..0.3);
         let rate_pps = rng.random_range(50.0..800.0);
@@ -298,7 +298,7 @@ fn what_is_on_its_way_comes_on_top_of_a_size() {
 /// a transfer could end before its start. In both models whole packets are sent, and the last one
 /// arrives no earlier than possible.
 #[test]
-fn small_transfers_are_delivered_whole_and_after_their_start() {
+fn small_transfers_are_delivered_completely() {
     let reno = || Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
     let constant = || Source::Constant {
         rate_pps: 25.0 / 3.0,

@@ -8,8 +8,8 @@ use netflow_problems::{connection, link};
 use netflow_simulation::*;
 use netflow_tcpmodel::{CongestionControl, Stack};
 
-use super::as_packets;
 use super::link_events::run_until;
+use super::run_in_packet_model;
 
 fn linux(congestion: CongestionControl) -> Source {
     let mut stack = Stack::builtin("linux-6").unwrap();
@@ -53,7 +53,7 @@ struct Row {
     goodput_mbps: Vec<f64>,
 }
 
-fn named(word: &str) -> CongestionControl {
+fn congestion_control_named(word: &str) -> CongestionControl {
     match word {
         "reno" => CongestionControl::Reno,
         "cubic" => CongestionControl::Cubic,
@@ -70,7 +70,7 @@ fn rows() -> Vec<Row> {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |i: usize| cells[i].parse::<f64>().unwrap();
         Row {
-            sources: cells[0].split('+').map(named).collect(),
+            sources: cells[0].split('+').map(congestion_control_named).collect(),
             rtt_ms: number(1),
             buffer_pkts: number(2),
             link_mbps: number(3),
@@ -84,7 +84,7 @@ fn rows() -> Vec<Row> {
 
 /// Returns the results of the packet model: queueing delay in ms, dropped packets, Mbit/s of each
 /// sender; means over seeds.
-fn modelled(row: &Row) -> (f64, f64, Vec<f64>) {
+fn packet_model_results(row: &Row) -> (f64, f64, Vec<f64>) {
     const SEEDS: u64 = 12;
     let (mut waiting_ms, mut dropped, mut mbps) = (0.0, 0.0, vec![0.0; row.sources.len()]);
     for seed in 0..SEEDS {
@@ -92,7 +92,7 @@ fn modelled(row: &Row) -> (f64, f64, Vec<f64>) {
             let (bps, delay_s) = (1e6 * row.link_mbps, row.rtt_ms / 2e3);
             link(from, to, bps, delay_s, row.buffer_pkts)
         });
-        let simulation = as_packets(network, 20.0, seed);
+        let simulation = run_in_packet_model(network, 20.0, seed);
         let totals = simulation.link_totals(there);
         waiting_ms += totals.queueing_delay_s.unwrap() * 1e3 / SEEDS as f64;
         dropped += totals.lost_pkts / SEEDS as f64;
@@ -109,10 +109,10 @@ const PAYLOAD_BYTES: f64 = 1448.0;
 
 /// Linux 6.18 over an emulated link, one run of 20 s each: queueing delays, drops, shares.
 #[test]
-fn stacks_fill_a_link_as_linux_does() {
+fn stacks_fill_a_link_like_linux() {
     let mut sums: std::collections::BTreeMap<String, (f64, f64, f64, f64)> = Default::default();
     for row in rows() {
-        let (waiting_ms, dropped, mbps) = modelled(&row);
+        let (waiting_ms, dropped, mbps) = packet_model_results(&row);
         let real_ms = row.rtt_seen_ms - row.rtt_ms;
         println!(
             "{:?} x{} {} ms, {} pkt: queueing {waiting_ms:.1} ms, Linux {real_ms:.1}; dropped {dropped:.0}, \
@@ -158,7 +158,7 @@ fn stacks_fill_a_link_as_linux_does() {
 /// one packet sent per timeout: 73 % instead of 93 % on 10 Mbit/s after an outage of half a
 /// second.)
 #[test]
-fn stacks_are_back_after_a_failure_as_linux_is() {
+fn stacks_recover_from_outages_like_linux() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/linux/outages.csv");
     let text = fs::read_to_string(path).unwrap();
@@ -186,10 +186,10 @@ fn stacks_are_back_after_a_failure_as_linux_is() {
             packet_size_bytes: 1500.0,
             // Linux's senders started at a random time in the first half second.
             start_s: 0.25,
-            ..connection("c", from, to, linux(named(cells[5])))
+            ..connection("c", from, to, linux(congestion_control_named(cells[5])))
         });
         let network = b.build().unwrap();
-        let runs = (0..8).map(|seed| as_packets(network.clone(), 20.0, seed));
+        let runs = (0..8).map(|seed| run_in_packet_model(network.clone(), 20.0, seed));
         let runs: Vec<LinkTotals> = runs.map(|run| run.link_totals(links[0])).collect();
         let mean = |of: fn(&LinkTotals) -> f64| runs.iter().map(of).sum::<f64>() / 8.0;
         let utilization = 100.0 * mean(|it| it.utilization);
@@ -212,7 +212,7 @@ fn stacks_are_back_after_a_failure_as_linux_is() {
 
 /// Returns the results of `count` CUBIC senders over 20 Mbit/s with a buffer of 1000 packets: mean
 /// queueing delay in ms, lost packets, and the link's utilization.
-fn managed(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
+fn aqm_results(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
     let there = b.link(LinkSpec {
@@ -229,7 +229,7 @@ fn managed(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
         packet_size_bytes: 1500.0,
         ..connection("c", from, to, Source::Stack(Arc::new(stack)))
     });
-    let simulation = as_packets(b.build().unwrap(), 30.0, 1);
+    let simulation = run_in_packet_model(b.build().unwrap(), 30.0, 1);
     let totals = simulation.link_totals(there);
     let waiting_ms = totals.queueing_delay_s.unwrap() * 1e3;
     (waiting_ms, totals.lost_pkts, totals.utilization)
@@ -239,7 +239,7 @@ fn managed(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
 /// link busy; CoDel converges slowly with many senders. With ECN only the overflow in slow start is
 /// lost.
 #[test]
-fn managed_queues_are_short_and_the_link_is_busy() {
+fn aqm_keeps_queues_short_and_links_busy() {
     let codel = |ecn| CoDel {
         ecn,
         ..CoDel::default()
@@ -254,13 +254,13 @@ fn managed_queues_are_short_and_the_link_is_busy() {
             (Aqm::FqCoDel(fq_codel(false)), 20.0),
             (Aqm::Pie(Pie::default()), 35.0),
         ] {
-            let (waiting_ms, lost, utilization) = managed(aqm, false, count);
+            let (waiting_ms, lost, utilization) = aqm_results(aqm, false, count);
             println!("{aqm:?} {count}: {waiting_ms:.1} ms, {lost} lost, {utilization:.3}");
             let most_ms = if count > 5 { 2.0 * most_ms } else { most_ms };
             assert!(waiting_ms < most_ms && utilization > 0.85 && lost > 0.0);
         }
         for aqm in [Aqm::CoDel(codel(true)), Aqm::FqCoDel(fq_codel(true))] {
-            let (waiting_ms, lost, utilization) = managed(aqm, true, count);
+            let (waiting_ms, lost, utilization) = aqm_results(aqm, true, count);
             println!("{aqm:?} {count}: {waiting_ms:.1} ms, {lost} lost, {utilization:.3}");
             assert!(waiting_ms < 45.0 && utilization > 0.85 && lost == 0.0);
         }
@@ -269,7 +269,7 @@ fn managed_queues_are_short_and_the_link_is_busy() {
 
 /// Eight DCTCP senders with a round-trip time of 100 us keep the queue at the marking threshold.
 #[test]
-fn dctcp_keeps_the_queue_where_packets_are_marked() {
+fn dctcp_keeps_the_queue_at_marking_threshold() {
     let plain = |from, to| link(from, to, 1e9, 50e-6, 250.0);
     let marks = |from, to| LinkSpec {
         queue: DropPolicy::Managed(Aqm::CoDel(CoDel {
@@ -279,18 +279,18 @@ fn dctcp_keeps_the_queue_where_packets_are_marked() {
         ..plain(from, to)
     };
     let (network, there) = bottleneck(&[CongestionControl::Dctcp; 8], marks);
-    let totals = as_packets(network, 2.0, 1).link_totals(there);
+    let totals = run_in_packet_model(network, 2.0, 1).link_totals(there);
     println!("{totals:?}");
     // 100 us are 8 packets of 12 us; windows of two packets each are 16.
     assert!(totals.mean_queue_pkts < 30.0 && totals.utilization > 0.97 && totals.lost_pkts == 0.0);
     let (network, there) = bottleneck(&[CongestionControl::Cubic; 8], plain);
-    let totals = as_packets(network, 2.0, 1).link_totals(there);
+    let totals = run_in_packet_model(network, 2.0, 1).link_totals(there);
     assert!(totals.mean_queue_pkts > 100.0);
 }
 
 /// The fluid model rejects features of the packet model, with a message.
 #[test]
-fn fluids_refuse_stacks_and_managed_queues() {
+fn fluid_model_rejects_stacks_and_aqm() {
     let tried = |network: Network, model| {
         let options = Options {
             model,
@@ -325,7 +325,7 @@ fn fluids_refuse_stacks_and_managed_queues() {
 
 /// Returns a Linux stack over a link of this bandwidth and delay with a large buffer, with further
 /// changes.
-fn alone(
+fn single_stack(
     mbps: f64,
     delay_s: f64,
     packet_bytes: f64,
@@ -345,7 +345,7 @@ fn alone(
         size_pkts: Some(size_pkts),
         ..connection("c", from, to, Source::Stack(Arc::new(stack)))
     });
-    (as_packets(b.build().unwrap(), 20.0, 1), id)
+    (run_in_packet_model(b.build().unwrap(), 20.0, 1), id)
 }
 
 fn finished_s(simulation: &Simulation, id: ConnectionId) -> f64 {
@@ -356,7 +356,7 @@ fn finished_s(simulation: &Simulation, id: ConnectionId) -> f64 {
 /// ms in each direction, two runs each, from the first to the last data packet. (It does not limit
 /// 10 packets of 1500 B.)
 #[test]
-fn the_first_flight_is_what_the_receiver_has_room_for() {
+fn first_flight_is_limited_by_receive_window() {
     for (packet_bytes, initial_window, pkts, linux_s) in [
         (9000.0, 10, 10.0, 0.61),
         (9000.0, 10, 30.0, 1.03),
@@ -364,7 +364,7 @@ fn the_first_flight_is_what_the_receiver_has_room_for() {
         (1500.0, 100, 100.0, 0.66),
         (1500.0, 300, 300.0, 1.41),
     ] {
-        let (simulation, id) = alone(40.0, 0.2, packet_bytes, pkts, |stack| {
+        let (simulation, id) = single_stack(40.0, 0.2, packet_bytes, pkts, |stack| {
             stack.initial_window_pkts = initial_window;
         });
         let data_s = finished_s(&simulation, id) - 0.4;
@@ -377,9 +377,9 @@ fn the_first_flight_is_what_the_receiver_has_room_for() {
 
 /// A fixed receive window is not exceeded: 16 KB are 11 packets of 1460 B in each round trip.
 #[test]
-fn a_receive_window_holds_packets() {
+fn receive_window_limits_packets_in_flight() {
     let held = |stack: &mut Stack| stack.receive_window_bytes = Some(16 << 10);
-    let (simulation, id) = alone(40.0, 0.1, 1500.0, 1e5, held);
+    let (simulation, id) = single_stack(40.0, 0.1, 1500.0, 1e5, held);
     let pps = simulation.connection_totals(id).delivered_pkts / 20.0;
     assert!((0.9..=1.0).contains(&(pps / (11.0 / 0.2))), "{pps}");
     assert_eq!(simulation.explain(id).limit, Some(Limit::ReceiveWindow));
@@ -388,8 +388,8 @@ fn a_receive_window_holds_packets() {
 /// A sender that waits for the SYN-ACK is limited by the handshake. After 0.4 s data is in flight,
 /// and the window limits it.
 #[test]
-fn a_handshake_holds_all_data() {
-    let (simulation, id) = alone(40.0, 0.2, 1500.0, 1e5, |_| ());
+fn handshake_limits_the_sender() {
+    let (simulation, id) = single_stack(40.0, 0.2, 1500.0, 1e5, |_| ());
     let network = simulation.network().clone();
     for (time_s, limit) in [(0.3, Limit::Handshake), (0.6, Limit::CongestionWindow)] {
         let options = Options {
@@ -407,15 +407,16 @@ fn a_handshake_holds_all_data() {
 /// packets (Linux 6.18 at 1.3 s: 6.6 s; closed forms of 5, 3 and 3 one-way delays). Without
 /// timestamps it is ambiguous.
 #[test]
-fn long_handshakes_lose_nothing() {
+fn long_handshakes_are_not_treated_as_loss() {
     for (delay_s, pkts, ways) in [(1.3, 30.0, 5.0), (2.0, 10.0, 3.0), (0.9, 10.0, 3.0)] {
-        let (simulation, id) = alone(10.0, delay_s, 1500.0, pkts, |_| ());
+        let (simulation, id) = single_stack(10.0, delay_s, 1500.0, pkts, |_| ());
         let (is_s, should_s) = (finished_s(&simulation, id), ways * delay_s);
         assert!(
             (0.0..0.1).contains(&(is_s - should_s)),
             "{delay_s} s: {is_s} {should_s}"
         );
-        let (simulation, id) = alone(10.0, delay_s, 1500.0, pkts, |it| it.timestamps = false);
+        let (simulation, id) =
+            single_stack(10.0, delay_s, 1500.0, pkts, |it| it.timestamps = false);
         let unknowing_s = finished_s(&simulation, id);
         let again = 2.0 * delay_s > 2.0;
         assert_eq!(

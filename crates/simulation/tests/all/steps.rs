@@ -7,7 +7,7 @@ use netflow_simulation::{
     NetworkBuilder, Options, Run, Simulation, Source, Step,
 };
 
-use crate::alike;
+use crate::comparison;
 
 fn run(wide: &WideNetwork, finer: f64) -> Simulation {
     let network = wide.build();
@@ -42,7 +42,7 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> Vec<(f64, String)> {
         }
         compared += 1;
         steps += chosen.steps();
-        let (found, difference) = alike::compare(&chosen, &run(&wide, 8.0), 10.0);
+        let (found, difference) = comparison::compare(&chosen, &run(&wide, 8.0), 10.0);
         largest.push(difference);
         if !found.is_empty() {
             differ.push((difference, format!("seed {seed}: {}", found.join("; "))));
@@ -65,13 +65,13 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> Vec<(f64, String)> {
 }
 
 #[test]
-fn an_eighth_of_the_step_changes_little() {
+fn finer_steps_change_little() {
     assert!(compare(1000..1040, 10_000).is_empty());
 }
 
 #[test]
 #[ignore = "two minutes in release: an_eighth_of_the_step_changes_little for 1000 networks"]
-fn an_eighth_of_the_step_changes_little_on_1000_networks() {
+fn finer_steps_change_little_on_1000_networks() {
     assert!(compare(1000..1200, 1_000_000).is_empty());
     // Some networks oscillate, or have losses that depend on earlier ones; there any two step
     // lengths differ.
@@ -111,7 +111,7 @@ fn finish(network: Network, options: Options) -> Simulation {
 /// Regression: 31 % utilization at the default step, with five connections on 100 Mbit/s and 0.1
 /// ms.
 #[test]
-fn a_local_network_is_filled_at_the_default_step() {
+fn default_step_fills_a_local_network() {
     let (mut b, _, connection) = one_link(1e8, 1e-4);
     b.connection(ConnectionSpec {
         count: 5,
@@ -130,7 +130,7 @@ fn a_local_network_is_filled_at_the_default_step() {
 /// Regression: a source sent hundreds of millions of packets after its network's outage, because it
 /// used feedback from before it with a round-trip time of zero.
 #[test]
-fn a_source_does_not_flood_after_an_outage() {
+fn source_does_not_flood_after_outage() {
     for name in ["mathis", "ns-reno"] {
         for step in [Step::default(), Step::Fixed { step_s: 0.01 }] {
             let (mut b, links, connection) = one_link(340e3, 0.01);
@@ -157,7 +157,7 @@ fn a_source_does_not_flood_after_an_outage() {
 
 /// Reordered rows change no bit.
 #[test]
-fn the_order_of_rows_makes_no_difference() {
+fn row_order_does_not_change_results() {
     for seed in 2000..2060 {
         let wide = wide_network(seed);
         let options = Options {
@@ -197,7 +197,7 @@ fn the_order_of_rows_makes_no_difference() {
 /// 100 packets sent within 11 ms overflow a queue that needs 80 ms to send them. Averaged over a
 /// step of 50 ms they would fit.
 #[test]
-fn what_is_soon_sent_is_seen_as_such() {
+fn short_burst_overflows_within_a_step() {
     for start_s in [1.0, 1.01, 1.337] {
         let lost_pkts = |step: Step| {
             let mut b = NetworkBuilder::new();
@@ -279,7 +279,7 @@ fn a_run_resumed_at_a_stop_has_the_same_bits() {
 /// that step is shorter, the traffic of the last step must not arrive all at once. Regression: a
 /// step of 20 ms brought four times the capacity of a queue.
 #[test]
-fn what_is_carried_into_a_shorter_step_comes_no_faster() {
+fn shorter_step_does_not_speed_up_traffic() {
     let adaptive = Adaptive {
         tolerance: 0.01,
         min_s: 1e-6,

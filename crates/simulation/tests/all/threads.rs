@@ -56,7 +56,7 @@ fn options() -> [Options; 4] {
 /// 25 000 connections over ten links, about 100 000 hops: steps use several threads (from 20 000
 /// hops, and from several thousand sources).
 #[test]
-fn large_networks_have_the_same_bits() {
+fn threads_do_not_change_large_networks() {
     for plain in [true, false] {
         let network = random_network(RandomNetwork {
             nodes: 8,
@@ -75,7 +75,7 @@ fn large_networks_have_the_same_bits() {
 }
 
 #[test]
-fn small_networks_have_the_same_bits() {
+fn threads_do_not_change_small_networks() {
     for seed in 0..8 {
         let network = random_network(RandomNetwork {
             nodes: 12,
@@ -95,7 +95,7 @@ fn small_networks_have_the_same_bits() {
 
 /// The single-threaded model on any pool.
 #[test]
-fn a_literal_run_has_the_same_bits() {
+fn literal_model_has_the_same_bits() {
     let network = random_network(RandomNetwork {
         nodes: 8,
         links: 10,

@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 
 use netflow_simulation::{
-    Change, EventSpec, Model, Network, NetworkBuilder, Options, Run, Simulation, TcpVariant,
-    UserStats, WaitFor, WindowSource, WorkloadSpec,
+    Change, EventSpec, Model, Network, NetworkBuilder, Options, ResponseEvent, Run, Simulation,
+    TcpVariant, UserStats, WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
-use netflow_workload::{Application, Distribution, Http, Telnet, Times, Workload};
+use netflow_workload::{Application, Distribution, Http, Telnet, TimeSample, Workload};
 use proptest::prelude::*;
 
 const RTT_S: f64 = 0.1;
 
 /// Links between a client and a server.
 #[derive(Clone, Copy)]
-struct Between {
+struct PathParameters {
     bandwidth_bps: f64,
     buffer_pkts: f64,
 }
 
-const FAST: Between = Between {
+const FAST: PathParameters = PathParameters {
     bandwidth_bps: 1e12,
     buffer_pkts: 1e6,
 };
@@ -58,7 +58,7 @@ fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
 }
 
 /// Returns client - router - server, with the same links between both.
-fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)]) -> Network {
+fn network(between: PathParameters, specs: Vec<WorkloadSpec>, events: &[(f64, Change)]) -> Network {
     let mut builder = NetworkBuilder::new();
     let nodes = ["client", "router", "server"].map(|name| builder.node(name));
     let mut first = None;
@@ -104,7 +104,7 @@ fn run(network: Network, duration_s: f64, every_s: f64) -> Simulation {
     simulation
 }
 
-fn waits_s(experience: &UserStats, kind: WaitFor) -> Vec<f64> {
+fn waits_s(experience: &UserStats, kind: ResponseEvent) -> Vec<f64> {
     let of_kind = experience.waits.iter().filter(|wait| wait.kind == kind);
     of_kind.map(|wait| wait.wait_s).collect()
 }
@@ -131,9 +131,15 @@ fn loss_free_files_take_whole_round_trips() {
         let simulation = run(network, 25.0, 1.0);
         let experience = &simulation.experiences(&|| false).unwrap()[0];
         assert_eq!(experience.arrived, experience.finished);
-        all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
-        all_are(&waits_s(experience, WaitFor::File), rounds(pkts) * RTT_S);
-        all_are(&waits_s(experience, WaitFor::Page), rounds(pkts) * RTT_S);
+        all_are(&waits_s(experience, ResponseEvent::Connect), RTT_S);
+        all_are(
+            &waits_s(experience, ResponseEvent::File),
+            rounds(pkts) * RTT_S,
+        );
+        all_are(
+            &waits_s(experience, ResponseEvent::Page),
+            rounds(pkts) * RTT_S,
+        );
         assert!((experience.waits[0].rtt_s - RTT_S).abs() < 1e-6);
     }
 }
@@ -141,7 +147,7 @@ fn loss_free_files_take_whole_round_trips() {
 /// Three files of two packets: the first takes a round trip, which leaves a window of 4. The
 /// others, requested together, arrive after one more.
 #[test]
-fn the_window_stays_with_the_connection() {
+fn congestion_window_persists_within_a_connection() {
     let application = Application::Http(http(3.0, 2000.0));
     let simulation = run(
         network(FAST, vec![workload(application, 5.0)], &[]),
@@ -149,14 +155,14 @@ fn the_window_stays_with_the_connection() {
         1.0,
     );
     let experience = &simulation.experiences(&|| false).unwrap()[0];
-    all_are(&waits_s(experience, WaitFor::File), RTT_S);
-    all_are(&waits_s(experience, WaitFor::Page), 2.0 * RTT_S);
+    all_are(&waits_s(experience, ResponseEvent::File), RTT_S);
+    all_are(&waits_s(experience, ResponseEvent::Page), 2.0 * RTT_S);
 }
 
 /// Two pages of a file of 14 packets, which leaves a window of 2 + 14 = 16, more than enough. After
 /// a think time of 0.02 s all packets are sent at once; after a minute, the window is 2 again.
 #[test]
-fn a_long_pause_shrinks_the_window() {
+fn idle_time_shrinks_the_window() {
     for (think_s, second) in [(0.02, 1.0), (60.0, 3.0)] {
         let application = Application::Http(Http {
             think_s: Distribution::Constant(think_s),
@@ -167,7 +173,7 @@ fn a_long_pause_shrinks_the_window() {
         let simulation = run(network, 90.0, 1.0);
         let experience = &simulation.experiences(&|| false).unwrap()[0];
         assert_eq!(experience.arrived, experience.finished);
-        let pages = waits_s(experience, WaitFor::Page);
+        let pages = waits_s(experience, ResponseEvent::Page);
         for page in pages.chunks(2) {
             all_are(&page[..1], 3.0 * RTT_S);
             all_are(&page[1..], second * RTT_S);
@@ -178,14 +184,14 @@ fn a_long_pause_shrinks_the_window() {
 /// An echo of one byte: 41 B on two links in each direction, and the delay; at the server the
 /// acknowledgement of the keystroke with 40 B precedes it.
 #[test]
-fn small_packets_take_little_time() {
+fn transmission_time_depends_on_packet_size() {
     let application = Application::Telnet(Telnet {
         keystrokes: Distribution::Constant(3.0),
         gap_s: Distribution::Constant(1.0),
         keystroke_bytes: Distribution::Constant(1.0),
         echo_bytes: Distribution::Constant(1.0),
     });
-    let slow = Between {
+    let slow = PathParameters {
         bandwidth_bps: 82_000.0,
         buffer_pkts: 100.0,
     };
@@ -195,7 +201,7 @@ fn small_packets_take_little_time() {
     let experience = &simulation.experiences(&|| false).unwrap()[0];
     assert!(experience.finished >= 2);
     let transmissions_s = (4.0 * 41.0 + 40.0) * 8.0 / 82_000.0;
-    let echoes = waits_s(experience, WaitFor::Echo);
+    let echoes = waits_s(experience, ResponseEvent::Echo);
     assert_eq!(echoes.len() as u64, 3 * experience.finished);
     let alone = echoes
         .iter()
@@ -211,7 +217,7 @@ fn small_packets_take_little_time() {
 /// The offered packets are those of the sessions, and one per connection; counted independently
 /// here.
 #[test]
-fn the_network_carries_what_users_send() {
+fn offered_packets_match_sessions() {
     let application = Application::Http(Http {
         think_s: Distribution::Constant(0.5),
         reply_bytes: Distribution::Pareto {
@@ -266,8 +272,8 @@ fn the_network_carries_what_users_send() {
         simulation.connection_totals(ids[1]).offered_pkts,
         f64::from(replies)
     );
-    assert_eq!(waits_s(experience, WaitFor::File).len(), files);
-    assert_eq!(waits_s(experience, WaitFor::Page).len(), pages);
+    assert_eq!(waits_s(experience, ResponseEvent::File).len(), files);
+    assert_eq!(waits_s(experience, ResponseEvent::Page).len(), pages);
     // Every file takes whole round trips.
     for wait in &experience.waits {
         let round_trips = wait.wait_s / wait.rtt_s;
@@ -278,8 +284,8 @@ fn the_network_carries_what_users_send() {
 /// A full queue and a link that fails: losses are counted, all users receive all data in the end,
 /// and the results are the same for any recording interval.
 #[test]
-fn losses_delay_and_are_counted() {
-    let busy = Between {
+fn user_losses_delay_and_are_counted() {
+    let busy = PathParameters {
         bandwidth_bps: 1e6,
         buffer_pkts: 6.0,
     };
@@ -308,8 +314,11 @@ fn losses_delay_and_are_counted() {
         let experiences = simulation.experiences(&|| false).unwrap();
         let web = &experiences[0];
         assert_eq!((web.arrived, web.arrived > 10), (web.finished, true));
-        assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.finished);
-        let pages = waits_s(web, WaitFor::Page);
+        assert_eq!(
+            waits_s(web, ResponseEvent::File).len() as u64,
+            4 * web.finished
+        );
+        let pages = waits_s(web, ResponseEvent::Page);
         assert!(pages.iter().any(|&page_s| page_s > 2.0));
         found.push(experiences);
     }
@@ -319,7 +328,7 @@ fn losses_delay_and_are_counted() {
 /// The fluid models replay sessions over the paths of the run. Without loss and with an initial
 /// window of 10, files take whole round trips, and the network carries the mean of the sessions.
 #[test]
-fn fluids_carry_means_and_users_wait_as_tcp_does() {
+fn fluid_users_wait_like_tcp() {
     for (pkts, rounds) in [(1, 1.0), (10, 1.0), (11, 2.0), (30, 2.0), (31, 3.0)] {
         let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
         let network = network(FAST, vec![workload(application, 5.0)], &[]);
@@ -333,8 +342,8 @@ fn fluids_carry_means_and_users_wait_as_tcp_does() {
         }
         let experience = &simulation.experiences(&|| false).unwrap()[0];
         assert!(experience.arrived > 50);
-        all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
-        all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
+        all_are(&waits_s(experience, ResponseEvent::Connect), RTT_S);
+        all_are(&waits_s(experience, ResponseEvent::File), rounds * RTT_S);
         // Five users per second for 20 s, all with requests at once.
         let ids: Vec<_> = network.connections().collect();
         for (id, pkts) in [(ids[0], 2.0), (ids[1], f64::from(pkts))] {
@@ -366,7 +375,7 @@ fn models_have_the_same_users() {
             .unwrap()
             .swap_remove(0)
             .waits;
-        let came: Vec<(u64, f64, WaitFor)> = all
+        let came: Vec<(u64, f64, ResponseEvent)> = all
             .iter()
             .map(|wait| (wait.user, wait.arrival_s, wait.kind))
             .collect();
@@ -382,7 +391,7 @@ fn models_have_the_same_users() {
 /// Users of a stack wait as long in the packet model as in the simulation of single connections,
 /// which the fluid model uses. Hosts delay acknowledgements for up to 0.1 ms here.
 #[test]
-fn users_of_a_stack_wait_as_single_connections_do() {
+fn stack_users_wait_like_single_connections() {
     for (name, pkts) in [1, 10, 11, 29, 70].map(|pkts| ("linux-6", pkts)) {
         let waits = |model| {
             let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
@@ -406,7 +415,7 @@ fn users_of_a_stack_wait_as_single_connections_do() {
             (packets.arrived, packets.finished),
             (fluid.arrived, fluid.finished)
         );
-        for kind in [WaitFor::Connect, WaitFor::File] {
+        for kind in [ResponseEvent::Connect, ResponseEvent::File] {
             let (packets, fluid) = (waits_s(&packets, kind), waits_s(&fluid, kind));
             assert_eq!(packets.len(), fluid.len());
             let mean = |waits_s: &[f64]| waits_s.iter().sum::<f64>() / waits_s.len() as f64;
@@ -421,8 +430,8 @@ fn users_of_a_stack_wait_as_single_connections_do() {
 
 /// Replayed sessions are the same for any number of threads.
 #[test]
-fn threads_do_not_change_what_users_wait() {
-    let busy = Between {
+fn thread_count_does_not_change_response_times() {
+    let busy = PathParameters {
         bandwidth_bps: 1e6,
         buffer_pkts: 6.0,
     };
@@ -471,7 +480,7 @@ proptest! {
         spec.source = variant.map(|variant| WindowSource { variant, ..spec.source.unwrap() });
         spec.stack = Stack::builtin(stack).unwrap();
         spec.delayed_ack = delayed_ack;
-        let between = Between { bandwidth_bps, buffer_pkts };
+        let between = PathParameters { bandwidth_bps, buffer_pkts };
         let network = network(between, vec![spec], &[]);
         // During the run, and long after the last arrival.
         let midst = run(network.clone(), 15.0, 5.0);
@@ -490,10 +499,10 @@ proptest! {
         }
         let of = |kind| waits_s(experience, kind).len() as u64;
         if telnet {
-            prop_assert!(of(WaitFor::Echo) >= 20 * experience.finished);
+            prop_assert!(of(ResponseEvent::Echo) >= 20 * experience.finished);
         } else {
-            prop_assert!(of(WaitFor::Page) >= 2 * experience.finished);
-            prop_assert!(of(WaitFor::File) >= 2 * files.ceil() as u64 * experience.finished);
+            prop_assert!(of(ResponseEvent::Page) >= 2 * experience.finished);
+            prop_assert!(of(ResponseEvent::File) >= 2 * files.ceil() as u64 * experience.finished);
         }
     }
 }
@@ -501,7 +510,7 @@ proptest! {
 /// The default web users on a fast link: medians are a round trip within 2 ms, at any distance, and
 /// the distribution has steps.
 #[test]
-fn medians_are_whole_round_trips() {
+fn median_response_times_are_multiples_of_rtt() {
     for model in [Model::PACKETS, Model::FLUID] {
         for one_way_s in [0.001, 0.01, 0.1, 0.2] {
             let mut builder = NetworkBuilder::new();
@@ -526,15 +535,15 @@ fn medians_are_whole_round_trips() {
                 simulation.step().unwrap();
             }
             let experience = &simulation.experiences(&|| false).unwrap()[0];
-            for kind in [WaitFor::File, WaitFor::Page] {
-                let times = Times::new(waits_s(experience, kind));
+            for kind in [ResponseEvent::File, ResponseEvent::Page] {
+                let times = TimeSample::new(waits_s(experience, kind));
                 assert!(times.count() > 500);
                 let median_s = times.quantile(0.5);
                 assert!(
                     (median_s - 2.0 * one_way_s).abs() < 2e-3,
                     "{median_s} {one_way_s}"
                 );
-                let steps = times.steps(2.0 * one_way_s, 0.2 * one_way_s);
+                let steps = times.rtt_clusters(2.0 * one_way_s, 0.2 * one_way_s);
                 let trips: Vec<u32> = steps.iter().map(|step| step.round_trips).take(3).collect();
                 assert_eq!(trips, [1, 2, 3]);
             }
@@ -544,8 +553,8 @@ fn medians_are_whole_round_trips() {
 
 /// The sessions of users depend on their workload's content, not on its row.
 #[test]
-fn workloads_may_change_their_rows() {
-    let slow = Between {
+fn workload_order_does_not_change_sessions() {
+    let slow = PathParameters {
         bandwidth_bps: 5e6,
         buffer_pkts: 20.0,
     };
@@ -575,8 +584,8 @@ fn workloads_may_change_their_rows() {
 
 /// A run resumed from a saved state includes the earlier experience of users.
 #[test]
-fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
-    let busy = Between {
+fn resumed_run_keeps_user_response_times() {
+    let busy = PathParameters {
         bandwidth_bps: 2e6,
         buffer_pkts: 20.0,
     };

@@ -9,7 +9,7 @@ use super::FailureOptions;
 use crate::SteadyError;
 
 /// Largest number of cases; more are rejected.
-const MOST_CASES: usize = 1_000_000;
+const MAX_CASES: usize = 1_000_000;
 
 /// Element that fails as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Cases {
         let n = singles.len() as u32;
         let mut possible = 0;
         let all = if !options.pairs {
-            pick((0..n).map(|i| (i, None)), options, &mut possible)
+            sample_cases((0..n).map(|i| (i, None)), options, &mut possible)
         } else {
             let at = |i: u32| &singles[i as usize];
             let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
@@ -125,17 +125,17 @@ impl Cases {
                 let (i, j) = (at(i), at(j));
                 !i.is_within(j) && !j.is_within(i)
             });
-            pick(pairs.map(|(i, j)| (i, Some(j))), options, &mut possible)
+            sample_cases(pairs.map(|(i, j)| (i, Some(j))), options, &mut possible)
         };
         match all.len() {
-            0 => Err(SteadyError::NothingFails),
-            1..=MOST_CASES => Ok(Cases {
+            0 => Err(SteadyError::NothingToFail),
+            1..=MAX_CASES => Ok(Cases {
                 singles,
                 all,
                 possible,
                 down_already: gone.into_iter().map(|it| it.failing).collect(),
             }),
-            _ => Err(SteadyError::TooManyCases { most: MOST_CASES }),
+            _ => Err(SteadyError::TooManyCases { most: MAX_CASES }),
         }
     }
 
@@ -153,17 +153,17 @@ impl Cases {
 }
 
 /// Collects all cases, at most one more than the maximum; or a sorted random sample.
-fn pick(
+fn sample_cases(
     cases: impl Iterator<Item = Case>,
     options: &FailureOptions,
     possible: &mut usize,
 ) -> Vec<Case> {
     let cases = cases.inspect(|_| *possible += 1);
     match options.sample {
-        None => cases.take(MOST_CASES + 1).collect(),
+        None => cases.take(MAX_CASES + 1).collect(),
         Some(wanted) => {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-            let mut drawn = cases.sample(&mut rng, wanted.min(MOST_CASES + 1));
+            let mut drawn = cases.sample(&mut rng, wanted.min(MAX_CASES + 1));
             drawn.sort_unstable();
             drawn
         }

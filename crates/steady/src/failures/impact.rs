@@ -2,11 +2,11 @@
 
 use netflow_network::{ConnectionId, Network};
 
-use super::{Failing, NOTHING, STEP};
+use super::{Failing, LOST_FRACTION_STEP, MIN_LOST_FRACTION};
 use crate::Steady;
 
 /// Factor of the mean delay from which a connection counts as affected.
-pub const SLOWER: f64 = 2.0;
+pub const SLOWDOWN_THRESHOLD: f64 = 2.0;
 
 /// Kind of impact on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum ImpactKind {
     /// No remaining route.
     NoRoute,
     /// Failure of an end node, which no routing can repair.
-    EndFails,
+    EndpointFails,
 }
 
 impl ImpactKind {
@@ -28,7 +28,7 @@ impl ImpactKind {
             ImpactKind::Loses => "loses",
             ImpactKind::Slower => "slower",
             ImpactKind::NoRoute => "no route",
-            ImpactKind::EndFails => "its end fails",
+            ImpactKind::EndpointFails => "its end fails",
         }
     }
 }
@@ -39,9 +39,9 @@ pub struct AffectedConnection {
     /// The connection.
     pub connection: ConnectionId,
     /// Kind of impact.
-    pub harm: ImpactKind,
+    pub impact: ImpactKind,
     /// Fraction of its goodput that is lost; negative for a gain.
-    pub lost: f64,
+    pub lost_fraction: f64,
     /// Mean one-way delay before the failure, in seconds.
     pub intact_delay_s: f64,
     /// Mean one-way delay after the failure; `None` if nothing arrives.
@@ -52,18 +52,18 @@ pub struct AffectedConnection {
 
 impl AffectedConnection {
     /// Returns whether it loses more than 0.01 % of its goodput, or its delay at least doubles.
-    fn suffers(&self) -> bool {
-        let slower = |delay_s: f64| delay_s >= SLOWER * self.intact_delay_s;
-        self.lost > STEP || self.delay_s.is_some_and(slower)
+    fn is_affected(&self) -> bool {
+        let slower = |delay_s: f64| delay_s >= SLOWDOWN_THRESHOLD * self.intact_delay_s;
+        self.lost_fraction > LOST_FRACTION_STEP || self.delay_s.is_some_and(slower)
     }
 
     /// Returns the bit/s that it loses.
     fn lost_bps(&self) -> f64 {
-        self.lost * self.offered_bps
+        self.lost_fraction * self.offered_bps
     }
 
     /// Returns the ratio of the delays after and before.
-    fn slowed(&self) -> f64 {
+    fn delay_factor(&self) -> f64 {
         self.delay_s
             .map_or(0.0, |delay_s| delay_s / self.intact_delay_s)
     }
@@ -71,7 +71,7 @@ impl AffectedConnection {
 
 /// Returns all active connections by the fraction of goodput lost, largest first. Ties are in order
 /// of demand, then of name.
-pub(super) fn ranked(
+pub(super) fn rank_by_loss(
     network: &Network,
     failing: &[Failing],
     intact: &Steady,
@@ -84,25 +84,25 @@ pub(super) fn ranked(
         let lost = 1.0 - now.goodput_pps / before.goodput_pps;
         let ends = [spec.from, spec.to].map(Failing::Node);
         let harm = if ends.iter().any(|end| failing.contains(end)) {
-            ImpactKind::EndFails
+            ImpactKind::EndpointFails
         } else if now.goodput_pps <= 0.0 {
             ImpactKind::NoRoute
-        } else if lost > STEP {
+        } else if lost > LOST_FRACTION_STEP {
             ImpactKind::Loses
         } else {
             ImpactKind::Slower
         };
         (before.goodput_pps > 0.0).then(|| AffectedConnection {
             connection: id,
-            harm,
-            lost,
+            impact: harm,
+            lost_fraction: lost,
             intact_delay_s: before.delay_s,
             delay_s: (now.goodput_pps > 0.0).then_some(now.delay_s),
             offered_bps: bits * before.rate_pps,
         })
     });
     let mut all: Vec<AffectedConnection> = all.collect();
-    let steps = |it: &AffectedConnection| (it.lost / NOTHING).round();
+    let steps = |it: &AffectedConnection| (it.lost_fraction / MIN_LOST_FRACTION).round();
     let name = |it: &AffectedConnection| network.connection_name(it.connection);
     all.sort_by(|a, b| {
         let by_loss = steps(b).total_cmp(&steps(a));
@@ -115,31 +115,31 @@ pub(super) fn ranked(
 /// Returns the number of affected connections, where one with `count = n` counts n times, and the
 /// first `most` of them. The order is by kbit/s lost, then by delay; those with a failed end node
 /// are last.
-pub(super) fn suffering(
+pub(super) fn most_affected(
     network: &Network,
     ranked: &[AffectedConnection],
-    most: usize,
+    max_count: usize,
 ) -> (u64, Vec<AffectedConnection>) {
-    let suffering = || ranked.iter().filter(|it| it.suffers());
+    let suffering = || ranked.iter().filter(|it| it.is_affected());
     let count = |it: &AffectedConnection| u64::from(network.connection_spec(it.connection).count);
     let all = suffering().map(count).sum();
-    if most == 0 {
+    if max_count == 0 {
         return (all, Vec::new());
     }
     let mut first: Vec<AffectedConnection> = suffering().copied().collect();
-    let ends = |it: &AffectedConnection| it.harm == ImpactKind::EndFails;
+    let ends = |it: &AffectedConnection| it.impact == ImpactKind::EndpointFails;
     let kbps = |it: &AffectedConnection| (it.lost_bps() / 1e3).round();
     // The sort is stable: ties keep their order.
     first.sort_by(|a, b| {
         let by_ends = ends(a).cmp(&ends(b));
         let by_loss = kbps(b).total_cmp(&kbps(a));
         let by_wait = || {
-            (b.slowed() * 1e4)
+            (b.delay_factor() * 1e4)
                 .round()
-                .total_cmp(&(a.slowed() * 1e4).round())
+                .total_cmp(&(a.delay_factor() * 1e4).round())
         };
         by_ends.then(by_loss).then_with(by_wait)
     });
-    first.truncate(most);
+    first.truncate(max_count);
     (all, first)
 }

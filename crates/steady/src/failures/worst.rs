@@ -5,7 +5,7 @@ use netflow_network::{ConnectionId, LinkId, Network};
 use crate::Steady;
 
 /// Load above which a link is busy. Loads are compared as tables print them, in steps of 0.01 %.
-pub const BUSY: f64 = 0.9;
+pub const BUSY_LOAD: f64 = 0.9;
 
 /// Worst values in a network in steady state, and their places; `None` if there is no positive
 /// value.
@@ -27,21 +27,21 @@ impl Worst {
         let connections = network.connections().zip(&steady.connections);
         let arriving = connections.filter(|(_, it)| it.goodput_pps > 0.0);
         Worst {
-            load: largest(links().map(|(id, it)| (id, it.load))),
+            load: max_by_value(links().map(|(id, it)| (id, it.load))),
             busy_links: links().filter(|(_, it)| is_busy(it.load)).count(),
-            delay_s: largest(arriving.map(|(id, it)| (id, it.delay_s))),
-            loss: largest(links().map(|(id, it)| (id, it.loss_probability))),
+            delay_s: max_by_value(arriving.map(|(id, it)| (id, it.delay_s))),
+            loss: max_by_value(links().map(|(id, it)| (id, it.loss_probability))),
         }
     }
 }
 
 /// Returns whether a load, rounded to 0.01 %, exceeds [`BUSY`].
 fn is_busy(load: f64) -> bool {
-    (load * 1e4).round() > BUSY * 1e4
+    (load * 1e4).round() > BUSY_LOAD * 1e4
 }
 
 /// Returns the largest of positive values; among values that differ by rounding only, the first.
-fn largest<T>(of: impl Iterator<Item = (T, f64)>) -> Option<(T, f64)> {
+fn max_by_value<T>(of: impl Iterator<Item = (T, f64)>) -> Option<(T, f64)> {
     let mut most: Option<(T, f64)> = None;
     for (id, value) in of {
         if value > most.as_ref().map_or(0.0, |it| it.1 * (1.0 + 1e-9)) {

@@ -36,20 +36,20 @@ pub struct FailureRow<'a> {
     pub max_loss_link: Option<&'a str>,
     /// Goodput in bit/s.
     pub goodput_bps: Option<f64>,
-    /// Goodput lost by the failure; 0 if goodput rises.
+    /// Goodput lost by the failure, in bit/s; 0 if the goodput rises.
     pub lost_goodput_bps: Option<f64>,
-    /// Lost goodput as a fraction of the intact network's goodput.
+    /// Lost goodput, as a fraction of the intact network's goodput.
     pub lost_goodput: Option<f64>,
-    /// Number of connections that lose their route; one with `count = n` counts n times.
+    /// Number of connections that lose their route; a connection with `count = n` counts n times.
     pub blocked_connections: u64,
-    /// Their fraction of the intact network's goodput.
+    /// Fraction of the intact network's goodput that these connections have.
     pub blocked_goodput: f64,
-    /// Number of affected connections: those that lose more than 0.01 % of their goodput, or whose
-    /// delay at least doubles. One with `count = n` counts n times.
+    /// Number of affected connections. They lose more than 0.01 % of their goodput, or their delay
+    /// at least doubles. A connection with `count = n` counts n times.
     pub hurt_connections: Option<u64>,
     /// Connection with the largest relative loss of goodput.
     pub hardest_hit: Option<&'a str>,
-    /// Fraction of its goodput that it loses.
+    /// Fraction of its goodput that this connection loses.
     pub hardest_hit_lost: Option<f64>,
     /// True if flows take one of several equal-cost paths as a whole, although routers would split
     /// them.
@@ -58,7 +58,7 @@ pub struct FailureRow<'a> {
 
 /// Row of one connection affected by a failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct HurtRow<'a> {
+pub struct AffectedRow<'a> {
     /// Rank of the failure; 1 is the worst.
     pub rank: usize,
     /// Failed elements.
@@ -71,7 +71,7 @@ pub struct HurtRow<'a> {
     pub lost_goodput: f64,
     /// Mean one-way delay of its packets without failures, in seconds.
     pub intact_delay_s: f64,
-    /// Mean one-way delay after the failure; `None` if nothing arrives.
+    /// Mean one-way delay of its packets after the failure, in seconds; `None` if nothing arrives.
     pub delay_s: Option<f64>,
     /// Sending rate in bit/s without failures.
     pub offered_bps: f64,
@@ -147,24 +147,24 @@ impl LinkUnderFailureRow<'_> {
 /// Returns the rows of the cases, worst first.
 pub fn failures<'a>(network: &'a Network, found: &Failures) -> Vec<FailureRow<'a>> {
     let ranked = found.ranked().into_iter().enumerate();
-    let rows = ranked.map(|(place, i)| case(network, found, place + 1, &found.cases[i]));
+    let rows = ranked.map(|(place, i)| failure_row(network, found, place + 1, &found.cases[i]));
     rows.collect()
 }
 
 /// Returns the rows of the kept affected connections, worst case first.
-pub fn hurt<'a>(network: &'a Network, found: &Failures) -> Vec<HurtRow<'a>> {
+pub fn affected<'a>(network: &'a Network, found: &Failures) -> Vec<AffectedRow<'a>> {
     let cases = found.ranked().into_iter().enumerate();
     let after = cases.filter_map(|(place, i)| {
         let case = &found.cases[i];
-        Some((place + 1, case, case.rest.as_ref().ok()?))
+        Some((place + 1, case, case.outcome.as_ref().ok()?))
     });
     let rows = after.flat_map(|(rank, case, after)| {
-        after.hurt.iter().map(move |it| HurtRow {
+        after.affected.iter().map(move |it| AffectedRow {
             rank,
-            failure: name(network, &case.failing),
+            failure: failure_name(network, &case.failing),
             connection: network.connection_name(it.connection),
-            harm: it.harm.name(),
-            lost_goodput: it.lost,
+            harm: it.impact.name(),
+            lost_goodput: it.lost_fraction,
             intact_delay_s: it.intact_delay_s,
             delay_s: it.delay_s,
             offered_bps: it.offered_bps,
@@ -173,7 +173,7 @@ pub fn hurt<'a>(network: &'a Network, found: &Failures) -> Vec<HurtRow<'a>> {
     rows.collect()
 }
 
-fn case<'a>(
+fn failure_row<'a>(
     network: &'a Network,
     found: &Failures,
     rank: usize,
@@ -190,14 +190,14 @@ fn case<'a>(
     let kinds: Vec<&str> = case.failing.iter().map(|it| it.kind().name()).collect();
     let row = FailureRow {
         rank,
-        failure: name(network, &case.failing),
+        failure: failure_name(network, &case.failing),
         kind: kinds.join(" + "),
         blocked_connections: case.blocked,
         blocked_goodput: share(case.blocked_bps),
         moved_whole: case.moved_whole > 0,
         ..FailureRow::default()
     };
-    let after: &AfterFailure = match &case.rest {
+    let after: &AfterFailure = match &case.outcome {
         Ok(after) => after,
         Err(error) => {
             return FailureRow {
@@ -206,7 +206,7 @@ fn case<'a>(
             };
         }
     };
-    let worst = Places::of(network, &after.worst);
+    let worst = WorstColumns::of(network, &after.worst);
     FailureRow {
         rests: true,
         residual: Some(after.residual),
@@ -220,15 +220,17 @@ fn case<'a>(
         goodput_bps: Some(after.goodput_bps),
         lost_goodput_bps: Some(after.lost_bps.max(0.0)),
         lost_goodput: Some(share(after.lost_bps.max(0.0))),
-        hurt_connections: Some(after.suffering),
-        hardest_hit: after.hit.map(|(id, _)| network.connection_name(id)),
-        hardest_hit_lost: after.hit.map(|(_, lost)| lost),
+        hurt_connections: Some(after.affected_count),
+        hardest_hit: after
+            .worst_affected
+            .map(|(id, _)| network.connection_name(id)),
+        hardest_hit_lost: after.worst_affected.map(|(_, lost)| lost),
         ..row
     }
 }
 
 /// Returns the name of the failed elements.
-fn name(network: &Network, failing: &[Failing]) -> String {
+fn failure_name(network: &Network, failing: &[Failing]) -> String {
     let names: Vec<String> = failing.iter().map(|it| it.name(network)).collect();
     names.join(" + ")
 }
@@ -242,11 +244,13 @@ pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnd
     let links = network.links().zip(&found.links);
     let rows = links.map(|(id, it)| LinkUnderFailureRow {
         link: network.link_name(id),
-        load: it.intact,
-        max_load: it.worst,
+        load: it.intact_load,
+        max_load: it.max_load,
         load_bps: it.load_bps,
-        failure: it.by.map(|i| name(network, &found.cases[i].failing)),
-        case: it.by.map(|i| rank[i]),
+        failure: it
+            .worst_case
+            .map(|i| failure_name(network, &found.cases[i].failing)),
+        case: it.worst_case.map(|i| rank[i]),
     });
     rows.collect()
 }
@@ -254,7 +258,7 @@ pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnd
 /// Returns the row of the network without failures.
 pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
     let at = &found.intact_worst;
-    let worst = Places::of(network, at);
+    let worst = WorstColumns::of(network, at);
     IntactRow {
         residual: found.intact.residual,
         max_load: worst.load.0,
@@ -269,7 +273,7 @@ pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
 }
 
 /// Returns the kinds of failures present, single or pairs, in order.
-pub fn kinds_of_failures(rows: &[FailureRow<'_>]) -> Vec<String> {
+pub fn failure_kinds(rows: &[FailureRow<'_>]) -> Vec<String> {
     let names = FailureKind::ALL.map(FailureKind::name);
     let two = |a: usize| {
         names[a..]
@@ -283,15 +287,15 @@ pub fn kinds_of_failures(rows: &[FailureRow<'_>]) -> Vec<String> {
 }
 
 /// Worst values of a state with the names of their links or connections.
-struct Places<'a> {
+struct WorstColumns<'a> {
     load: (Option<f64>, Option<&'a str>),
     delay_s: (Option<f64>, Option<&'a str>),
     loss: (Option<f64>, Option<&'a str>),
 }
 
-impl<'a> Places<'a> {
-    fn of(network: &'a Network, worst: &Worst) -> Places<'a> {
-        Places {
+impl<'a> WorstColumns<'a> {
+    fn of(network: &'a Network, worst: &Worst) -> WorstColumns<'a> {
+        WorstColumns {
             load: worst
                 .load
                 .map(|(id, it)| (it, network.link_name(id)))

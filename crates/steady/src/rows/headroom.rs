@@ -10,15 +10,15 @@ use crate::{BindingKind, Bounds, Headroom};
 pub struct HeadroomRow<'a> {
     /// Time in seconds.
     pub at_s: f64,
-    /// Requested bounds.
+    /// Requested bound of the utilization; `None` without one.
     pub max_utilization: Option<f64>,
-    /// See [`max_utilization`](Self::max_utilization).
+    /// Requested bound of the mean one-way delay, in seconds; `None` without one.
     pub max_delay_s: Option<f64>,
-    /// See [`max_utilization`](Self::max_utilization).
+    /// Requested bound of the loss probability; `None` without one.
     pub max_loss: Option<f64>,
     /// `all demands`, or the name of the scaled demands.
     pub scaled: &'a str,
-    /// Largest admissible factor; `None` if bounds are broken at any factor.
+    /// Largest admissible factor; `None` if the bounds are violated at every factor.
     pub factor: Option<f64>,
     /// Sending rate at that factor, in packets/s.
     pub rate_pps: f64,
@@ -48,9 +48,9 @@ pub fn headroom<'a>(
         max_loss: given(bounds.loss),
         scaled: scaled.unwrap_or("all demands"),
         factor: found.factor,
-        rate_pps: found.at.totals.rate_pps,
-        goodput_bps: found.at.totals.goodput_bps,
-        loss_probability: found.at.totals.loss_probability,
+        rate_pps: found.steady.totals.rate_pps,
+        goodput_bps: found.steady.totals.goodput_bps,
+        loss_probability: found.steady.totals.loss_probability,
         binding: found.binding.map(|binding| binding.kind()),
         binding_at: found.binding.map(|binding| binding.name(network)),
     }

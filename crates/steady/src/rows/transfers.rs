@@ -1,7 +1,7 @@
 //! Rows of transfer times.
 
 use netflow_network::ConnectionId;
-use netflow_workload::Transfers;
+use netflow_workload::TransferSizes;
 use serde::Serialize;
 
 use crate::{Solver, Steady};
@@ -21,7 +21,7 @@ pub struct TransferRow<'a> {
 
 /// Returns the rows of demands, given their connections and transfers; inactive ones have no row.
 pub fn transfers<'a>(
-    demands: &[(&'a str, ConnectionId, &Transfers)],
+    demands: &[(&'a str, ConnectionId, &TransferSizes)],
     solver: &Solver,
     steady: &Steady,
 ) -> Vec<TransferRow<'a>> {
@@ -35,7 +35,7 @@ pub fn transfers<'a>(
             Some(TransferRow {
                 demand,
                 mean_bytes: it.size().mean(),
-                alone_s: times.alone_s,
+                alone_s: times.unloaded_s,
                 mean_s: Some(times.mean_s).filter(|mean_s| mean_s.is_finite()),
             })
         });

@@ -8,17 +8,19 @@ use netflow_network::{
     Acks, Change, ConnectionId, ConnectionSpec, EcmpShare, EventSpec, LinkId, LinkSpec, Network,
     NetworkBuilder, NodeId, Rerouter, Source,
 };
-use netflow_problems::{RandomNetwork, connection, link, one_way, random_network, with_circuits};
+use netflow_problems::{
+    RandomNetwork, connection, link, one_way, random_network, with_parallel_links,
+};
 use netflow_steady::{
     AffectedConnection, Failing, FailureCase, FailureKind, FailureOptions, Failures, ImpactKind,
-    SLOWER, Solver, Steady, SteadyError, SteadyOptions, TransferTimes, failures, solve,
+    SLOWDOWN_THRESHOLD, Solver, Steady, SteadyError, SteadyOptions, TransferTimes, failures, solve,
 };
-use netflow_workload::{Distribution, Transfers};
+use netflow_workload::{Distribution, TransferSizes};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::networks::in_bytes;
-use crate::runs::{learning_s, settle};
+use crate::networks::with_buffers_in_bytes;
+use crate::settled_runs::{loss_estimation_time_s, settle};
 
 fn analyse(network: &Network, options: &FailureOptions) -> Failures {
     let found = failures(network, f64::INFINITY, options, &|| false);
@@ -27,7 +29,7 @@ fn analyse(network: &Network, options: &FailureOptions) -> Failures {
 
 /// Random network with permanently active connections, half of its links declared duplex, and three
 /// risk groups.
-fn endless(seed: u64) -> Network {
+fn random_network_with_risk_groups(seed: u64) -> Network {
     let network = random_network(RandomNetwork {
         nodes: 8,
         links: 13,
@@ -47,7 +49,7 @@ fn endless(seed: u64) -> Network {
     for pair in links.chunks(4) {
         builder.duplex(pair[0], pair[1]);
     }
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     for name in ["conduit", "bridge", "supply"] {
         for _ in 0..3 {
             builder.risk_group(name, links[rng.random_range(0..links.len())]);
@@ -57,7 +59,7 @@ fn endless(seed: u64) -> Network {
 }
 
 /// Returns the links that a case takes down, derived from the failed elements alone.
-fn taken_down(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
+fn failed_links(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
     let of = |failing: &Failing| -> Vec<LinkId> {
         match *failing {
             Failing::Link(id) => network
@@ -78,12 +80,12 @@ fn taken_down(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
 
 /// Network built without the given links, and without the connections that lose their route, or
 /// their required return path.
-struct Without {
+struct ReducedNetwork {
     network: Network,
     blocked: HashSet<String>,
 }
 
-fn without(network: &Network, down: &HashSet<LinkId>) -> Without {
+fn remove_links(network: &Network, down: &HashSet<LinkId>) -> ReducedNetwork {
     let mut builder = NetworkBuilder::new();
     let nodes: Vec<NodeId> = network
         .nodes()
@@ -122,14 +124,14 @@ fn without(network: &Network, down: &HashSet<LinkId>) -> Without {
             ..spec.clone()
         });
     }
-    Without {
+    ReducedNetwork {
         network: builder.build().unwrap(),
         blocked,
     }
 }
 
 /// Loads, losses and demanded bit/s by link; delays and goodputs by connection.
-struct Numbers {
+struct SteadyValues {
     load: HashMap<String, f64>,
     loss: HashMap<String, f64>,
     load_bps: HashMap<String, f64>,
@@ -137,7 +139,7 @@ struct Numbers {
     goodput_bps: HashMap<String, f64>,
 }
 
-fn numbers(network: &Network, steady: &Steady) -> Numbers {
+fn steady_values(network: &Network, steady: &Steady) -> SteadyValues {
     let links = |value: fn(&netflow_steady::LinkSteady) -> f64| {
         let all = network.links();
         all.map(|id| (network.link_name(id).to_owned(), value(steady.link(id))))
@@ -151,7 +153,7 @@ fn numbers(network: &Network, steady: &Steady) -> Numbers {
         })
         .collect()
     };
-    Numbers {
+    SteadyValues {
         load: links(|it| it.load),
         loss: links(|it| it.loss_probability),
         load_bps: links(|it| it.load_bps),
@@ -160,19 +162,19 @@ fn numbers(network: &Network, steady: &Steady) -> Numbers {
     }
 }
 
-fn most(of: &HashMap<String, f64>) -> f64 {
+fn max_value(of: &HashMap<String, f64>) -> f64 {
     of.values().copied().fold(0.0, f64::max)
 }
 
 #[track_caller]
-fn near(is: f64, should: f64, what: &str) {
+fn assert_near(is: f64, should: f64, what: &str) {
     let error = (is - should).abs() / (1e-9 + should.abs());
     assert!(error < 1e-6, "{what}: {is} instead of {should}");
 }
 
 /// Counts of compared cases.
 #[derive(Debug, Default)]
-struct Compared {
+struct ComparisonCounts {
     cases: usize,
     /// Cases in which connections lose their route, and other cases.
     blocked: usize,
@@ -185,20 +187,24 @@ struct Compared {
 
 /// Compares every failure of a network with the network built without the failed elements, whose
 /// routes, classes and steady state are computed from the start.
-fn beside_networks_without(name: &str, network: &Network, compared: &mut Compared) {
+fn compare_with_networks_without_failed_links(
+    name: &str,
+    network: &Network,
+    compared: &mut ComparisonCounts,
+) {
     let found = failures(network, 1e9, &FailureOptions::default(), &|| false);
     let Ok(Some(found)) = found else {
         compared.restless += 1;
         return;
     };
-    let intact = numbers(network, &found.intact);
+    let intact = steady_values(network, &found.intact);
     let mut busiest = intact.load.clone();
     let mut busiest_bps = intact.load_bps.clone();
     let what = |case: &FailureCase, of: &str| format!("{name}, {:?}: {of}", case.failing);
     for case in &found.cases {
-        let without = without(network, &taken_down(network, case));
+        let without = remove_links(network, &failed_links(network, case));
         let options = SteadyOptions::default();
-        let (after, steady) = match (&case.rest, solve(&without.network, 1e9, &options)) {
+        let (after, steady) = match (&case.outcome, solve(&without.network, 1e9, &options)) {
             (Ok(after), Ok(steady)) => (after, steady),
             // If one start does not converge, neither does the other.
             (Err(_), Err(_)) => {
@@ -208,28 +214,28 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
             (a, b) => panic!("{name}: {a:?} instead of {b:?}"),
         };
         assert!(after.residual <= options.tolerance);
-        let should = numbers(&without.network, &steady);
-        near(
+        let should = steady_values(&without.network, &steady);
+        assert_near(
             after.worst.load.map_or(0.0, |it| it.1),
-            most(&should.load),
+            max_value(&should.load),
             &what(case, "load"),
         );
-        near(
+        assert_near(
             after.worst.loss.map_or(0.0, |it| it.1),
-            most(&should.loss),
+            max_value(&should.loss),
             &what(case, "loss"),
         );
-        near(
+        assert_near(
             after.worst.delay_s.map_or(0.0, |it| it.1),
-            most(&should.delay_s),
+            max_value(&should.delay_s),
             &what(case, "delay"),
         );
-        near(
+        assert_near(
             after.goodput_bps,
             should.goodput_bps.values().sum(),
             &what(case, "goodput"),
         );
-        near(
+        assert_near(
             after.lost_bps + after.goodput_bps,
             found.intact.totals.goodput_bps,
             &what(case, "lost"),
@@ -253,13 +259,13 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
         let bps = gone
             .iter()
             .map(|&id| intact.goodput_bps[network.connection_name(id)]);
-        near(case.blocked_bps, bps.sum(), &what(case, "blocked"));
+        assert_near(case.blocked_bps, bps.sum(), &what(case, "blocked"));
         let lost = |(name, before): (&String, &f64)| match before {
             0.0 => 0.0,
             before => 1.0 - should.goodput_bps.get(name).unwrap_or(&0.0) / before,
         };
         let hardest = intact.goodput_bps.iter().map(lost).fold(0.0, f64::max);
-        let is = after.hit.map_or(0.0, |it| it.1);
+        let is = after.worst_affected.map_or(0.0, |it| it.1);
         assert!((is - hardest).abs() < 1e-6, "{}", what(case, "hit"));
         compared.cases += 1;
         compared.blocked += usize::from(case.blocked > 0);
@@ -268,12 +274,12 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
     for (id, link) in network.links().zip(&found.links) {
         let (of, name) = (name, network.link_name(id));
         // Smaller increases of the load do not count.
-        let error = (link.worst - busiest[name]).abs();
+        let error = (link.max_load - busiest[name]).abs();
         assert!(error < 1.1e-6, "{of}, {name}: {error}");
-        near(link.intact, intact.load[name], name);
+        assert_near(link.intact_load, intact.load[name], name);
         if busiest[name] > 1.0 {
             compared.overloaded += 1;
-            near(link.load_bps, busiest_bps[name], name);
+            assert_near(link.load_bps, busiest_bps[name], name);
         }
     }
 }
@@ -283,10 +289,14 @@ const SEVERAL: [u64; 2] = [19, 49];
 
 /// On 50 random networks.
 #[test]
-fn a_failure_is_the_network_without_what_fails() {
-    let mut compared = Compared::default();
+fn failure_equals_network_without_failed_elements() {
+    let mut compared = ComparisonCounts::default();
     for seed in (0..52).filter(|seed| !SEVERAL.contains(seed)) {
-        beside_networks_without(&format!("seed {seed}"), &endless(seed), &mut compared);
+        compare_with_networks_without_failed_links(
+            &format!("seed {seed}"),
+            &random_network_with_risk_groups(seed),
+            &mut compared,
+        );
     }
     println!("{compared:?}");
     assert!(compared.overloaded > 30);
@@ -296,7 +306,7 @@ fn a_failure_is_the_network_without_what_fails() {
 /// Grid of 4 × 4 nodes with links of equal cost, some with a parallel link, without the given
 /// links. Each of twelve demands is split among all equal-cost paths.
 fn grid(seed: u64, without: &[usize]) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let mut builder = NetworkBuilder::new();
     let nodes: Vec<NodeId> = (0..16).map(|i| builder.node(&format!("n{i}"))).collect();
     let beside = |&(a, b): &(usize, usize)| b == a + 4 || (b == a + 1 && b % 4 != 0);
@@ -329,7 +339,7 @@ fn grid(seed: u64, without: &[usize]) -> Network {
         // Half of them are transfers.
         let (mean, most) = (rng.random_range(20e3..2e6), f64::INFINITY);
         let size = Distribution::Exponential { mean, most };
-        let transfers = Arc::new(Transfers::new(size, 1460.0, 10.0));
+        let transfers = Arc::new(TransferSizes::new(size, 1460.0, 10.0));
         let transfers = rng.random_bool(0.5).then_some(transfers);
         let paths = equal.shares(nodes[from], nodes[to]);
         let portions = EcmpShare::of_each(paths.iter().map(|path| path.share));
@@ -366,7 +376,7 @@ fn by_demand(network: &Network, solver: &Solver, steady: &Steady) -> HashMap<Str
         *waited += it.goodput_pps * it.delay_s;
         *rate_pps += it.rate_pps;
         if let Some(Some(times)) = times.get(&id) {
-            *alone += it.rate_pps * times.alone_s;
+            *alone += it.rate_pps * times.unloaded_s;
             *beside += it.rate_pps * times.mean_s;
         }
     }
@@ -384,7 +394,7 @@ fn by_demand(network: &Network, solver: &Solver, steady: &Steady) -> HashMap<Str
 /// without them. The first failure may be an event. Once a part moved as a whole, and one of two
 /// links had all of it.
 #[test]
-fn what_shares_paths_is_divided_anew() {
+fn ecmp_traffic_is_split_again_after_failure() {
     let (mut cases, mut divided, mut times) = (0, 0, 0);
     for seed in 0..12 {
         let network = grid(seed, &[]);
@@ -393,8 +403,8 @@ fn what_shares_paths_is_divided_anew() {
         for first in 0..links.len() {
             for failed in [vec![first], vec![first, (7 * first + 3) % links.len()]] {
                 let ids: Vec<LinkId> = failed.iter().map(|&i| links[i]).collect();
-                let routes = detours.around(&ids);
-                let parts = routes.detours.iter().map(|it| it.ways.len());
+                let routes = detours.reroute_around(&ids);
+                let parts = routes.reroutes.iter().map(|it| it.paths.len());
                 divided += usize::from(parts.max() > Some(1));
                 // The first link fails earlier, by an event.
                 let mut builder = network.to_builder();
@@ -411,7 +421,11 @@ fn what_shares_paths_is_divided_anew() {
                 let by_event = if rest.is_empty() {
                     Solver::new(&later, 1e9)
                 } else {
-                    Solver::rerouted(&later, 1e9, &Rerouter::new(&later, 1e9).around(&rest))
+                    Solver::rerouted(
+                        &later,
+                        1e9,
+                        &Rerouter::new(&later, 1e9).reroute_around(&rest),
+                    )
                 };
                 let without = grid(seed, &failed);
                 let mut solver = Solver::new(&without, 1e9).unwrap();
@@ -420,15 +434,15 @@ fn what_shares_paths_is_divided_anew() {
                 for solver in [Solver::rerouted(&network, 1e9, &routes), by_event] {
                     let mut solver = solver.unwrap();
                     let is = solver.solve(&SteadyOptions::default()).unwrap();
-                    let offered = numbers(&network, &is).load_bps;
-                    for (link, bps) in &numbers(&without, &should).load_bps {
-                        near(offered[link], *bps, &format!("{seed} {failed:?} {link}"));
+                    let offered = steady_values(&network, &is).load_bps;
+                    for (link, bps) in &steady_values(&without, &should).load_bps {
+                        assert_near(offered[link], *bps, &format!("{seed} {failed:?} {link}"));
                     }
                     let is = by_demand(&network, &solver, &is);
                     for (demand, numbers) in &should_be {
                         let all = is[demand].iter().zip(numbers);
                         for (is, should) in all.filter(|(_, should)| should.is_finite()) {
-                            near(*is, *should, demand);
+                            assert_near(*is, *should, demand);
                         }
                         let both = is[demand][3].is_finite() && numbers[3].is_finite();
                         times += usize::from(both && numbers[3] > 0.0);
@@ -450,11 +464,15 @@ fn what_shares_paths_is_divided_anew() {
 /// The same with buffers in bytes, whose size in packets depends on the traffic after the failure.
 /// Links that were idle before counted as if only acknowledgements arrived.
 #[test]
-fn a_failure_fills_buffers_of_bytes_with_those_who_come() {
-    let mut compared = Compared::default();
+fn failure_changes_packet_mix_of_byte_buffers() {
+    let mut compared = ComparisonCounts::default();
     for seed in (0..20).filter(|seed| !SEVERAL.contains(seed)) {
-        let network = in_bytes(&endless(seed));
-        beside_networks_without(&format!("seed {seed}"), &network, &mut compared);
+        let network = with_buffers_in_bytes(&random_network_with_risk_groups(seed));
+        compare_with_networks_without_failed_links(
+            &format!("seed {seed}"),
+            &network,
+            &mut compared,
+        );
     }
     assert!(
         compared.cases > 400 && compared.rerouted > 50,
@@ -464,11 +482,11 @@ fn a_failure_fills_buffers_of_bytes_with_those_who_come() {
 
 /// The same with a parallel link next to half of the links, of equal or other bandwidth and delay.
 #[test]
-fn a_circuit_that_fails_leaves_the_others() {
-    let mut compared = Compared::default();
+fn failed_parallel_link_leaves_the_others() {
+    let mut compared = ComparisonCounts::default();
     for seed in 0..12 {
-        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
-        let network = with_circuits(&endless(seed), |spec| {
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
+        let network = with_parallel_links(&random_network_with_risk_groups(seed), |spec| {
             let beside = LinkSpec {
                 bandwidth_bps: spec.bandwidth_bps * [0.5, 1.0, 2.0][rng.random_range(0..3)],
                 delay_s: spec.delay_s * [1.0, 1.5][rng.random_range(0..2)],
@@ -476,7 +494,11 @@ fn a_circuit_that_fails_leaves_the_others() {
             };
             rng.random_bool(0.5).then_some(beside)
         });
-        beside_networks_without(&format!("seed {seed}"), &network, &mut compared);
+        compare_with_networks_without_failed_links(
+            &format!("seed {seed}"),
+            &network,
+            &mut compared,
+        );
     }
     println!("{compared:?}");
     assert!(compared.cases > 300 && compared.rerouted > 200);
@@ -484,10 +506,10 @@ fn a_circuit_that_fails_leaves_the_others() {
 
 /// The same links are down from the start in a run that settles.
 #[test]
-fn a_run_in_which_it_fails_ends_there() {
+fn run_with_the_failure_settles_at_same_state() {
     let (mut compared, mut moving) = (0, 0);
     for seed in 8..18 {
-        let (network, transport, duration_s) = crate::networks::endless(seed);
+        let (network, transport, duration_s) = crate::networks::random_bulk_network(seed);
         let options = FailureOptions {
             nodes: false,
             sample: Some(2),
@@ -495,7 +517,7 @@ fn a_run_in_which_it_fails_ends_there() {
         };
         for case in &analyse(&network, &options).cases {
             let mut builder = network.to_builder();
-            for link in taken_down(&network, case) {
+            for link in failed_links(&network, case) {
                 builder.event(EventSpec {
                     at_s: 1e-3,
                     link,
@@ -505,9 +527,9 @@ fn a_run_in_which_it_fails_ends_there() {
             let failed = builder.build().unwrap();
             let what = format!("seed {seed}, {:?}", case.failing);
             let steady = solve(&failed, f64::INFINITY, &options.steady).unwrap();
-            let after = case.rest.as_ref().unwrap();
-            near(after.goodput_bps, steady.totals.goodput_bps, &what);
-            let first_s = duration_s.max(learning_s(&failed, &steady).min(1e6));
+            let after = case.outcome.as_ref().unwrap();
+            assert_near(after.goodput_bps, steady.totals.goodput_bps, &what);
+            let first_s = duration_s.max(loss_estimation_time_s(&failed, &steady).min(1e6));
             let run = settle(&failed, transport, first_s, 30_000);
             if run.moved >= 1e-4 {
                 moving += 1;
@@ -572,7 +594,7 @@ fn names(network: &Network, found: &Failures) -> Vec<String> {
 }
 
 #[test]
-fn what_has_no_route_is_blocked() {
+fn traffic_without_a_route_is_blocked() {
     let network = ring().build();
     let found = analyse(&network, &FailureOptions::default());
     let names = names(&network, &found);
@@ -583,11 +605,11 @@ fn what_has_no_route_is_blocked() {
     let blocked: Vec<u64> = found.cases.iter().map(|case| case.blocked).collect();
     // A connection with a given path is not rerouted, and one with a failed end has no route.
     assert_eq!(blocked, [2, 2, 0, 0, 3, 3, 2, 0]);
-    let after = found.cases[0].rest.as_ref().unwrap();
+    let after = found.cases[0].outcome.as_ref().unwrap();
     // `free` is rerouted; `told` has two thirds of the goodput.
     assert_eq!(network.link_name(after.worst.load.unwrap().0), "C->B");
     assert!((after.lost_bps / found.intact.totals.goodput_bps - 2.0 / 3.0).abs() < 1e-9);
-    let (id, lost) = after.hit.unwrap();
+    let (id, lost) = after.worst_affected.unwrap();
     assert_eq!((network.connection_name(id), lost), ("told", 1.0));
     // The worst cases first: failed end nodes of all connections, then by lost goodput.
     let ranked: Vec<&str> = found.ranked().into_iter().map(|i| &*names[i]).collect();
@@ -596,81 +618,91 @@ fn what_has_no_route_is_blocked() {
     // No failure raises the load of A->B above its present load. B->A has traffic only after a
     // failure of D->A, or never.
     let link = found.links[0];
-    assert_eq!((link.by, link.worst), (None, link.intact));
+    assert_eq!((link.worst_case, link.max_load), (None, link.intact_load));
 }
 
 /// Regression: connections with nine times the delay were missing, and only one of those with
 /// losses was listed.
 #[test]
-fn all_who_suffer_are_told_hardest_hit_first() {
+fn affected_connections_are_listed_worst_first() {
     let network = ring().build();
     let found = analyse(
         &network,
         &FailureOptions {
-            who: 5,
+            max_affected: 5,
             ..FailureOptions::default()
         },
     );
-    let without_ab = found.cases[0].rest.as_ref().unwrap();
+    let without_ab = found.cases[0].outcome.as_ref().unwrap();
     // `told` is two connections.
-    assert_eq!(without_ab.suffering, 3);
-    let [told, free] = without_ab.hurt.as_slice() else {
-        panic!("{:?}", without_ab.hurt);
+    assert_eq!(without_ab.affected_count, 3);
+    let [told, free] = without_ab.affected.as_slice() else {
+        panic!("{:?}", without_ab.affected);
     };
     let name = |it: &AffectedConnection| network.connection_name(it.connection).to_owned();
     assert_eq!(
-        (name(told), told.lost, told.delay_s),
+        (name(told), told.lost_fraction, told.delay_s),
         ("told".to_owned(), 1.0, None)
     );
     assert_eq!(name(free), "free");
-    assert!(free.lost.abs() < 1e-9 && free.delay_s.unwrap() > SLOWER * free.intact_delay_s);
+    assert!(
+        free.lost_fraction.abs() < 1e-9
+            && free.delay_s.unwrap() > SLOWDOWN_THRESHOLD * free.intact_delay_s
+    );
     // No connection uses C->D or D->A.
-    let without_cd = found.cases[2].rest.as_ref().unwrap();
-    assert_eq!((without_cd.suffering, without_cd.hurt.len()), (0, 0));
+    let without_cd = found.cases[2].outcome.as_ref().unwrap();
+    assert_eq!(
+        (without_cd.affected_count, without_cd.affected.len()),
+        (0, 0)
+    );
     let one = FailureOptions {
-        who: 1,
+        max_affected: 1,
         ..FailureOptions::default()
     };
-    let one = analyse(&network, &one).cases[0].rest.clone().unwrap();
+    let one = analyse(&network, &one).cases[0].outcome.clone().unwrap();
     assert_eq!(
-        (one.suffering, one.hurt.len(), name(&one.hurt[0])),
+        (
+            one.affected_count,
+            one.affected.len(),
+            name(&one.affected[0])
+        ),
         (3, 1, "told".to_owned())
     );
 }
 
 /// Regression: connections with a failed end were listed before connections that routing can help.
 #[test]
-fn who_is_hurt_is_told_how_and_by_how_much() {
+fn affected_connections_have_impact_and_loss() {
     let network = ring().build();
     let options = FailureOptions {
-        who: 100,
+        max_affected: 100,
         ..FailureOptions::default()
     };
     let found = analyse(&network, &options);
     let mut seen = Vec::new();
     for case in &found.cases {
-        let after = case.rest.as_ref().unwrap();
-        for it in &after.hurt {
+        let after = case.outcome.as_ref().unwrap();
+        for it in &after.affected {
             let spec = network.connection_spec(it.connection);
             let ends = [spec.from, spec.to].map(Failing::Node);
             let expected = match (ends.iter().any(|end| case.failing.contains(end)), it) {
-                (true, _) => ImpactKind::EndFails,
+                (true, _) => ImpactKind::EndpointFails,
                 (false, it) if it.delay_s.is_none() => ImpactKind::NoRoute,
-                (false, it) if it.lost > 1e-4 => ImpactKind::Loses,
+                (false, it) if it.lost_fraction > 1e-4 => ImpactKind::Loses,
                 (false, _) => ImpactKind::Slower,
             };
-            assert_eq!(it.harm, expected, "{it:?}");
-            seen.push(it.harm);
+            assert_eq!(it.impact, expected, "{it:?}");
+            seen.push(it.impact);
         }
-        for pair in after.hurt.windows(2) {
-            let ends = |it: &AffectedConnection| it.harm == ImpactKind::EndFails;
-            let kbps = |it: &AffectedConnection| (it.lost * it.offered_bps / 1e3).round();
+        for pair in after.affected.windows(2) {
+            let ends = |it: &AffectedConnection| it.impact == ImpactKind::EndpointFails;
+            let kbps = |it: &AffectedConnection| (it.lost_fraction * it.offered_bps / 1e3).round();
             let ordered = (ends(&pair[1]) && !ends(&pair[0])) || kbps(&pair[0]) >= kbps(&pair[1]);
             assert!(ordered && (ends(&pair[1]) || !ends(&pair[0])), "{pair:?}");
         }
     }
     for harm in [
-        ImpactKind::EndFails,
+        ImpactKind::EndpointFails,
         ImpactKind::NoRoute,
         ImpactKind::Slower,
     ] {
@@ -679,7 +711,7 @@ fn who_is_hurt_is_told_how_and_by_how_much() {
 }
 
 #[test]
-fn links_that_nobody_told_to_be_duplex_fail_one_by_one() {
+fn simplex_links_fail_individually() {
     let mut pair = crate::networks::pair(10.0);
     pair.tcp("c", "ns-reno", None);
     let network = pair.build();
@@ -699,7 +731,7 @@ fn links_that_nobody_told_to_be_duplex_fail_one_by_one() {
 
 /// Two elements of which one fails with the other are not a pair.
 #[test]
-fn pairs_are_of_what_fails_apart() {
+fn pairs_contain_independent_failures_only() {
     let mut ring = ring();
     for &link in &ring.links[..2] {
         ring.builder.risk_group("south", link);
@@ -737,7 +769,7 @@ fn pairs_are_of_what_fails_apart() {
 
 /// An event took a link down earlier.
 #[test]
-fn what_is_down_already_does_not_fail_again() {
+fn failed_links_do_not_fail_again() {
     let mut ring = ring();
     let first = ring.links[0];
     ring.builder.event(EventSpec {
@@ -768,8 +800,8 @@ fn what_is_down_already_does_not_fail_again() {
 }
 
 #[test]
-fn there_are_the_same_bits_for_any_number_of_threads() {
-    let network = endless(7);
+fn results_are_identical_for_any_thread_count() {
+    let network = random_network_with_risk_groups(7);
     let options = FailureOptions {
         pairs: true,
         ..FailureOptions::default()
@@ -786,7 +818,7 @@ fn there_are_the_same_bits_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_cannot_be_analysed_is_refused() {
+fn invalid_failure_analyses_are_rejected() {
     let options = FailureOptions::default();
     let network = ring().build();
     let no = |network: &Network, options: &FailureOptions| {
@@ -797,7 +829,7 @@ fn what_cannot_be_analysed_is_refused() {
         nodes: false,
         ..options
     };
-    assert_eq!(no(&network, &nothing), SteadyError::NothingFails);
+    assert_eq!(no(&network, &nothing), SteadyError::NothingToFail);
     let stopped = failures(&network, 1.0, &options, &|| true).unwrap();
     assert!(stopped.is_none());
 

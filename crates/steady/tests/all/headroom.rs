@@ -2,7 +2,7 @@
 
 use netflow_network::{Application, Coupling, FluidOptions, Network, Options, Step, Transport};
 use netflow_simulation::Simulation;
-use netflow_steady::{Binding, Bounds, Solver, SteadyError, SteadyOptions, Which};
+use netflow_steady::{Binding, Bounds, ConnectionSelection, Solver, SteadyError, SteadyOptions};
 
 use crate::networks::pair;
 
@@ -22,7 +22,7 @@ fn network(scale: f64) -> (Network, [netflow_network::ConnectionId; 2]) {
 /// The utilization bound is on demand over bandwidth, so that losses at a small buffer do not raise
 /// the headroom.
 #[test]
-fn losses_make_no_headroom() {
+fn losses_do_not_raise_headroom() {
     let mut pair = pair(2.0);
     pair.poisson("c", 900.0);
     let mut solver = Solver::new(&pair.build(), 1.0).unwrap();
@@ -31,25 +31,29 @@ fn losses_make_no_headroom() {
             utilization,
             ..Bounds::default()
         };
-        let found = solver.headroom(&bounds, Which::All, &OPTIONS).unwrap();
+        let found = solver
+            .headroom(&bounds, ConnectionSelection::All, &OPTIONS)
+            .unwrap();
         assert!((found.factor.unwrap() - factor).abs() < 1e-8, "{found:?}");
-        assert!((found.at.links[0].load - utilization).abs() < 1e-8);
-        assert!(found.at.totals.loss_probability > 0.2, "{found:?}");
+        assert!((found.steady.links[0].load - utilization).abs() < 1e-8);
+        assert!(found.steady.totals.loss_probability > 0.2, "{found:?}");
     }
 }
 
 /// The link is 50 % utilized, so a factor of 1.6 gives 80 %.
 #[test]
-fn utilization_is_met_at_its_bound() {
+fn headroom_reaches_the_utilization_bound() {
     let (network, _) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
     let bounds = Bounds {
         utilization: 0.8,
         ..Bounds::default()
     };
-    let found = solver.headroom(&bounds, Which::All, &OPTIONS).unwrap();
+    let found = solver
+        .headroom(&bounds, ConnectionSelection::All, &OPTIONS)
+        .unwrap();
     assert!((found.factor.unwrap() - 1.6).abs() < 1e-8);
-    assert!((found.at.links[0].load - 0.8).abs() < 1e-8);
+    assert!((found.steady.links[0].load - 0.8).abs() < 1e-8);
     let there = network.link_by_name("A->B").unwrap();
     assert_eq!(found.binding, Some(Binding::Utilization(there)));
     // The solver is unchanged.
@@ -59,7 +63,7 @@ fn utilization_is_met_at_its_bound() {
 
 /// Only one of two demands is scaled; the other's 200 packets/s stay.
 #[test]
-fn one_demand_is_scaled_alone() {
+fn single_demand_scales_without_the_others() {
     let (network, [a, _]) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
     let bounds = Bounds {
@@ -67,7 +71,7 @@ fn one_demand_is_scaled_alone() {
         ..Bounds::default()
     };
     let found = solver
-        .headroom(&bounds, Which::Only(&[a]), &OPTIONS)
+        .headroom(&bounds, ConnectionSelection::Only(&[a]), &OPTIONS)
         .unwrap();
     assert!((found.factor.unwrap() - 2.0).abs() < 1e-2, "{found:?}");
 }
@@ -75,7 +79,7 @@ fn one_demand_is_scaled_alone() {
 /// TCP with a fixed-rate application: ten connections with 40 packets/s each, on a link of 1000
 /// packets/s, reach 80 % at a factor of 2. One without a rate is not scaled.
 #[test]
-fn what_applications_have_to_send_is_scaled() {
+fn application_rates_are_scaled() {
     let with = |rate_pps: f64| {
         let mut pair = pair(20.0);
         let id = pair.tcp("flows", "linux-cubic", None);
@@ -92,7 +96,7 @@ fn what_applications_have_to_send_is_scaled() {
     };
     let (network, id) = with(40.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    for scale in [Which::All, Which::Only(&[id])] {
+    for scale in [ConnectionSelection::All, ConnectionSelection::Only(&[id])] {
         let found = solver.headroom(&bounds, scale, &OPTIONS).unwrap();
         let factor = found.factor.unwrap();
         let (more, _) = with(40.0 * factor);
@@ -107,7 +111,7 @@ fn what_applications_have_to_send_is_scaled() {
 
 /// Bisection over runs gives the same factor.
 #[test]
-fn runs_lead_to_the_same_factor() {
+fn bisection_over_runs_gives_the_same_factor() {
     let bounds = Bounds {
         loss: 1e-2,
         ..Bounds::default()
@@ -115,7 +119,7 @@ fn runs_lead_to_the_same_factor() {
     let (one, _) = network(1.0);
     let mut solver = Solver::new(&one, f64::INFINITY).unwrap();
     let found = solver
-        .headroom(&bounds, Which::All, &OPTIONS)
+        .headroom(&bounds, ConnectionSelection::All, &OPTIONS)
         .unwrap()
         .factor
         .unwrap();
@@ -146,7 +150,7 @@ fn runs_lead_to_the_same_factor() {
 }
 
 #[test]
-fn bounds_that_nothing_keeps_and_demands_that_are_none() {
+fn unreachable_bounds_and_missing_demands() {
     let (network, _) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
     // The propagation delay of 20 ms alone exceeds the bound.
@@ -154,16 +158,18 @@ fn bounds_that_nothing_keeps_and_demands_that_are_none() {
         delay_s: 0.01,
         ..Bounds::default()
     };
-    let found = solver.headroom(&bounds, Which::All, &OPTIONS).unwrap();
+    let found = solver
+        .headroom(&bounds, ConnectionSelection::All, &OPTIONS)
+        .unwrap();
     assert!(found.factor.is_none() && matches!(found.binding, Some(Binding::Delay(_))));
     // No bound is given.
     let found = solver
-        .headroom(&Bounds::default(), Which::All, &OPTIONS)
+        .headroom(&Bounds::default(), ConnectionSelection::All, &OPTIONS)
         .unwrap();
     assert!(found.factor.is_some_and(|factor| factor >= 1e6) && found.binding.is_none());
     let mut pair = pair(20.0);
     pair.tcp("c", "ns-reno", None);
     let mut solver = Solver::new(&pair.build(), f64::INFINITY).unwrap();
-    let none = solver.headroom(&bounds, Which::All, &OPTIONS);
-    assert_eq!(none.unwrap_err(), SteadyError::NothingScales);
+    let none = solver.headroom(&bounds, ConnectionSelection::All, &OPTIONS);
+    assert_eq!(none.unwrap_err(), SteadyError::NothingToScale);
 }

@@ -1,11 +1,11 @@
 //! Integration tests of the steady-state solver, in one binary, which builds much faster than one
 //! per file.
 
+mod closed_forms;
+mod derivatives;
 mod events;
 mod failures;
 mod headroom;
-mod known;
+mod invalid_inputs;
 mod networks;
-mod refusals;
-mod runs;
-mod slopes;
+mod settled_runs;

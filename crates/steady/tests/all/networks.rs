@@ -7,12 +7,12 @@ use netflow_network::{
     LinkSpec, Network, NetworkBuilder, NodeId, Overhead, Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
-use netflow_profile::{Scaled, builtin};
-use netflow_workload::{Distribution, Transfers};
+use netflow_profile::{ScaledProfile, builtin};
+use netflow_workload::{Distribution, TransferSizes};
 
 /// Returns a random network of any scale with permanently active connections, its transport model,
 /// and a duration that is long compared with its delays.
-pub fn endless(seed: u64) -> (Network, Transport, f64) {
+pub fn random_bulk_network(seed: u64) -> (Network, Transport, f64) {
     let mut wide = wide_network(seed);
     for (_, _, connection) in &mut wide.connections {
         connection.size_pkts = None;
@@ -23,7 +23,7 @@ pub fn endless(seed: u64) -> (Network, Transport, f64) {
 }
 
 /// Returns the network with alternating calibration factors of links and sources.
-pub fn as_if_calibrated(network: &Network) -> Network {
+pub fn with_calibration_factors(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut windows = vec![0.0; network.link_count()];
     for id in network.connections() {
@@ -48,14 +48,14 @@ pub fn as_if_calibrated(network: &Network) -> Network {
     let mut factors = [0.8, 1.3].into_iter().cycle();
     builder.each_connection(|spec| {
         if let (Source::Profile(profile), Some(factor)) = (&spec.source, factors.next()) {
-            spec.source = Source::Profile(Arc::new(Scaled::new(profile.clone(), factor)));
+            spec.source = Source::Profile(Arc::new(ScaledProfile::new(profile.clone(), factor)));
         }
     });
     builder.build().unwrap()
 }
 
 /// Returns the network with every other TCP replaced by Linux CUBIC, whose window oscillates less.
-pub fn as_two_tcps(network: &Network) -> Network {
+pub fn with_two_tcps(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut others = [false, true].into_iter().cycle();
     builder.each_connection(|spec| {
@@ -67,7 +67,7 @@ pub fn as_two_tcps(network: &Network) -> Network {
 }
 
 /// Returns the network with every other fixed-rate source replaced by the mean rate of transfers.
-pub fn as_transfers(network: &Network) -> Network {
+pub fn with_transfers(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut i = 0_u32;
     builder.each_connection(|spec| {
@@ -76,7 +76,7 @@ pub fn as_transfers(network: &Network) -> Network {
             let most = 20.0 * mean;
             let size = Distribution::Exponential { mean, most };
             let payload_bytes = spec.packet_size_bytes.max(41.0) - 40.0;
-            let transfers = Transfers::new(size, payload_bytes, 10.0);
+            let transfers = TransferSizes::new(size, payload_bytes, 10.0);
             spec.transfers = i.is_multiple_of(2).then(|| Arc::new(transfers));
             i += 1;
         }
@@ -85,7 +85,7 @@ pub fn as_transfers(network: &Network) -> Network {
 }
 
 /// Returns the network with drop-tail buffers in bytes, 1000 for each packet.
-pub fn in_bytes(network: &Network) -> Network {
+pub fn with_buffers_in_bytes(network: &Network) -> Network {
     let mut builder = network.to_builder();
     builder.each_link(|link| {
         if let (Buffer::Packets(pkts), DropPolicy::DropTail) = (link.buffer, link.queue) {
@@ -96,8 +96,8 @@ pub fn in_bytes(network: &Network) -> Network {
 }
 
 /// Returns the network with each drop-tail buffer as its transmission time.
-pub fn in_time(network: &Network) -> Network {
-    let mut builder = in_bytes(network).to_builder();
+pub fn with_buffers_in_seconds(network: &Network) -> Network {
+    let mut builder = with_buffers_in_bytes(network).to_builder();
     builder.each_link(|link| {
         if let Buffer::Bytes(bytes) = link.buffer {
             link.buffer = Buffer::Time(BufferTime {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow_results::quote;
 
 use super::Encoder;
-use netflow_results::columns::{Column, Data};
+use netflow_results::columns::{Column, ColumnData};
 
 pub(super) struct Csv<W> {
     to: W,
@@ -24,35 +24,35 @@ impl<W: Write> Csv<W> {
 }
 
 impl<W: Write> Encoder<W> for Csv<W> {
-    fn batch(&mut self, _: &[Column], data: &[Data]) -> io::Result<()> {
+    fn write_batch(&mut self, _: &[Column], data: &[ColumnData]) -> io::Result<()> {
         let quoted: Vec<Vec<String>> = data
             .iter()
             .map(|data| match data {
-                Data::Texts(texts) => texts.names.iter().map(|name| quote(name)).collect(),
+                ColumnData::Texts(texts) => texts.names.iter().map(|name| quote(name)).collect(),
                 _ => Vec::new(),
             })
             .collect();
         let mut digits = zmij::Buffer::new();
         self.text.clear();
-        for row in 0..data.first().map_or(0, Data::len) {
+        for row in 0..data.first().map_or(0, ColumnData::len) {
             for (column, data) in data.iter().enumerate() {
                 if column > 0 {
                     self.text.push(b',');
                 }
                 let text = &mut self.text;
                 match data {
-                    Data::Numbers(list) if list[row].is_finite() => {
+                    ColumnData::Numbers(list) if list[row].is_finite() => {
                         text.extend_from_slice(digits.format_finite(list[row]).as_bytes());
                     }
-                    Data::Numbers(_) => {}
-                    Data::Wholes(list) => {
+                    ColumnData::Numbers(_) => {}
+                    ColumnData::Wholes(list) => {
                         list[row].map_or(Ok(()), |number| write!(text, "{number}"))?;
                     }
-                    Data::Flags(list) => {
+                    ColumnData::Flags(list) => {
                         list[row].map_or(Ok(()), |flag| write!(text, "{flag}"))?;
                     }
-                    Data::Texts(texts) => {
-                        if let Ok(place) = usize::try_from(texts.places[row]) {
+                    ColumnData::Texts(texts) => {
+                        if let Ok(place) = usize::try_from(texts.indices[row]) {
                             text.extend_from_slice(quoted[column][place].as_bytes());
                         }
                     }

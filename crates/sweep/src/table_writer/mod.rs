@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use netflow_results::Format;
 use serde::Serialize;
 
-use netflow_results::columns::{Cell, Column, Data, RowAppender};
+use netflow_results::columns::{Cell, Column, ColumnData, RowAppender};
 
 /// Rows per batch, small enough that the batches of all threads fit in memory.
-const BATCH: usize = 16 * 1024;
+const BATCH_ROWS: usize = 16 * 1024;
 
 /// Encoder of batches of rows in a file format.
 trait Encoder<W> {
-    fn batch(&mut self, columns: &[Column], data: &[Data]) -> io::Result<()>;
+    fn write_batch(&mut self, columns: &[Column], data: &[ColumnData]) -> io::Result<()>;
     /// Returns the output with all data written.
     fn finish(self: Box<Self>) -> io::Result<W>;
 }
@@ -24,7 +24,7 @@ trait Encoder<W> {
 /// A table that is being written.
 pub(crate) struct TableWriter<W> {
     columns: Vec<Column>,
-    data: Vec<Data>,
+    data: Vec<ColumnData>,
     /// Number of case columns, which are first.
     case_columns: usize,
     encoder: Box<dyn Encoder<W>>,
@@ -48,7 +48,7 @@ impl<W: Write + Send + 'static> TableWriter<W> {
         Ok(TableWriter {
             data: columns
                 .iter()
-                .map(|column| Data::new(column.kind))
+                .map(|column| ColumnData::new(column.kind))
                 .collect(),
             columns: columns.to_vec(),
             case_columns,
@@ -63,12 +63,12 @@ impl<W: Write + Send + 'static> TableWriter<W> {
         for row in rows {
             RowAppender::add(&self.columns[self.case_columns..], row_columns, row);
         }
-        let gathered = row_columns.first().map_or(0, Data::len);
+        let gathered = row_columns.first().map_or(0, ColumnData::len);
         for (data, cell) in case_columns.iter_mut().zip(case) {
             data.fill_to(gathered, *cell);
         }
         self.rows += rows.len() as u64;
-        if gathered >= BATCH {
+        if gathered >= BATCH_ROWS {
             self.flush_batch()
         } else {
             Ok(())
@@ -76,8 +76,8 @@ impl<W: Write + Send + 'static> TableWriter<W> {
     }
 
     fn flush_batch(&mut self) -> io::Result<()> {
-        self.encoder.batch(&self.columns, &self.data)?;
-        self.data.iter_mut().for_each(Data::clear);
+        self.encoder.write_batch(&self.columns, &self.data)?;
+        self.data.iter_mut().for_each(ColumnData::clear);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use netflow_results::columns::{Column, ColumnType, Data, array, schema};
+use netflow_results::columns::{Column, ColumnData, ColumnType, array, schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
@@ -50,7 +50,7 @@ impl<W: Write + Send> Parquet<W> {
 }
 
 impl<W: Write + Send> Encoder<W> for Parquet<W> {
-    fn batch(&mut self, _: &[Column], data: &[Data]) -> io::Result<()> {
+    fn write_batch(&mut self, _: &[Column], data: &[ColumnData]) -> io::Result<()> {
         let columns = data.iter().map(array).collect::<Result<Vec<_>, _>>();
         let batch = columns.and_then(|columns| RecordBatch::try_new(self.schema.clone(), columns));
         let written = batch

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use netflow_results::Format;
 use netflow_scenario::{CompiledScenario, Problems, from_str};
-use netflow_sweep::{Axis, Error, Request, Sweep};
+use netflow_sweep::{Axis, Error, Sweep, SweepRequest};
 
 const SCENARIO: &str = r#"
 simulation = { duration = "5 s" }
@@ -34,20 +34,20 @@ pub fn axes(options: &[&str]) -> Vec<Axis> {
 }
 
 /// 4 × 3 × 5 = 60 cases in CSV.
-pub fn request() -> Request {
-    Request {
+pub fn request() -> SweepRequest {
+    SweepRequest {
         axes: axes(&[
             "connection.c1.source.constant=0.5..3.5 Mbit/s/4",
             "link.*.buffer=10 pkt,20 pkt,50 ms",
         ]),
         each_link_fails: true,
         format: Format::Csv,
-        ..Request::default()
+        ..SweepRequest::default()
     }
 }
 
-pub fn sweep(request: Request) -> Sweep {
-    Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{}", said(&error)))
+pub fn sweep(request: SweepRequest) -> Sweep {
+    Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{}", error_text(&error)))
 }
 
 /// Returns every file below a directory, by path.
@@ -67,7 +67,7 @@ pub fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Returns the text of an error.
-pub fn said(error: &Error) -> String {
+pub fn error_text(error: &Error) -> String {
     match error {
         Error::Scenario(problems) => problems.iter().map(|it| it.message.clone()).collect(),
         error => error.to_string(),

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_results::Format;
-use netflow_sweep::{Error, Model, Request, Sweep, WriteOptions, WriteSummary};
+use netflow_sweep::{Error, Model, Sweep, SweepRequest, WriteOptions, WriteSummary};
 use rayon::prelude::*;
 
-use crate::common::{axes, files, load, request, said, sweep};
+use crate::common::{axes, error_text, files, load, request, sweep};
 
 fn write(sweep: &Sweep, to: &Path, writing: WriteOptions) -> WriteSummary {
     let written = sweep.write(to, &writing, &load, &mut |_| {}, &|| false);
-    written.unwrap_or_else(|error| panic!("{}", said(&error)))
+    written.unwrap_or_else(|error| panic!("{}", error_text(&error)))
 }
 
 /// Runs `work` with this number of threads.
@@ -26,7 +26,7 @@ fn write_with(threads: usize, sweep: &Sweep, to: &Path) -> WriteSummary {
     with(threads, || write(sweep, to, WriteOptions::default()))
 }
 
-fn whole(sweep: &Sweep) -> (tempfile::TempDir, WriteSummary) {
+fn write_whole_sweep(sweep: &Sweep) -> (tempfile::TempDir, WriteSummary) {
     let place = tempfile::tempdir().unwrap();
     let written = write_with(1, sweep, place.path());
     (place, written)
@@ -38,11 +38,11 @@ fn results_do_not_depend_on_threads() {
         .into_iter()
         .filter(|it| it.is_available() && *it != Format::Jsonl)
     {
-        let sweep = sweep(Request {
+        let sweep = sweep(SweepRequest {
             format,
             ..request()
         });
-        let ((one, written), two) = (whole(&sweep), tempfile::tempdir().unwrap());
+        let ((one, written), two) = (write_whole_sweep(&sweep), tempfile::tempdir().unwrap());
         assert_eq!(
             (written.cases, written.reused, written.missing_chunks),
             (60, 0, 0)
@@ -55,7 +55,7 @@ fn results_do_not_depend_on_threads() {
 #[test]
 fn shards_form_the_whole_sweep() {
     let sweep = sweep(request());
-    let (one, _) = whole(&sweep);
+    let (one, _) = write_whole_sweep(&sweep);
     let parts = tempfile::tempdir().unwrap();
     // All shards at once, in one directory.
     let written: Vec<WriteSummary> = ["1/3", "2/3", "3/3"]
@@ -81,7 +81,7 @@ fn shards_form_the_whole_sweep() {
 #[test]
 fn stopped_sweep_resumes() {
     let sweep = sweep(request());
-    let (one, _) = whole(&sweep);
+    let (one, _) = write_whole_sweep(&sweep);
     let place = tempfile::tempdir().unwrap();
     let mut stopped = 0;
     for after in [0, 1, 3, 7, 10, 40, 400] {
@@ -98,7 +98,7 @@ fn stopped_sweep_resumes() {
         });
         match end {
             Err(Error::Stopped { .. }) => stopped += 1,
-            Err(error) => panic!("{}", said(&error)),
+            Err(error) => panic!("{}", error_text(&error)),
             Ok(written) => assert!(written.reused > 0),
         }
     }
@@ -110,7 +110,7 @@ fn stopped_sweep_resumes() {
 #[test]
 fn damaged_chunks_are_recomputed() {
     let sweep = sweep(request());
-    let (one, _) = whole(&sweep);
+    let (one, _) = write_whole_sweep(&sweep);
     let expected = files(one.path());
     let table = |name: &str| {
         expected
@@ -147,7 +147,7 @@ fn damaged_chunks_are_recomputed() {
 #[test]
 fn partial_files_are_removed() {
     let sweep = sweep(request());
-    let (one, _) = whole(&sweep);
+    let (one, _) = write_whole_sweep(&sweep);
     let expected = files(one.path());
     let table = expected
         .keys()
@@ -169,15 +169,15 @@ fn partial_files_are_removed() {
 /// The seed of a case depends only on its own seed index.
 #[test]
 fn runs_are_the_same_in_shards() {
-    let sweep = sweep(Request {
+    let sweep = sweep(SweepRequest {
         axes: axes(&["connection.c1.source.constant=1 Mbit/s,1.5 Mbit/s"]),
-        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        settings: vec!["connection.c2.source={ ns2-tcp = \"reno\" }".to_owned()],
         model: Model::Packets,
         seeds: 3,
         ..request()
     });
     assert_eq!(sweep.cases().count(), 2 * 5 * 3);
-    let (one, _) = whole(&sweep);
+    let (one, _) = write_whole_sweep(&sweep);
     let parts = tempfile::tempdir().unwrap();
     for shard in ["2/2", "1/2"] {
         let shard = shard.parse().unwrap();

@@ -4,13 +4,13 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_results::Format;
-use netflow_sweep::{Axis, Error, Model, Request, Sweep, WriteOptions};
+use netflow_sweep::{Axis, Error, Model, Sweep, SweepRequest, WriteOptions};
 
-use crate::common::{axes, load, request, said, sweep};
+use crate::common::{axes, error_text, load, request, sweep};
 
-fn refusal(request: Request) -> String {
+fn sweep_error(request: SweepRequest) -> String {
     match Sweep::new(request, &load, &|| false) {
-        Err(error) => said(&error),
+        Err(error) => error_text(&error),
         Ok(sweep) => panic!("{} cases", sweep.cases().count()),
     }
 }
@@ -18,11 +18,11 @@ fn refusal(request: Request) -> String {
 #[test]
 fn invalid_ranges_and_lists_are_rejected() {
     for (option, message) in [
-        ("k", "no `=` between a key and its values"),
-        ("=1,2", "there is no key before the `=`"),
+        ("k", "the `=` between key and values is missing"),
+        ("=1,2", "the key before `=` is missing"),
         ("k=", "the list of values is empty"),
         ("k=1,,2", "a value between two commas is empty"),
-        ("k=1 ms,2 ms,1 ms", "the value `1 ms` stands there twice"),
+        ("k=1 ms,2 ms,1 ms", "the value `1 ms` is given twice"),
         ("k=1..4 Mbit/s", "the range `1..4 Mbit/s` has no count"),
         ("k=1..4", "the range `1..4` has no count"),
         ("k=1..4 ms/0", "a range has 2 to 100000 values, not 0"),
@@ -37,21 +37,21 @@ fn invalid_ranges_and_lists_are_rejected() {
         ),
         ("k=1..4 ms/2.5", "the count `2.5` is not a whole number"),
         ("k=1..4 ms/-3", "the count `-3` is not a whole number"),
-        ("k=4..1 ms/4", "the range leads from 4 to 1, not upwards"),
-        ("k=1 ms..1 ms/4", "the range leads from 1 to 1, not upwards"),
-        (
-            "k=1 Mbit/s..4/3",
-            "the unit `Mbit/s` stands behind the first end only",
-        ),
+        ("k=4..1 ms/4", "the range from 4 to 1 does not increase"),
+        ("k=1 ms..1 ms/4", "the range from 1 to 1 does not increase"),
+        ("k=1 Mbit/s..4/3", "only the first end has a unit, `Mbit/s`"),
         (
             "k=1 ms..4 s/3",
-            "the ends are in different units, `ms` and `s`",
+            "the ends have different units, `ms` and `s`",
         ),
-        ("k=NaN..3 ms/4", "`NaN` is no number with a unit"),
-        ("k=1..inf/4", "`inf` is no number with a unit"),
-        ("k=1..1e999/4", "`1e999` is larger than any number"),
-        ("k=0..3 ms/4x", "equal ratios cannot begin at 0"),
-        ("k=1../3", "`` is no number with a unit"),
+        ("k=NaN..3 ms/4", "`NaN` is not a number with a unit"),
+        ("k=1..inf/4", "`inf` is not a number with a unit"),
+        ("k=1..1e999/4", "`1e999` is too large"),
+        (
+            "k=0..3 ms/4x",
+            "a range with equal ratios cannot begin at 0",
+        ),
+        ("k=1../3", "`` is not a number with a unit"),
     ] {
         let error = Axis::parse(option).unwrap_err();
         assert_eq!(error.message, message, "{option}");
@@ -64,7 +64,7 @@ fn invalid_values_are_rejected() {
     for (option, message) in [
         (
             "link.A->D.bandwidth=1..2 Mbit/s/3",
-            "--set `link.A->D.bandwidth=1 Mbit/s`: there is no link `A->D`",
+            "--set `link.A->D.bandwidth=1 Mbit/s`: unknown link `A->D`",
         ),
         (
             "link.A->B.bandwith=1..2 Mbit/s/3",
@@ -82,9 +82,9 @@ fn invalid_values_are_rejected() {
             "unknown unit `Mbq`",
         ),
         ("simulation.model=fluid,liquid", "liquid"),
-        ("nothing.at=1,2", "nothing is called `nothing.at`"),
+        ("nothing.at=1,2", "unknown setting `nothing.at`"),
     ] {
-        let said = refusal(Request {
+        let said = sweep_error(SweepRequest {
             axes: axes(&[option]),
             ..request()
         });
@@ -96,16 +96,16 @@ fn invalid_values_are_rejected() {
 fn invalid_requests_are_rejected() {
     let same = "link.A->B.delay=1 ms,2 ms";
     let set = vec!["link.A->B.delay=5 ms".to_owned()];
-    let cases: [(Request, &str); 9] = [
+    let cases: [(SweepRequest, &str); 9] = [
         (
-            Request {
+            SweepRequest {
                 axes: axes(&[same, same]),
                 ..request()
             },
             "`link.A->B.delay` is varied twice",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&[same]),
                 settings: set,
                 ..request()
@@ -113,68 +113,68 @@ fn invalid_requests_are_rejected() {
             "`link.A->B.delay` is both set and varied",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&[same, "link.*.delay=8 ms,9 ms"]),
                 ..request()
             },
-            "`link.A->B.delay` is varied, and then `link.*.delay`, which sets all of it again",
+            "`link.A->B.delay` is varied before `link.*.delay`, which replaces it",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&["simulation.seed=1,2"]),
                 ..request()
             },
-            "`simulation.seed` is what `--seeds` varies",
+            "`simulation.seed` is varied by `--seeds`",
         ),
         (
-            Request {
+            SweepRequest {
                 axes: axes(&["simulation.model=fluid,window"]),
                 model: Model::Fluid,
                 ..request()
             },
-            "`simulation.model` is what `--model` says",
+            "`simulation.model` is set by `--model`",
         ),
         (
-            Request {
+            SweepRequest {
                 seeds: 2,
                 ..request()
             },
             "steady states are not random",
         ),
         (
-            Request {
+            SweepRequest {
                 seeds: 2,
                 model: Model::Fluid,
                 ..request()
             },
-            "only the window model and users are random",
+            "only the packet model and users are random",
         ),
         (
-            Request {
+            SweepRequest {
                 at_s: Some(1.0),
                 model: Model::Fluid,
                 ..request()
             },
-            "`--at` is a time of steady states",
+            "`--at` requires `--model solve`",
         ),
         (
-            Request {
+            SweepRequest {
                 format: Format::Jsonl,
                 ..request()
             },
-            "written as csv or parquet",
+            "tables cannot be written as jsonl",
         ),
     ];
     for (request, message) in cases {
-        let said = refusal(request);
+        let said = sweep_error(request);
         assert!(said.contains(message), "{said}");
     }
-    let said = refusal(Request {
-        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+    let said = sweep_error(SweepRequest {
+        settings: vec!["connection.c2.source={ ns2-tcp = \"reno\" }".to_owned()],
         ..request()
     });
     assert!(
-        said.contains("it has a congestion window") && said.contains("--model packets"),
+        said.contains("it has a congestion window") && said.contains("--model packet"),
         "{said}"
     );
 }
@@ -182,13 +182,15 @@ fn invalid_requests_are_rejected() {
 #[test]
 fn too_many_cases_are_rejected() {
     let axis = |key: &str| axes(&[&format!("{key}=1..2 Mbit/s/100000")]).remove(0);
-    let mut request = Request {
+    let mut request = SweepRequest {
         axes: vec![axis("link.A->B.bandwidth"), axis("link.B->C.bandwidth")],
         ..request()
     };
-    let said = refusal(request.clone());
+    let said = sweep_error(request.clone());
     assert!(
-        said.starts_with("these are 50000000000 cases, with 450000000000 rows in all; a sweep has at most 100000000"),
+        said.starts_with(
+            "the sweep has 50000000000 cases with 450000000000 rows; the limit is 100000000"
+        ),
         "{said}"
     );
     for key in ["link.A->C", "link.C->A", "connection.c1.source"] {
@@ -199,7 +201,7 @@ fn too_many_cases_are_rejected() {
         };
         request.axes.push(axis(&key));
     }
-    assert!(refusal(request.clone()).contains("50000000000000000000000000 cases"));
+    assert!(sweep_error(request.clone()).contains("50000000000000000000000000 cases"));
     for i in 0..4 {
         let axis = &mut request.axes[i].clone();
         axis.key = axis.key.replace("bandwidth", "delay");
@@ -208,7 +210,7 @@ fn too_many_cases_are_rejected() {
             .for_each(|value| *value = value.replace("Mbit/s", "ms"));
         request.axes.push(axis.clone());
     }
-    assert!(refusal(request).contains("more than 10^38 cases"));
+    assert!(sweep_error(request).contains("more than 10^38 cases"));
 }
 
 #[test]
@@ -220,7 +222,7 @@ fn foreign_directories_are_rejected() {
         sweep.write(&to, writing, &load, &mut |_| {}, &|| false)
     };
     write(&ours, &WriteOptions::default()).unwrap();
-    let other = sweep(Request {
+    let other = sweep(SweepRequest {
         each_link_fails: false,
         ..request()
     });
@@ -228,7 +230,7 @@ fn foreign_directories_are_rejected() {
     assert!(matches!(error, Error::OtherSweep { .. }));
     let said = error.to_string();
     assert!(
-        said.ends_with("holds another sweep: `cases`, `chunks`, `fail` differ"),
+        said.ends_with("contains another sweep: `cases`, `chunks`, `fail` differ"),
         "{said}"
     );
     assert!(error.help().unwrap().contains("--force"));
@@ -236,7 +238,7 @@ fn foreign_directories_are_rejected() {
     let description = place.path().join("sweep/sweep.json");
     for (text, message) in [
         ("{", "EOF"),
-        ("[]", "it is no object"),
+        ("[]", "it is not an object"),
         ("{}", "it has no `digest`"),
     ] {
         fs::write(&description, text).unwrap();
@@ -293,7 +295,7 @@ fn validation_can_be_stopped() {
         loads.fetch_add(1, Ordering::Relaxed);
         load(settings)
     };
-    let many = Request {
+    let many = SweepRequest {
         axes: axes(&["connection.c1.source.constant=0.5..3.5 Mbit/s/10000"]),
         each_link_fails: false,
         ..request()
@@ -317,7 +319,7 @@ fn numeric_axes_are_validated_at_1000_values() {
             loads.fetch_add(1, Ordering::Relaxed);
             load(settings)
         };
-        let many = Request {
+        let many = SweepRequest {
             axes: axes(&[&format!("connection.c1.source.constant={values}")]),
             each_link_fails: false,
             ..request()
@@ -353,5 +355,5 @@ fn numeric_axes_are_validated_at_1000_values() {
         &|| false,
     );
     let written = written.unwrap();
-    assert_eq!((written.cases, written.without_answer), (3000, 1));
+    assert_eq!((written.cases, written.without_result), (3000, 1));
 }

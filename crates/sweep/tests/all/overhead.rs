@@ -4,7 +4,7 @@ use netflow_results::Format;
 use netflow_scenario::generate::{SizeRequest, random};
 use netflow_scenario::{CompiledScenario, Problems, from_str};
 use netflow_steady::{SteadyOptions, solve};
-use netflow_sweep::{Axis, Request, Sweep, WriteOptions};
+use netflow_sweep::{Axis, Sweep, SweepRequest, WriteOptions};
 
 /// Returns the CPU time of this process in seconds, which other processes do not affect. Linux counts it in
 /// hundredths.
@@ -42,10 +42,10 @@ fn sweep_overhead_is_small() {
         "link.*.buffer=20..2000 pkt/1000x".to_owned(),
     ];
     let sweep = |format: Format| {
-        let request = Request {
+        let request = SweepRequest {
             axes: axes.iter().map(|axis| Axis::parse(axis).unwrap()).collect(),
             format,
-            ..Request::default()
+            ..SweepRequest::default()
         };
         let began_s = processor_s();
         let sweep = Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{error}"));
@@ -88,7 +88,7 @@ fn sweep_overhead_is_small() {
                 .install(|| sweep.write(place.path(), &writing, &load, &mut |_| {}, &|| false))
                 .unwrap();
             *time_s += processor_s() - began_s;
-            assert_eq!(written.without_answer, 0);
+            assert_eq!(written.without_result, 0);
             *cases += written.cases;
             *rows += written.rows;
         }

@@ -7,7 +7,7 @@ use netflow_results::{MeasurementWindow, Summary, SummaryRecorder, WithSummary};
 use netflow_scenario::from_str;
 use netflow_simulation::{Options, Simulation};
 use netflow_steady::{SteadyOptions, solve};
-use netflow_sweep::{Model, Request, ScenarioLoader, Sweep, WriteOptions};
+use netflow_sweep::{Model, ScenarioLoader, Sweep, SweepRequest, WriteOptions};
 
 use crate::common::{axes, load, request, sweep};
 
@@ -51,7 +51,7 @@ fn number(row: &Row, name: &str) -> f64 {
 #[test]
 fn cells_of_counts_can_be_set() {
     let key = "connection.c2.count";
-    let sweep = sweep(Request {
+    let sweep = sweep(SweepRequest {
         axes: axes(&["connection.c2.count=1..3/3"]),
         each_link_fails: false,
         ..request()
@@ -125,7 +125,7 @@ link = [
 demand = [{ from = "A", to = "C", rate = "4 Mbit/s", kind = "poisson" }]
 "#;
     let load = |settings: &[String]| from_str("lab.toml", SCENARIO, ".".as_ref(), settings);
-    let request = Request {
+    let request = SweepRequest {
         axes: axes(&["simulation.demand-scale=1,2"]),
         ..request()
     };
@@ -151,9 +151,9 @@ demand = [{ from = "A", to = "C", rate = "4 Mbit/s", kind = "poisson" }]
 
 #[test]
 fn run_matches_its_seed() {
-    let sweep = sweep(Request {
+    let sweep = sweep(SweepRequest {
         axes: axes(&["link.B->C.bandwidth=2..3 Mbit/s/2"]),
-        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        settings: vec!["connection.c2.source={ ns2-tcp = \"reno\" }".to_owned()],
         model: Model::Packets,
         seeds: 3,
         each_link_fails: false,
@@ -169,15 +169,19 @@ fn run_matches_its_seed() {
         };
         let mut simulation = Simulation::new(scenario.network.clone(), options).unwrap();
         let mut watched = WithSummary {
-            recorder: Nothing,
-            watch: SummaryRecorder::new(
+            recorder: NullRecorder,
+            summary_recorder: SummaryRecorder::new(
                 MeasurementWindow::whole(options.duration_s),
                 &scenario.network,
                 &|| false,
             ),
         };
         simulation.run(0.5, &mut watched, || false).unwrap();
-        let summary: Summary = watched.watch.finish(&mut simulation, Vec::new()).unwrap().0;
+        let summary: Summary = watched
+            .summary_recorder
+            .finish(&mut simulation, Vec::new())
+            .unwrap()
+            .0;
         let of_case = rows
             .iter()
             .filter(|row| number(row, "case") == index as f64);
@@ -195,9 +199,9 @@ fn run_matches_its_seed() {
     }
 }
 
-struct Nothing;
+struct NullRecorder;
 
-impl netflow_simulation::Recorder for Nothing {
+impl netflow_simulation::Recorder for NullRecorder {
     type Error = std::convert::Infallible;
 
     fn interval(&mut self, _: &netflow_simulation::Interval<'_>) -> Result<(), Self::Error> {
@@ -208,7 +212,7 @@ impl netflow_simulation::Recorder for Nothing {
 /// An invalid case has a row with the reason.
 #[test]
 fn case_without_result_has_a_row() {
-    let sweep = sweep(Request {
+    let sweep = sweep(SweepRequest {
         settings: vec![
             "link.A->B.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }"
                 .to_owned(),

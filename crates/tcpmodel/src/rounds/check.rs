@@ -5,7 +5,7 @@ use netflow_workload::Session;
 use super::{Direction, Exchange, Options, Path, Transfer};
 use netflow_units::Size;
 
-use crate::{Error, MOST_PACKETS, error::ensure};
+use crate::{Error, MAX_PACKETS, error::ensure};
 
 /// The maximum loss probability. At this value, a packet and its acknowledgement need a hundred tries on
 /// average.
@@ -45,7 +45,7 @@ impl Transfer {
         let segments = bytes.div_ceil(u64::from(self.mss_bytes));
         let allowed = "10 million or less";
         ensure(
-            segments <= MOST_PACKETS,
+            segments <= MAX_PACKETS,
             what_segments,
             segments as f64,
             allowed,
@@ -64,7 +64,7 @@ pub(super) fn check_session(session: &Session, mss_bytes: u32) -> Result<(), Err
         ("replies of a session in segments", replies),
     ] {
         let segments = bytes.div_ceil(u64::from(mss_bytes.max(1)));
-        ensure(segments <= MOST_PACKETS, what, segments as f64, allowed)?;
+        ensure(segments <= MAX_PACKETS, what, segments as f64, allowed)?;
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ impl Path {
             let allowed = "a probability from 0 to 0.9";
             ensure((0.0..=MAX_LOSS).contains(&loss), "loss", loss, allowed)?;
             let full_loss = -libm::log1p(-loss) - 8.0 * full_bytes * libm::log1p(-bit_error_rate);
-            let allowed = "0 to what loses 0.9 of full packets";
+            let allowed = "0 up to a loss of 90 % of full packets";
             let rate = bit_error_rate >= 0.0 && -libm::expm1(-full_loss) <= MAX_LOSS + 1e-9;
             ensure(rate, "bit error rate", bit_error_rate, allowed)?;
             let bps = bandwidth_bps.unwrap_or(1.0);

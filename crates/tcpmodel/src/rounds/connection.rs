@@ -2,9 +2,9 @@
 
 use super::{
     Direction,
-    end::{End, HandshakeState},
+    connection_end::{ConnectionEnd, HandshakeState},
     loss_model::LossModel,
-    path::{Kind, LinkDirection, Packet},
+    path::{LinkDirection, Packet, PacketKind},
     segmentation::SendQueue,
 };
 use crate::Stack;
@@ -39,9 +39,9 @@ pub(super) struct RecoveryCost {
 pub(super) struct Connection<'a, C> {
     stack: &'a Stack,
     pub losses: &'a mut C,
-    ends: [End; 2],
+    ends: [ConnectionEnd; 2],
     /// The data that programs at both ends have written.
-    written: [SendQueue; 2],
+    send_queues: [SendQueue; 2],
     /// The packets in flight from each end.
     directions: [LinkDirection; 2],
     /// Segments to send; kept to avoid allocations.
@@ -87,13 +87,13 @@ impl<'a, C: LossModel> Connection<'a, C> {
         let ends = [OPENER, LISTENER].map(|_| {
             let sender = Sender::new(stack, mss_bytes, u32::MAX, [phase, losses.phase()]);
             let receiver = Receiver::new(stack, mss_bytes, [phase, losses.phase()]);
-            End::new(Handshake::new(stack, phase), sender, receiver)
+            ConnectionEnd::new(Handshake::new(stack, phase), sender, receiver)
         });
         Self {
             stack,
             losses,
             ends,
-            written: [SendQueue::new(mss_bytes), SendQueue::new(mss_bytes)],
+            send_queues: [SendQueue::new(mss_bytes), SendQueue::new(mss_bytes)],
             directions,
             out: Vec::new(),
             waited_until_ns: 0,
@@ -105,27 +105,27 @@ impl<'a, C: LossModel> Connection<'a, C> {
     /// Sends the SYN of the opener.
     pub(super) fn open(&mut self, now_ns: u64) {
         self.ends[OPENER].handshake_state = HandshakeState::SynSent;
-        self.send(OPENER, now_ns, Kind::Syn);
+        self.send(OPENER, now_ns, PacketKind::Syn);
     }
 
     /// Writes `bytes` of the program at an end, and sends the segments that the window allows.
-    pub(super) fn write(&mut self, who: usize, now_ns: u64, bytes: u64) {
-        self.written[who].write(bytes);
-        let sender = &mut self.ends[who].sender;
-        sender.wake(now_ns);
-        sender.offer(self.written[who].segments());
+    pub(super) fn write(&mut self, end_index: usize, now_ns: u64, bytes: u64) {
+        self.send_queues[end_index].write(bytes);
+        let sender = &mut self.ends[end_index].sender;
+        sender.restart_after_idle(now_ns);
+        sender.offer(self.send_queues[end_index].segments());
         sender.send(now_ns, &mut self.out);
-        self.send_chosen(who, now_ns);
+        self.send_segments(end_index, now_ns);
     }
 
     /// Returns the number of bytes delivered to an end.
-    pub(super) fn delivered(&self, who: usize) -> u64 {
-        self.written[1 - who].bytes_before(self.ends[who].receiver.next())
+    pub(super) fn delivered(&self, end_index: usize) -> u64 {
+        self.send_queues[1 - end_index].bytes_before(self.ends[end_index].receiver.next())
     }
 
     /// Returns the number of an end's bytes that were acknowledged.
-    pub(super) fn acknowledged(&self, who: usize) -> u64 {
-        self.written[who].bytes_before(self.ends[who].sender.acknowledged())
+    pub(super) fn acknowledged(&self, end_index: usize) -> u64 {
+        self.send_queues[end_index].bytes_before(self.ends[end_index].sender.acknowledged())
     }
 
     /// Returns the number of consecutive timeouts without an acknowledgement, at the end with more of them.
@@ -139,8 +139,8 @@ impl<'a, C: LossModel> Connection<'a, C> {
     }
 
     /// Changes the path of the packets from an end, from now on.
-    pub(super) fn set_direction(&mut self, who: usize, direction: &Direction) {
-        self.directions[who].set_parameters(direction);
+    pub(super) fn set_direction(&mut self, end_index: usize, direction: &Direction) {
+        self.directions[end_index].set_parameters(direction);
     }
 
     /// Returns the time, end and kind of the next event; `NEVER` without one.
@@ -168,23 +168,26 @@ impl<'a, C: LossModel> Connection<'a, C> {
         (now_ns, who, event): (u64, usize, Event),
     ) -> Option<Notification> {
         match event {
-            Event::Packet => return self.arrive(who, now_ns),
+            Event::Packet => return self.receive(who, now_ns),
             Event::Handshake => self.handshake_timeout(who, now_ns),
             Event::Timer => self.timeout(who, now_ns),
-            Event::Acknowledge => self.send(who, now_ns, Kind::Ack),
+            Event::Acknowledge => self.send(who, now_ns, PacketKind::Ack),
         }
         None
     }
 
-    fn send(&mut self, who: usize, now_ns: u64, kind: Kind) {
-        let end = &mut self.ends[who];
+    fn send(&mut self, end_index: usize, now_ns: u64, kind: PacketKind) {
+        let end = &mut self.ends[end_index];
         end.active_ns = now_ns;
         let ack = match kind {
-            Kind::Syn | Kind::SynAck => {
-                end.handshake.send(self.stack, now_ns, kind == Kind::Syn);
+            PacketKind::Syn | PacketKind::SynAck => {
+                end.handshake
+                    .send(self.stack, now_ns, kind == PacketKind::Syn);
                 end.receiver.echo()
             }
-            Kind::Ack | Kind::Data { .. } => end.receiver.acknowledge(kind == Kind::Ack),
+            PacketKind::Ack | PacketKind::Data { .. } => {
+                end.receiver.acknowledge(kind == PacketKind::Ack)
+            }
         };
         let packet = Packet {
             kind,
@@ -192,44 +195,44 @@ impl<'a, C: LossModel> Connection<'a, C> {
             sent_ns: now_ns,
         };
         let payload_bytes = match kind {
-            Kind::Data { segment } => f64::from(self.written[who].size(segment)),
+            PacketKind::Data { segment } => f64::from(self.send_queues[end_index].size(segment)),
             _ => 0.0,
         };
         let bytes = HEADER_BYTES + payload_bytes;
-        let lost = self.losses.is_lost(who, bytes);
-        self.directions[who].send(now_ns, packet, bytes, lost);
+        let lost = self.losses.is_lost(end_index, bytes);
+        self.directions[end_index].send(now_ns, packet, bytes, lost);
     }
 
     /// Sends the segments that the sending half has selected.
-    fn send_chosen(&mut self, who: usize, now_ns: u64) {
+    fn send_segments(&mut self, end_index: usize, now_ns: u64) {
         let mut out = std::mem::take(&mut self.out);
         for segment in out.drain(..) {
-            if self.written[who].is_segmented(segment) {
+            if self.send_queues[end_index].is_segmented(segment) {
                 self.recovery.retransmissions += 1;
             } else {
-                self.written[who].cut_segment();
+                self.send_queues[end_index].cut_segment();
             }
-            self.send(who, now_ns, Kind::Data { segment });
+            self.send(end_index, now_ns, PacketKind::Data { segment });
         }
         self.out = out;
     }
 
-    fn arrive(&mut self, who: usize, now_ns: u64) -> Option<Notification> {
-        let packet = self.directions[1 - who].receive()?;
-        self.ends[who].active_ns = now_ns;
+    fn receive(&mut self, end_index: usize, now_ns: u64) -> Option<Notification> {
+        let packet = self.directions[1 - end_index].receive()?;
+        self.ends[end_index].active_ns = now_ns;
         match packet.kind {
-            Kind::Syn => self.syn(now_ns, &packet),
-            Kind::SynAck => return self.syn_ack(now_ns, &packet),
-            Kind::Ack => self.answered(who, now_ns, &packet),
-            Kind::Data { segment } => {
-                self.answered(who, now_ns, &packet);
-                return self.data(who, now_ns, segment, &packet);
+            PacketKind::Syn => self.receive_syn(now_ns, &packet),
+            PacketKind::SynAck => return self.receive_syn_ack(now_ns, &packet),
+            PacketKind::Ack => self.receive_ack(end_index, now_ns, &packet),
+            PacketKind::Data { segment } => {
+                self.receive_ack(end_index, now_ns, &packet);
+                return self.receive_data(end_index, now_ns, segment, &packet);
             }
         }
         None
     }
 
-    fn syn(&mut self, now_ns: u64, packet: &Packet) {
+    fn receive_syn(&mut self, now_ns: u64, packet: &Packet) {
         let end = &mut self.ends[LISTENER];
         end.receiver.set_echo(packet.sent_ns);
         match end.handshake_state {
@@ -239,31 +242,31 @@ impl<'a, C: LossModel> Connection<'a, C> {
             }
             _ => return,
         }
-        self.send(LISTENER, now_ns, Kind::SynAck);
+        self.send(LISTENER, now_ns, PacketKind::SynAck);
     }
 
-    fn syn_ack(&mut self, now_ns: u64, packet: &Packet) -> Option<Notification> {
+    fn receive_syn_ack(&mut self, now_ns: u64, packet: &Packet) -> Option<Notification> {
         let end = &mut self.ends[OPENER];
         end.receiver.set_echo(packet.sent_ns);
         if end.handshake_state != HandshakeState::SynSent {
-            self.send(OPENER, now_ns, Kind::Ack);
+            self.send(OPENER, now_ns, PacketKind::Ack);
             return None;
         }
         end.open(self.stack, now_ns, packet.ack.echo_ns);
         self.unacked_timeouts[OPENER] = 0;
         self.recovery.handshake_ns = now_ns;
-        self.send(OPENER, now_ns, Kind::Ack);
+        self.send(OPENER, now_ns, PacketKind::Ack);
         self.ends[OPENER].sender.send(now_ns, &mut self.out);
-        self.send_chosen(OPENER, now_ns);
+        self.send_segments(OPENER, now_ns);
         Some(Notification::Opened)
     }
 
     /// Processes the acknowledgement in a packet that does not belong to the handshake.
-    fn answered(&mut self, who: usize, now_ns: u64, packet: &Packet) {
-        let end = &mut self.ends[who];
+    fn receive_ack(&mut self, end_index: usize, now_ns: u64, packet: &Packet) {
+        let end = &mut self.ends[end_index];
         if end.handshake_state == HandshakeState::SynReceived {
             end.open(self.stack, now_ns, packet.ack.echo_ns);
-            self.unacked_timeouts[who] = 0;
+            self.unacked_timeouts[end_index] = 0;
         }
         if end.handshake_state != HandshakeState::Open {
             return;
@@ -271,51 +274,51 @@ impl<'a, C: LossModel> Connection<'a, C> {
         let acknowledged = end.sender.acknowledged();
         end.sender.receive(now_ns, &packet.ack, &mut self.out);
         if end.sender.acknowledged() > acknowledged {
-            self.unacked_timeouts[who] = 0;
+            self.unacked_timeouts[end_index] = 0;
         }
-        self.send_chosen(who, now_ns);
+        self.send_segments(end_index, now_ns);
     }
 
-    fn data(
+    fn receive_data(
         &mut self,
         who: usize,
         now_ns: u64,
         segment: u32,
         packet: &Packet,
     ) -> Option<Notification> {
-        let full = self.written[1 - who].is_full(segment);
+        let full = self.send_queues[1 - who].is_full(segment);
         let rto_ns = self.ends[who].sender.rto_ns();
         let receiver = &mut self.ends[who].receiver;
         let had = receiver.next();
         let (_, at_once) = receiver.receive(now_ns, segment, full, packet.sent_ns, rto_ns, false);
         if at_once {
-            self.send(who, now_ns, Kind::Ack);
+            self.send(who, now_ns, PacketKind::Ack);
         }
         (self.ends[who].receiver.next() > had).then_some(Notification::Delivered(who))
     }
 
-    fn handshake_timeout(&mut self, who: usize, now_ns: u64) {
-        let end = &mut self.ends[who];
+    fn handshake_timeout(&mut self, end_index: usize, now_ns: u64) {
+        let end = &mut self.ends[end_index];
         end.handshake.time_out();
-        self.unacked_timeouts[who] += 1;
-        let kind = if who == OPENER {
-            Kind::Syn
+        self.unacked_timeouts[end_index] += 1;
+        let kind = if end_index == OPENER {
+            PacketKind::Syn
         } else {
-            Kind::SynAck
+            PacketKind::SynAck
         };
-        self.send(who, now_ns, kind);
+        self.send(end_index, now_ns, kind);
     }
 
-    fn timeout(&mut self, who: usize, now_ns: u64) {
-        let end = &mut self.ends[who];
+    fn timeout(&mut self, end_index: usize, now_ns: u64) {
+        let end = &mut self.ends[end_index];
         // Both ends may wait at the same time; that time is counted once.
         let since_ns = end.active_ns.max(self.waited_until_ns);
         if end.sender.time_out(now_ns, &mut self.out) {
             self.recovery.timeouts += 1;
-            self.unacked_timeouts[who] += 1;
+            self.unacked_timeouts[end_index] += 1;
             self.recovery.timeout_ns += now_ns - since_ns.max(self.recovery.handshake_ns);
             self.waited_until_ns = now_ns;
         }
-        self.send_chosen(who, now_ns);
+        self.send_segments(end_index, now_ns);
     }
 }

@@ -9,7 +9,7 @@ pub(super) trait LossModel {
 
     /// Returns true if the next packet of the opener (0) or the listener (1), with this number of bytes, is
     /// lost.
-    fn is_lost(&mut self, who: usize, bytes: f64) -> bool;
+    fn is_lost(&mut self, end_index: usize, bytes: f64) -> bool;
 }
 
 /// Independent losses of packets.
@@ -22,7 +22,7 @@ pub(super) struct IndependentLosses<R> {
 #[derive(Clone, Copy)]
 struct LossParameters {
     /// The threshold below which 32 random bits mean a loss.
-    below: u64,
+    threshold: u64,
     /// ln(1 - loss) and ln(1 - bit error rate): the log probabilities that a packet, and a bit, arrives.
     ln_packet: f64,
     ln_bit: f64,
@@ -34,15 +34,15 @@ const RANDOM_VALUES: f64 = 4_294_967_296.0;
 impl LossParameters {
     fn new(loss: f64, bit_error_rate: f64) -> Self {
         Self {
-            below: (loss * RANDOM_VALUES) as u64,
+            threshold: (loss * RANDOM_VALUES) as u64,
             ln_packet: libm::log1p(-loss),
             ln_bit: libm::log1p(-bit_error_rate),
         }
     }
 
-    fn below(&self, bytes: f64) -> u64 {
+    fn loss_threshold(&self, bytes: f64) -> u64 {
         if self.ln_bit == 0.0 {
-            return self.below;
+            return self.threshold;
         }
         (-libm::expm1(self.ln_packet + 8.0 * bytes * self.ln_bit) * RANDOM_VALUES) as u64
     }
@@ -74,7 +74,7 @@ impl<R: Rng> LossModel for IndependentLosses<R> {
         let below = self
             .parameters
             .get(who)
-            .map_or(0, |parameters| parameters.below(bytes));
+            .map_or(0, |parameters| parameters.loss_threshold(bytes));
         u64::from(self.rng.next_u32()) < below
     }
 }

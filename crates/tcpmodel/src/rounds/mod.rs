@@ -24,14 +24,14 @@
 //! [`SessionRuns`] simulates sessions of users, each over one persistent connection.
 
 mod check;
+mod configuration;
 mod connection;
+mod connection_end;
 mod distribution;
-mod end;
 mod loss_model;
 mod path;
 mod segmentation;
 mod session_run;
-mod setting;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -40,15 +40,15 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use configuration::Configuration;
 use loss_model::IndependentLosses;
-use setting::Setting;
 use trial::TransferResult;
 
 pub use connection::{HEADER_BYTES, segment_bytes};
 pub use distribution::Distribution;
-pub use session_run::{Direction, Path, Played, SessionRuns};
+pub use session_run::{Direction, Path, SessionResults, SessionRuns};
 
-use crate::rto::HALF_INTERVAL;
+use crate::rto::NORMAL_QUANTILE_975;
 use crate::{Error, Stack};
 
 /// A transfer over a path, to be simulated repeatedly.
@@ -69,7 +69,7 @@ pub struct Transfer {
     /// The end that sends the data.
     pub exchange: Exchange,
     /// The end of the transfer.
-    pub until: Until,
+    pub until: CompletionCriterion,
 }
 
 impl Transfer {
@@ -84,7 +84,7 @@ impl Transfer {
             loss_back: 0.0,
             bandwidth_bps: None,
             exchange: Exchange::Push,
-            until: Until::Delivered,
+            until: CompletionCriterion::Delivered,
         }
     }
 
@@ -112,7 +112,7 @@ pub enum Exchange {
 
 /// The event that ends a transfer. A transfer begins when the first SYN is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum CompletionCriterion {
     /// All of the data has arrived.
     Delivered,
     /// The sender of the data has received the acknowledgement of all of it.
@@ -157,7 +157,7 @@ impl Rounds {
     ///
     /// A number of the transfer, the stack or the options is outside its allowed range.
     pub fn solve(&self, options: &Options) -> Result<Distribution, Error> {
-        self.solve_unless(options, &|| false)
+        self.solve_interruptible(options, &|| false)
     }
 
     /// Simulates the transfer as [`solve`](Self::solve) does, and can be interrupted. Once `stop` returns
@@ -166,7 +166,7 @@ impl Rounds {
     /// # Errors
     ///
     /// As [`solve`](Self::solve).
-    pub fn solve_unless(
+    pub fn solve_interruptible(
         &self,
         options: &Options,
         stop: &(dyn Fn() -> bool + Sync),
@@ -174,7 +174,7 @@ impl Rounds {
         self.stack.check()?;
         self.transfer.check()?;
         options.check()?;
-        let setting = Setting::new(self.stack.clone(), &self.transfer);
+        let setting = Configuration::new(self.stack.clone(), &self.transfer);
         let all_blocks = options.trials.div_ceil(BLOCK);
         let mut taken: Vec<TransferResult> = Vec::new();
         let mut begun = 0;
@@ -186,7 +186,7 @@ impl Rounds {
         loop {
             let more = (begun..blocks).into_par_iter().flat_map_iter(|block| {
                 let trials = BLOCK.min(options.trials - block * BLOCK);
-                let all = play(&setting, options.seed, block, trials);
+                let all = simulate_block(&setting, options.seed, block, trials);
                 // A distribution needs at least `MIN_TRIALS` transfers. One may take long, so `stop` is
                 // checked before each.
                 let mut played = 0;
@@ -199,7 +199,7 @@ impl Rounds {
             });
             taken.par_extend(more);
             let found = Distribution::of(&taken);
-            let half_s = HALF_INTERVAL * found.standard_error_s();
+            let half_s = NORMAL_QUANTILE_975 * found.standard_error_s();
             let is_precise = (options.precision).is_none_or(|part| half_s <= part * found.mean_s());
             if blocks == all_blocks || is_precise || stop() {
                 return Ok(found);
@@ -219,8 +219,8 @@ const FIRST_BLOCKS: u64 = 16;
 const MIN_TRIALS: u64 = 2;
 
 /// Returns the transfers of one block, simulated on demand.
-fn play(
-    setting: &Setting,
+fn simulate_block(
+    setting: &Configuration,
     seed: u64,
     block: u64,
     trials: u64,
@@ -228,5 +228,5 @@ fn play(
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);
     let mut losses = IndependentLosses::new(rng, setting.loss);
-    (0..trials).map(move |_| trial::play(setting, &mut losses))
+    (0..trials).map(move |_| trial::simulate_transfer(setting, &mut losses))
 }

@@ -10,7 +10,7 @@ use netflow_units::ns;
 
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PacketKind {
     /// A SYN.
     Syn,
     /// A SYN-ACK.
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    pub kind: Kind,
+    pub kind: PacketKind,
     pub ack: Ack,
     /// The send time.
     pub sent_ns: u64,

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use netflow_units::{Size, ns};
-use netflow_workload::{Exchange, Session, SessionStateMachine, WaitFor, Waits};
+use netflow_workload::{Exchange, ResponseEvent, ResponseTimes, Session, SessionStateMachine};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -47,9 +47,9 @@ pub struct Direction {
 
 /// The results of simulated sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Played {
+pub struct SessionResults {
     /// The response times of the users.
-    pub waits: Waits,
+    pub response_times: ResponseTimes,
     /// The number of incomplete sessions. Their connection was given up after 15 consecutive timeouts
     /// without an answer (RFC 1122, 4.2.3.5; as in Linux).
     pub given_up: u64,
@@ -79,36 +79,36 @@ impl SessionRuns {
     ///
     /// A number of the stack or of the path is outside its allowed range, or a session needs more than
     /// 10 million segments.
-    pub fn play(
+    pub fn simulate(
         &self,
         sessions: &[Session],
         seed: u64,
         path_at: impl Fn(f64) -> Path + Sync,
-    ) -> Result<Played, Error> {
+    ) -> Result<SessionResults, Error> {
         self.stack.check()?;
         let mss_bytes = f64::from(self.mss_bytes);
         ensure(self.mss_bytes >= 1, "mss in B", mss_bytes, "1 or more")?;
         let service = (0.0..=1e6).contains(&self.service_s);
         ensure(service, "service time in s", self.service_s, "0 to 1e6")?;
-        let of_each: Vec<Result<Played, Error>> = sessions
+        let of_each: Vec<Result<SessionResults, Error>> = sessions
             .par_iter()
-            .map(|session| self.play_one(session, seed, &path_at))
+            .map(|session| self.simulate_one(session, seed, &path_at))
             .collect();
-        let mut all = Played::default();
+        let mut all = SessionResults::default();
         for played in of_each {
             let played = played?;
-            all.waits.extend(played.waits);
+            all.response_times.extend(played.response_times);
             all.given_up += played.given_up;
         }
         Ok(all)
     }
 
-    fn play_one(
+    fn simulate_one(
         &self,
         session: &Session,
         seed: u64,
         path_at: impl Fn(f64) -> Path,
-    ) -> Result<Played, Error> {
+    ) -> Result<SessionResults, Error> {
         check_session(session, self.mss_bytes)?;
         let path = path_at(session.start_s);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -119,7 +119,7 @@ impl SessionRuns {
         let connection = Connection::new(&self.stack, self.mss_bytes, directions, &mut losses);
         let mut run = SessionRun::new(session, connection, self);
         run.set_path(path)?;
-        run.play(path_at)
+        run.run(path_at)
     }
 }
 
@@ -128,18 +128,18 @@ struct SessionRun<'a, R: rand::Rng> {
     user: SessionStateMachine<u64>,
     connection: Connection<'a, IndependentLosses<R>>,
     /// The start of the next turn; `NEVER` if it is not determined yet.
-    turn_ns: u64,
+    next_turn_ns: u64,
     /// Requests without complete replies, in order.
     outstanding: VecDeque<OutstandingRequest>,
     /// The number of requests that have completely arrived at the server.
-    answering: usize,
+    replies_started: usize,
     service_ns: u64,
     full_bytes: f64,
     /// Replies that the server will write: time and bytes.
     replies: VecDeque<(u64, u64)>,
     /// The total bytes of requests and of replies, all outstanding ones included.
     bytes: [u64; 2],
-    waits: Waits,
+    response_times: ResponseTimes,
 }
 
 /// An outstanding request, and its reply.
@@ -160,46 +160,47 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
         Self {
             user: SessionStateMachine::new(session.clone()),
             connection,
-            turn_ns: NEVER,
+            next_turn_ns: NEVER,
             outstanding: VecDeque::new(),
-            answering: 0,
+            replies_started: 0,
             service_ns: ns(rules.service_s),
             full_bytes: HEADER_BYTES + f64::from(rules.mss_bytes),
             replies: VecDeque::new(),
             bytes: [0, 0],
-            waits: Waits::default(),
+            response_times: ResponseTimes::default(),
         }
     }
 
-    fn play(mut self, path_at: impl Fn(f64) -> Path) -> Result<Played, Error> {
+    fn run(mut self, path_at: impl Fn(f64) -> Path) -> Result<SessionResults, Error> {
         self.connection.open(0);
         loop {
             let next = self.connection.next_event();
             // At equal times, packets are processed first.
             let reply_ns = self.replies.front().map_or(NEVER, |reply| reply.0);
-            if reply_ns < self.turn_ns.min(next.0) {
+            if reply_ns < self.next_turn_ns.min(next.0) {
                 self.reply();
                 continue;
             }
-            if self.turn_ns < next.0 {
-                let since_s = 1e-9 * self.turn_ns as f64;
+            if self.next_turn_ns < next.0 {
+                let since_s = 1e-9 * self.next_turn_ns as f64;
                 self.set_path(path_at(self.user.session().start_s + since_s))?;
-                self.begin_turn(self.turn_ns);
+                self.begin_turn(self.next_turn_ns);
                 continue;
             }
             let now_ns = next.0;
             let given_up = self.connection.unacked_timeouts() > MAX_UNACKED_TIMEOUTS;
             if now_ns == NEVER || self.user.is_over() || given_up {
-                return Ok(Played {
+                return Ok(SessionResults {
                     given_up: u64::from(!self.user.is_over()),
-                    waits: self.waits,
+                    response_times: self.response_times,
                 });
             }
             match self.connection.process(next) {
                 None => {}
                 Some(Notification::Opened) => {
-                    self.waits.push(WaitFor::Connect, 1e-9 * now_ns as f64);
-                    self.turn_ns = after(now_ns, self.user.on_connected());
+                    self.response_times
+                        .push(ResponseEvent::Connect, 1e-9 * now_ns as f64);
+                    self.next_turn_ns = pause_end_ns(now_ns, self.user.on_connected());
                 }
                 Some(Notification::Delivered(LISTENER)) => self.serve(now_ns),
                 Some(Notification::Delivered(_)) => self.complete(now_ns),
@@ -220,8 +221,8 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
 
     fn begin_turn(&mut self, now_ns: u64) {
         let action = self.user.begin_turn(now_ns);
-        self.turn_ns = after(now_ns, action.pause_s);
-        let bytes = ask(action.requests, &mut self.outstanding, &mut self.bytes);
+        self.next_turn_ns = pause_end_ns(now_ns, action.pause_s);
+        let bytes = send_requests(action.requests, &mut self.outstanding, &mut self.bytes);
         self.connection.write(OPENER, now_ns, bytes);
     }
 
@@ -230,10 +231,10 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
     fn serve(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(LISTENER);
         let mut bytes = 0;
-        while let Some(outstanding) = self.outstanding.get(self.answering)
+        while let Some(outstanding) = self.outstanding.get(self.replies_started)
             && outstanding.request_end <= delivered
         {
-            self.answering += 1;
+            self.replies_started += 1;
             bytes += outstanding.reply_bytes;
         }
         if bytes > 0 {
@@ -256,14 +257,15 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
             && let Some(reply) = self.user.on_reply(now_ns)
         {
             self.outstanding.pop_front();
-            self.answering -= 1;
+            self.replies_started -= 1;
             for (kind, since_ns) in reply.waits.into_iter().flatten() {
-                self.waits.push(kind, 1e-9 * (now_ns - since_ns) as f64);
+                self.response_times
+                    .push(kind, 1e-9 * (now_ns - since_ns) as f64);
             }
             if reply.action.pause_s.is_some() {
-                self.turn_ns = after(now_ns, reply.action.pause_s);
+                self.next_turn_ns = pause_end_ns(now_ns, reply.action.pause_s);
             }
-            let bytes = ask(
+            let bytes = send_requests(
                 reply.action.requests,
                 &mut self.outstanding,
                 &mut self.bytes,
@@ -276,12 +278,12 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
 }
 
 /// Returns the end of a pause that begins now; `NEVER` without a pause.
-fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
+fn pause_end_ns(now_ns: u64, pause_s: Option<f64>) -> u64 {
     pause_s.map_or(NEVER, |pause_s| now_ns.saturating_add(ns(pause_s)))
 }
 
 /// Records the requests sent at once. Returns their bytes.
-fn ask(
+fn send_requests(
     exchanges: &[Exchange],
     outstanding: &mut VecDeque<OutstandingRequest>,
     bytes: &mut [u64; 2],
@@ -303,12 +305,12 @@ fn ask(
 mod tests {
     use super::*;
     use netflow_units::Packets;
-    use netflow_workload::{Application, Distribution, Http, Kind, Telnet, Turn, Workload};
+    use netflow_workload::{Application, Distribution, Http, Telnet, Turn, UserKind, Workload};
     use rand::RngExt;
 
     const RTT_S: f64 = 0.1;
 
-    fn both(delay_s: f64, loss: f64) -> Path {
+    fn symmetric_path(delay_s: f64, loss: f64) -> Path {
         let direction = Direction {
             delay_s,
             loss,
@@ -342,10 +344,10 @@ mod tests {
         }
     }
 
-    fn visit(turns: Vec<Turn>) -> Session {
+    fn test_session(turns: Vec<Turn>) -> Session {
         Session {
             number: 0,
-            kind: Kind::Http,
+            kind: UserKind::Http,
             start_s: 5.0,
             turns,
             playback: None,
@@ -365,7 +367,7 @@ mod tests {
     #[test]
     fn without_loss_latency_is_whole_round_trips() {
         for (last, expected) in [(80, 1.0), (81, 2.0)] {
-            let session = visit(vec![
+            let session = test_session(vec![
                 page(0.0, &[10]),
                 page(0.05, &[20]),
                 page(0.05, &[71]),
@@ -373,9 +375,9 @@ mod tests {
                 page(0.45, &[last]),
             ]);
             let waits = linux()
-                .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
+                .simulate(&[session], 1, |_| symmetric_path(RTT_S / 2.0, 0.0))
                 .unwrap()
-                .waits;
+                .response_times;
             assert_eq!(round_trips(&waits.connect_s), [1.0]);
             assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 2.0, 1.0, expected]);
             assert_eq!(waits.file_s, waits.page_s);
@@ -386,11 +388,11 @@ mod tests {
     /// 9 more one round trip later, because the window is 10.
     #[test]
     fn pipelined_files_share_the_window() {
-        let session = visit(vec![page(0.0, &[1, 9, 1, 10])]);
+        let session = test_session(vec![page(0.0, &[1, 9, 1, 10])]);
         let waits = linux()
-            .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
+            .simulate(&[session], 1, |_| symmetric_path(RTT_S / 2.0, 0.0))
             .unwrap()
-            .waits;
+            .response_times;
         assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 1.0, 2.0]);
         assert_eq!(round_trips(&waits.page_s), [3.0]);
     }
@@ -401,9 +403,12 @@ mod tests {
         for (bytes, expected) in [(None, 3.0), (Some(16_384), 5.0)] {
             let mut conversations = linux();
             conversations.stack.receive_window_bytes = bytes;
-            let session = visit(vec![page(0.0, &[70])]);
-            let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
-            assert_eq!(round_trips(&waits.unwrap().waits.file_s), [expected]);
+            let session = test_session(vec![page(0.0, &[70])]);
+            let waits = conversations.simulate(&[session], 1, |_| symmetric_path(RTT_S / 2.0, 0.0));
+            assert_eq!(
+                round_trips(&waits.unwrap().response_times.file_s),
+                [expected]
+            );
         }
     }
 
@@ -415,13 +420,16 @@ mod tests {
         let sessions: Vec<Session> = (0..4000)
             .map(|number| Session {
                 number,
-                ..visit(vec![page(0.0, &[1])])
+                ..test_session(vec![page(0.0, &[1])])
             })
             .collect();
-        let mut path = both(RTT_S / 2.0, 0.0);
+        let mut path = symmetric_path(RTT_S / 2.0, 0.0);
         path.to_server.bit_error_rate = 1e-4;
         path.to_client.bit_error_rate = 1e-4;
-        let waits = linux().play(&sessions, 1, |_| path).unwrap().waits;
+        let waits = linux()
+            .simulate(&sessions, 1, |_| path)
+            .unwrap()
+            .response_times;
         let share = |waits_s: &[f64]| {
             let late = waits_s.iter().filter(|&&wait_s| wait_s > 1.01 * RTT_S);
             late.count() as f64 / waits_s.len() as f64
@@ -434,13 +442,13 @@ mod tests {
     /// The service time is 0.1 round trips: once for the first file, once for the others.
     #[test]
     fn service_time_delays_replies() {
-        let session = visit(vec![page(0.0, &[1, 2, 3])]);
+        let session = test_session(vec![page(0.0, &[1, 2, 3])]);
         let conversations = SessionRuns {
             service_s: 0.1 * RTT_S,
             ..linux()
         };
-        let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
-        let waits = waits.unwrap().waits;
+        let waits = conversations.simulate(&[session], 1, |_| symmetric_path(RTT_S / 2.0, 0.0));
+        let waits = waits.unwrap().response_times;
         assert_eq!(round_trips(&waits.file_s), [1.1, 1.1, 1.1]);
         assert_eq!(round_trips(&waits.page_s), [2.2]);
     }
@@ -448,9 +456,12 @@ mod tests {
     /// The delay of the path increases while the user thinks.
     #[test]
     fn path_changes_take_effect_at_their_time() {
-        let session = visit(vec![page(0.0, &[1]), page(10.0, &[1])]);
-        let path_at = |time_s| both(if time_s < 10.0 { 0.05 } else { 0.1 }, 0.0);
-        let waits = linux().play(&[session], 1, path_at).unwrap().waits;
+        let session = test_session(vec![page(0.0, &[1]), page(10.0, &[1])]);
+        let path_at = |time_s| symmetric_path(if time_s < 10.0 { 0.05 } else { 0.1 }, 0.0);
+        let waits = linux()
+            .simulate(&[session], 1, path_at)
+            .unwrap()
+            .response_times;
         assert_eq!(round_trips(&waits.file_s), [1.0, 2.0]);
     }
 
@@ -468,9 +479,9 @@ mod tests {
         };
         let sessions: Vec<Session> = workload.sessions(1.0).unwrap().take(2).collect();
         let waits = linux()
-            .play(&sessions, 1, |_| both(RTT_S / 2.0, 0.0))
+            .simulate(&sessions, 1, |_| symmetric_path(RTT_S / 2.0, 0.0))
             .unwrap()
-            .waits;
+            .response_times;
         assert_eq!(round_trips(&waits.echo_s), [1.0; 100]);
         assert!(waits.page_s.is_empty());
     }
@@ -480,13 +491,13 @@ mod tests {
     #[test]
     fn simultaneous_keystrokes_are_all_sent() {
         let session = Session {
-            kind: Kind::Telnet,
-            ..visit(vec![page(0.5, &[1, 1, 1]), page(0.05, &[1])])
+            kind: UserKind::Telnet,
+            ..test_session(vec![page(0.5, &[1, 1, 1]), page(0.05, &[1])])
         };
         let waits = linux()
-            .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
+            .simulate(&[session], 1, |_| symmetric_path(RTT_S / 2.0, 0.0))
             .unwrap()
-            .waits;
+            .response_times;
         assert_eq!(round_trips(&waits.echo_s), [1.0; 4]);
     }
 
@@ -495,7 +506,7 @@ mod tests {
     fn random_sessions_complete() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         for number in 0..300 {
-            let kind = [Kind::Http, Kind::Telnet, Kind::Video][rng.random_range(0..3)];
+            let kind = [UserKind::Http, UserKind::Telnet, UserKind::Video][rng.random_range(0..3)];
             let turns: Vec<Turn> = (0..rng.random_range(1..6))
                 .map(|_| {
                     let files: Vec<u32> = (0..rng.random_range(1..5))
@@ -509,10 +520,12 @@ mod tests {
             let session = Session {
                 number,
                 kind,
-                ..visit(turns)
+                ..test_session(turns)
             };
-            let played = linux().play(&[session], 1, |_| both(0.02, loss)).unwrap();
-            let waits = played.waits;
+            let played = linux()
+                .simulate(&[session], 1, |_| symmetric_path(0.02, loss))
+                .unwrap();
+            let waits = played.response_times;
             let found = [
                 waits.connect_s,
                 waits.file_s,
@@ -521,9 +534,9 @@ mod tests {
                 waits.play_s,
             ];
             let wanted = match kind {
-                Kind::Http => [1, exchanges, pages, 0, 0],
-                Kind::Telnet => [1, 0, 0, exchanges, 0],
-                Kind::Video => [1, exchanges, 0, 0, 1],
+                UserKind::Http => [1, exchanges, pages, 0, 0],
+                UserKind::Telnet => [1, 0, 0, exchanges, 0],
+                UserKind::Video => [1, exchanges, 0, 0, 1],
             };
             assert_eq!((found.map(|w| w.len()), played.given_up), (wanted, 0));
         }
@@ -542,9 +555,9 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.unwrap().install(|| {
                 linux()
-                    .play(&sessions, 3, |_| both(0.01, 0.05))
+                    .simulate(&sessions, 3, |_| symmetric_path(0.01, 0.05))
                     .unwrap()
-                    .waits
+                    .response_times
             })
         };
         let waits = play(1);
@@ -561,12 +574,12 @@ mod tests {
     /// for each of a million acknowledgements. That took minutes.
     #[test]
     fn long_sessions_last_their_duration() {
-        let session = visit((0..300).map(|_| page(0.0, &[3000])).collect());
+        let session = test_session((0..300).map(|_| page(0.0, &[3000])).collect());
         let began = std::time::Instant::now();
         let waits = linux()
-            .play(&[session], 1, |_| both(0.01, 0.0))
+            .simulate(&[session], 1, |_| symmetric_path(0.01, 0.0))
             .unwrap()
-            .waits;
+            .response_times;
         assert_eq!(waits.file_s.len(), 300);
         assert!(began.elapsed().as_secs() < 20);
     }
@@ -575,13 +588,16 @@ mod tests {
     /// wait are delivered at once. The others are lost and sent again.
     #[test]
     fn buffers_overflow() {
-        let session = visit(vec![page(0.0, &[20]), page(0.0, &[2000])]);
-        let mut path = both(RTT_S / 2.0, 0.0);
+        let session = test_session(vec![page(0.0, &[20]), page(0.0, &[2000])]);
+        let mut path = symmetric_path(RTT_S / 2.0, 0.0);
         path.to_client.bandwidth_bps = Some(1.04e6);
-        let free = linux().play(std::slice::from_ref(&session), 1, |_| path);
+        let free = linux().simulate(std::slice::from_ref(&session), 1, |_| path);
         path.to_client.buffer = Some(Size::Packets(Packets(4.0)));
-        let tight = linux().play(&[session], 1, |_| path).unwrap().waits;
-        assert!(tight.file_s[0] > free.unwrap().waits.file_s[0] + RTT_S);
+        let tight = linux()
+            .simulate(&[session], 1, |_| path)
+            .unwrap()
+            .response_times;
+        assert!(tight.file_s[0] > free.unwrap().response_times.file_s[0] + RTT_S);
         // The rate is at most that of the link, and at least half of it.
         assert!(tight.file_s[1] > 2000.0 * 0.008 && tight.file_s[1] < 2.0 * 2000.0 * 0.008);
     }
@@ -594,18 +610,20 @@ mod tests {
         let sessions: Vec<Session> = (0..100)
             .map(|number| Session {
                 number,
-                ..visit(vec![page(0.0, &[1000])])
+                ..test_session(vec![page(0.0, &[1000])])
             })
             .collect();
-        let played = linux().play(&sessions, 1, |_| both(0.01, 0.9)).unwrap();
+        let played = linux()
+            .simulate(&sessions, 1, |_| symmetric_path(0.01, 0.9))
+            .unwrap();
         assert_eq!(played.given_up, 100);
-        assert!(played.waits.file_s.is_empty());
+        assert!(played.response_times.file_s.is_empty());
     }
 
     #[test]
-    fn sessions_without_end_are_refused() {
-        let session = visit(vec![page(0.0, &[4_000_000; 3])]);
-        let error = linux().play(&[session], 1, |_| both(0.01, 0.0));
+    fn endless_sessions_are_rejected() {
+        let session = test_session(vec![page(0.0, &[4_000_000; 3])]);
+        let error = linux().simulate(&[session], 1, |_| symmetric_path(0.01, 0.0));
         assert_eq!(
             error.unwrap_err().to_string(),
             "replies of a session in segments is 12000000, allowed is 10 million or less"
@@ -613,21 +631,21 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_path_is_refused() {
-        let session = visit(vec![page(0.0, &[1])]);
+    fn invalid_path_is_rejected() {
+        let session = test_session(vec![page(0.0, &[1])]);
         let error = |path: Path| {
-            let error = linux().play(std::slice::from_ref(&session), 1, |_| path);
+            let error = linux().simulate(std::slice::from_ref(&session), 1, |_| path);
             error.unwrap_err().to_string()
         };
         assert_eq!(
-            error(both(0.1, 1.0)),
+            error(symmetric_path(0.1, 1.0)),
             "loss is 1, allowed is a probability from 0 to 0.9"
         );
-        let mut path = both(0.1, 0.0);
+        let mut path = symmetric_path(0.1, 0.0);
         path.to_client.bit_error_rate = 1e-3;
         assert_eq!(
             error(path),
-            "bit error rate is 0.001, allowed is 0 to what loses 0.9 of full packets"
+            "bit error rate is 0.001, allowed is 0 up to a loss of 90 % of full packets"
         );
     }
 }

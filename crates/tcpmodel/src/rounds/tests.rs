@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Options, Rounds, Transfer, loss_model::LossModel, setting::Setting, trial};
+use super::{
+    Options, Rounds, Transfer, configuration::Configuration, loss_model::LossModel, trial,
+};
 use crate::Stack;
 
 /// Transfers may take long, so `stop` is checked before each.
@@ -18,19 +20,19 @@ fn sampling_stops_between_two_transfers() {
         trials: 100_000,
         ..Options::default()
     };
-    let played = rounds.solve_unless(&options, &stop).unwrap();
+    let played = rounds.solve_interruptible(&options, &stop).unwrap();
     assert_eq!(played.trials(), 12);
 }
 
 /// Losses of packets with these numbers, counted from 0 for each end.
-struct Chosen {
+struct ChosenLosses {
     lost: [&'static [u32]; 2],
     /// The start time as a fraction of the clocks' period.
     phase: f64,
     sent: [u32; 2],
 }
 
-impl LossModel for Chosen {
+impl LossModel for ChosenLosses {
     fn phase(&mut self) -> f64 {
         self.phase
     }
@@ -50,12 +52,12 @@ fn latency_s(
     listener: &'static [u32],
     phase: f64,
 ) -> f64 {
-    let mut losses = Chosen {
+    let mut losses = ChosenLosses {
         lost: [opener, listener],
         phase,
         sent: [0, 0],
     };
-    trial::play(&Setting::new(stack.clone(), transfer), &mut losses).latency_s
+    trial::simulate_transfer(&Configuration::new(stack.clone(), transfer), &mut losses).latency_s
 }
 
 /// 30 000 B in segments of 1448 B, requested with 200 B, 50 ms in each direction. The times of Linux 6.18

@@ -3,11 +3,11 @@
 use crate::tcp::NEVER;
 
 use super::{
-    Until,
+    CompletionCriterion,
+    configuration::Configuration,
     connection::{Connection, LISTENER, Notification, OPENER, RecoveryCost},
     loss_model::LossModel,
     path::LinkDirection,
-    setting::Setting,
 };
 
 /// The result of one transfer.
@@ -20,7 +20,10 @@ pub(super) struct TransferResult {
 }
 
 /// Simulates a transfer to its end.
-pub(super) fn play<C: LossModel>(setting: &Setting, losses: &mut C) -> TransferResult {
+pub(super) fn simulate_transfer<C: LossModel>(
+    setting: &Configuration,
+    losses: &mut C,
+) -> TransferResult {
     let direction = LinkDirection::new(setting.delay_s, setting.bandwidth_bps);
     let directions = [direction.clone(), direction];
     let mut connection = Connection::new(&setting.stack, setting.mss_bytes, directions, losses);
@@ -46,11 +49,11 @@ pub(super) fn play<C: LossModel>(setting: &Setting, losses: &mut C) -> TransferR
     }
 }
 
-fn is_over<C: LossModel>(setting: &Setting, connection: &Connection<'_, C>) -> bool {
+fn is_over<C: LossModel>(setting: &Configuration, connection: &Connection<'_, C>) -> bool {
     let source = setting.source;
     let all = setting.bytes[source];
     match setting.until {
-        Until::Delivered => connection.delivered(1 - source) >= all,
-        Until::Acknowledged => connection.acknowledged(source) >= all,
+        CompletionCriterion::Delivered => connection.delivered(1 - source) >= all,
+        CompletionCriterion::Acknowledged => connection.acknowledged(source) >= all,
     }
 }

@@ -1,7 +1,7 @@
 //! The input of the solvers: a chain of packets and its timers.
 
 use crate::error::ensure;
-use crate::{Error, MOST_PACKETS};
+use crate::{Error, MAX_PACKETS};
 
 /// The initial, base and maximum values of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,10 +46,10 @@ impl RtoChain {
             max_s,
         } = self.timers;
         ensure(
-            self.packets <= MOST_PACKETS,
+            self.packets <= MAX_PACKETS,
             "number of packets",
             self.packets as f64,
-            "up to 10 million",
+            "at most 10 million",
         )?;
         ensure(
             (0.0..=MAX_LOSS).contains(&self.loss),

@@ -77,7 +77,7 @@ impl Distribution {
     }
 
     /// Returns the same distribution, shifted by `later_s`.
-    pub(crate) fn later(mut self, later_s: f64) -> Self {
+    pub(crate) fn shifted_by(mut self, later_s: f64) -> Self {
         self.times_s
             .iter_mut()
             .for_each(|time_s| *time_s += later_s);

@@ -3,7 +3,7 @@
 mod row;
 mod unit;
 
-use row::Row;
+use row::LatticeDistribution;
 use unit::{Shift, Unit};
 
 use super::backoff::BackoffTimers;
@@ -28,9 +28,9 @@ impl Solver for ExactDistribution {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
         let moments = ExactMoments.solve(chains)?;
         let unit = Unit::choose(chains, &moments)?;
-        let mut times = Row::certain();
+        let mut times = LatticeDistribution::at_zero();
         for chain in chains {
-            times = after(chain, &unit, times);
+            times = time_after_chain(chain, &unit, times);
         }
         let points = times
             .points()
@@ -43,7 +43,11 @@ impl Solver for ExactDistribution {
 }
 
 /// Returns the distribution of the time at the end of a chain that starts at the times `before`.
-fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
+fn time_after_chain(
+    chain: &RtoChain,
+    unit: &Unit,
+    before: LatticeDistribution,
+) -> LatticeDistribution {
     if chain.loss == 0.0 || chain.probability == 0.0 {
         return before;
     }
@@ -54,14 +58,14 @@ fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
         .map(|&timer_s| unit.shift(timer_s))
         .collect();
     // Times of a packet's first send, by the index of its timer.
-    let mut firsts = vec![Row::default(); shifts.len()];
+    let mut firsts = vec![LatticeDistribution::default(); shifts.len()];
     if let Some(row) = firsts.get_mut(backoff.initial()) {
         *row = before.clone();
     }
     for _ in 0..chain.packets {
         firsts = next_packet_times(chain.loss, &backoff, &shifts, &firsts);
     }
-    let mut times = Row::default();
+    let mut times = LatticeDistribution::default();
     for row in &firsts {
         times.add(row, chain.probability, Shift::NONE);
     }
@@ -74,9 +78,9 @@ fn next_packet_times(
     loss: f64,
     backoff: &BackoffTimers,
     shifts: &[Shift],
-    firsts: &[Row],
-) -> Vec<Row> {
-    let mut resends = vec![Row::default(); firsts.len()];
+    firsts: &[LatticeDistribution],
+) -> Vec<LatticeDistribution> {
+    let mut resends = vec![LatticeDistribution::default(); firsts.len()];
     for (index, (first, &shift)) in firsts.iter().zip(shifts).enumerate() {
         let (to_here, above) = resends.split_at_mut(index + 1);
         let Some(resend) = to_here.last_mut() else {
@@ -90,7 +94,7 @@ fn next_packet_times(
         }
     }
     let arrives = 1.0 - loss;
-    let mut next_firsts: Vec<Row> = resends
+    let mut next_firsts: Vec<LatticeDistribution> = resends
         .into_iter()
         .map(|mut resend| {
             resend.scale(arrives);
@@ -102,6 +106,6 @@ fn next_packet_times(
             base.add(first, arrives, Shift::NONE);
         }
     }
-    next_firsts.iter_mut().for_each(Row::trim);
+    next_firsts.iter_mut().for_each(LatticeDistribution::trim);
     next_firsts
 }

@@ -33,7 +33,7 @@ pub use chain::{RtoChain, Timers};
 pub use distribution::Distribution;
 pub use lattice::ExactDistribution;
 pub use moments::ExactMoments;
-pub use monte_carlo::{MonteCarlo, MonteCarloUnless};
+pub use monte_carlo::{InterruptibleMonteCarlo, MonteCarlo};
 
 use crate::Error;
 
@@ -47,7 +47,7 @@ pub trait Solver {
 }
 
 /// Half the width of a 95 % confidence interval, in standard errors.
-pub const HALF_INTERVAL: f64 = 1.959_963_984_540_054;
+pub const NORMAL_QUANTILE_975: f64 = 1.959_963_984_540_054;
 
 /// The total time spent in the timeouts of chains.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ impl TimeoutTime {
     /// Returns a 95 % confidence interval of the mean, in seconds. For an exact mean both ends are the
     /// mean.
     pub fn interval_s(&self) -> (f64, f64) {
-        let half_s = HALF_INTERVAL * self.standard_error_s;
+        let half_s = NORMAL_QUANTILE_975 * self.standard_error_s;
         (self.mean_s - half_s, self.mean_s + half_s)
     }
 }

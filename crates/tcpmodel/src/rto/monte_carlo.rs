@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use chain_sampler::{ChainSample, ChainSampler};
 
-use super::{Distribution, HALF_INTERVAL, RtoChain, Solver, TimeoutTime};
+use super::{Distribution, NORMAL_QUANTILE_975, RtoChain, Solver, TimeoutTime};
 use crate::Error;
 use crate::error::ensure;
 
@@ -45,36 +45,36 @@ const BLOCK: u64 = 1024;
 const FIRST_BATCH: u64 = 16 * BLOCK;
 
 /// Trials kept for the distribution. More would not visibly improve it.
-const KEPT: u64 = 1 << 20;
+const MAX_SAMPLE: u64 = 1 << 20;
 
 /// Trials between two checks of `stop`: at most one second of work.
-const STRETCH: u64 = 256 * BLOCK;
+const TRIALS_PER_STOP_CHECK: u64 = 256 * BLOCK;
 
 impl Solver for MonteCarlo {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
         let (monte_carlo, stop) = (*self, &|| false);
-        MonteCarloUnless { monte_carlo, stop }.solve(chains)
+        InterruptibleMonteCarlo { monte_carlo, stop }.solve(chains)
     }
 }
 
 /// A Monte Carlo solver that can be interrupted. Once `stop` returns true, it returns the result of the
 /// trials until then.
 #[derive(Clone, Copy)]
-pub struct MonteCarloUnless<'a> {
+pub struct InterruptibleMonteCarlo<'a> {
     /// The solver's parameters.
     pub monte_carlo: MonteCarlo,
     /// The interrupt: returns true once the solver should stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Solver for MonteCarloUnless<'_> {
+impl Solver for InterruptibleMonteCarlo<'_> {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
-        self.monte_carlo.solve_unless(chains, self.stop)
+        self.monte_carlo.solve_interruptible(chains, self.stop)
     }
 }
 
 impl MonteCarlo {
-    fn solve_unless(
+    fn solve_interruptible(
         &self,
         chains: &[RtoChain],
         stop: &(dyn Fn() -> bool + Sync),
@@ -83,7 +83,7 @@ impl MonteCarlo {
         self.check()?;
         let samplers: Vec<ChainSampler> = chains.iter().map(ChainSampler::new).collect();
         let mut all = Sums::new(chains.len());
-        let mut kept_s = Vec::with_capacity(self.trials.min(KEPT) as usize);
+        let mut kept_s = Vec::with_capacity(self.trials.min(MAX_SAMPLE) as usize);
         let mut batch = FIRST_BATCH;
         'batches: while all.trials < self.trials {
             let end = (all.trials + batch).min(self.trials);
@@ -92,10 +92,12 @@ impl MonteCarlo {
                     break 'batches;
                 }
                 let from = all.trials / BLOCK;
-                let to = (all.trials + STRETCH).min(end).div_ceil(BLOCK);
+                let to = (all.trials + TRIALS_PER_STOP_CHECK)
+                    .min(end)
+                    .div_ceil(BLOCK);
                 let blocks: Vec<(Sums, Vec<f64>)> = (from..to)
                     .into_par_iter()
-                    .map(|block| self.play(&samplers, block))
+                    .map(|block| self.simulate_block(&samplers, block))
                     .collect();
                 for (sums, times_s) in &blocks {
                     all.merge(sums);
@@ -103,7 +105,7 @@ impl MonteCarlo {
                 }
             }
             if let Some(precision) = self.precision
-                && HALF_INTERVAL * all.standard_error_s() <= precision * all.mean_s
+                && NORMAL_QUANTILE_975 * all.standard_error_s() <= precision * all.mean_s
             {
                 break;
             }
@@ -140,18 +142,18 @@ impl MonteCarlo {
     }
 
     /// Simulates the trials of one block. Times are returned only for blocks that are kept.
-    fn play(&self, samplers: &[ChainSampler], block: u64) -> (Sums, Vec<f64>) {
+    fn simulate_block(&self, samplers: &[ChainSampler], block: u64) -> (Sums, Vec<f64>) {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(block);
         let first = block * BLOCK;
         let trials = BLOCK.min(self.trials - first);
-        let keep = first < KEPT;
+        let keep = first < MAX_SAMPLE;
         let mut sums = Sums::new(samplers.len());
         let mut times_s = Vec::with_capacity(if keep { trials as usize } else { 0 });
         for _ in 0..trials {
             let mut time_s = 0.0;
-            for (sampler, part) in samplers.iter().zip(&mut sums.parts_s) {
-                let ChainSample { timeouts_s, sends } = sampler.play(&mut rng);
+            for (sampler, part) in samplers.iter().zip(&mut sums.chain_sums_s) {
+                let ChainSample { timeouts_s, sends } = sampler.sample(&mut rng);
                 *part += timeouts_s;
                 time_s += timeouts_s;
                 sums.sends += sends;
@@ -171,9 +173,9 @@ struct Sums {
     sends: u64,
     mean_s: f64,
     /// Sum of squared deviations from the mean.
-    squares: f64,
+    squared_deviations: f64,
     /// The sum of each chain.
-    parts_s: Vec<f64>,
+    chain_sums_s: Vec<f64>,
 }
 
 impl Sums {
@@ -182,8 +184,8 @@ impl Sums {
             trials: 0,
             sends: 0,
             mean_s: 0.0,
-            squares: 0.0,
-            parts_s: vec![0.0; chains],
+            squared_deviations: 0.0,
+            chain_sums_s: vec![0.0; chains],
         }
     }
 
@@ -192,7 +194,7 @@ impl Sums {
         self.trials += 1;
         let deviation = time_s - self.mean_s;
         self.mean_s += deviation / self.trials as f64;
-        self.squares += deviation * (time_s - self.mean_s);
+        self.squared_deviations += deviation * (time_s - self.mean_s);
     }
 
     /// Merges the sums of two sets of trials (Chan's algorithm).
@@ -200,17 +202,18 @@ impl Sums {
         let trials = self.trials + other.trials;
         let deviation = other.mean_s - self.mean_s;
         let share = other.trials as f64 / trials as f64;
-        self.squares += other.squares + deviation * deviation * share * self.trials as f64;
+        self.squared_deviations +=
+            other.squared_deviations + deviation * deviation * share * self.trials as f64;
         self.mean_s += deviation * share;
         self.trials = trials;
         self.sends += other.sends;
-        for (sum, part) in self.parts_s.iter_mut().zip(&other.parts_s) {
+        for (sum, part) in self.chain_sums_s.iter_mut().zip(&other.chain_sums_s) {
             *sum += part;
         }
     }
 
     fn std_s(&self) -> f64 {
-        (self.squares / (self.trials as f64 - 1.0)).sqrt()
+        (self.squared_deviations / (self.trials as f64 - 1.0)).sqrt()
     }
 
     fn standard_error_s(&self) -> f64 {
@@ -219,6 +222,6 @@ impl Sums {
 
     fn means_s(&self) -> Vec<f64> {
         let mean = |sum: &f64| sum / self.trials as f64;
-        self.parts_s.iter().map(mean).collect()
+        self.chain_sums_s.iter().map(mean).collect()
     }
 }

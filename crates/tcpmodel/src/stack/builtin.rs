@@ -23,7 +23,7 @@ pub(super) fn builtin(name: &str) -> Option<Stack> {
 fn linux_2_0_34() -> Stack {
     Stack {
         name: "linux-2.0.34".to_owned(),
-        description: "Linux 2.0.34 of 1998, as [Short] describes it".to_owned(),
+        description: "Linux 2.0.34 of 1998, as described in [Short]".to_owned(),
         mss_bytes: 512,
         initial_window_pkts: 2,
         initial_rto_s: 3.0,
@@ -137,7 +137,7 @@ pub(super) fn linux_6() -> Stack {
 fn legacy() -> Stack {
     Stack {
         name: "legacy".to_owned(),
-        description: "Linux 6 as near to 1998 as it goes: Reno from 2 packets, no SACK, no RACK, \
+        description: "Linux 6 without features added after 1998: Reno, initial window of 2 packets, no SACK, no RACK, \
                       no probes, a window of 16 KB"
             .to_owned(),
         initial_window_pkts: 2,
@@ -162,7 +162,7 @@ fn legacy() -> Stack {
 fn rfc6298() -> Stack {
     Stack {
         name: "rfc6298".to_owned(),
-        description: "the standards: RFC 6298 timers, RFC 5681 windows, NewReno".to_owned(),
+        description: "TCP of the RFCs: RFC 6298 timers, RFC 5681 windows, NewReno".to_owned(),
         mss_bytes: 1460,
         initial_window_pkts: 3,
         initial_rto_s: 1.0,

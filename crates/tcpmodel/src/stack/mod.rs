@@ -123,36 +123,36 @@ pub struct Stack {
     pub acks_compressed: bool,
 }
 
-/// How a retransmission timeout follows from measured round-trip times.
+/// Rule that computes the retransmission timeout from measured round-trip times.
 #[words(plain, lowercase)]
 pub enum RtoRule {
-    /// srtt + 4·rttvar in whole ticks of the clock, computed in integers as in BSD and ns-2, two ticks at least; the
-    /// minimum is of the sum.
+    /// srtt + 4·rttvar in whole ticks of the clock, at least two ticks, in integer arithmetic as in BSD and ns-2. The
+    /// minimum applies to the sum.
     Ticks,
-    /// RFC 6298: srtt + max(clock, 4·rttvar); the minimum is of the sum.
+    /// RFC 6298: srtt + max(clock, 4·rttvar). The minimum applies to the sum.
     Rfc6298,
-    /// Linux: the minimum is of 4·rttvar, so that the timeout is above srtt by it.
+    /// Linux: srtt + 4·rttvar. The minimum applies to 4·rttvar.
     Linux,
 }
 
-/// How losses are found and repaired before the retransmission timer expires.
+/// Method of loss detection and repair before the retransmission timer expires.
 #[words(plain, lowercase)]
 pub enum Recovery {
-    /// Not at all: every loss takes a timeout.
+    /// None: every loss causes a timeout.
     Timeout,
     /// Fast retransmit, then slow start.
     Tahoe,
     /// Fast retransmit; fast recovery ends at the first new acknowledgement (RFC 2581).
     Reno,
-    /// Fast recovery lasts until all that was sent before it is acknowledged (RFC 6582).
+    /// Fast recovery lasts until all data sent before it is acknowledged (RFC 6582).
     NewReno,
     /// Selective acknowledgements (RFC 6675).
     Sack,
-    /// Selective acknowledgements, and losses found by time (RFC 8985).
+    /// Selective acknowledgements, and loss detection by time (RFC 8985).
     Rack,
 }
 
-/// How a sender's congestion window moves.
+/// Congestion control of a sender.
 #[words(lowercase)]
 pub enum CongestionControl {
     /// Additive increase, multiplicative decrease (RFC 5681).
@@ -162,7 +162,7 @@ pub enum CongestionControl {
     Cubic,
     /// A model of the path sets pacing and window (BBR, version 1).
     Bbr,
-    /// The window shrinks by the share of packets that met congestion (RFC 8257).
+    /// DCTCP: the window shrinks in proportion to the share of marked packets (RFC 8257).
     Dctcp,
 }
 
@@ -201,11 +201,11 @@ impl Stack {
     /// # Errors
     /// The first field with a value outside its range, by its key in TOML.
     pub fn check(&self) -> Result<(), crate::Error> {
-        self.wrong().into_iter().next().map_or(Ok(()), Err)
+        self.errors().into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Returns the fields with values outside their ranges.
-    fn wrong(&self) -> Vec<crate::Error> {
+    fn errors(&self) -> Vec<crate::Error> {
         let mut wrong = Vec::new();
         let mut ensure = |good: bool, what, value, allowed| {
             if !good {
@@ -294,16 +294,16 @@ impl Stack {
     }
 
     /// Returns the reason why the stack does not support this congestion control; `None` if it does.
-    pub fn refuses_congestion(&self, congestion: CongestionControl) -> Option<String> {
+    pub fn congestion_error(&self, congestion: CongestionControl) -> Option<String> {
         let knows = self.has_congestion_controls() || congestion == CongestionControl::Reno;
         let name = &self.name;
-        (!knows).then(|| format!("the senders of `{name}` know no congestion control but Reno's"))
+        (!knows).then(|| format!("`{name}` supports only the congestion control `reno`"))
     }
 
     /// Returns the reason why the senders do not support ECN; `None` if they do.
-    pub fn refuses_ecn(&self) -> Option<String> {
+    pub fn ecn_error(&self) -> Option<String> {
         let name = &self.name;
-        let why = || format!("the senders of `{name}` do not answer marks");
+        let why = || format!("`{name}` does not support ECN");
         (!self.has_congestion_controls()).then(why)
     }
 

@@ -13,104 +13,104 @@ type Size = Spanned<Quantity<Bytes>>;
 type Count = Spanned<u64>;
 type Flag = Spanned<bool>;
 
-/// What a description may say: what differs from a built-in stack.
+/// Description of a stack by its differences from a built-in one.
 #[table(plain)]
 struct StackFile {
-    /// Its name.
+    /// Name of the stack.
     #[key(example = "patient")]
     name: Spanned<Verbatim>,
-    /// What it is, in a line.
-    #[key(example = "waits for long")]
+    /// Description in one line.
+    #[key(example = "long timeouts")]
     description: Option<Spanned<Verbatim>>,
-    /// The built-in stack that everything else is taken from.
+    /// Built-in stack that supplies the keys that are not set.
     #[key(example = "linux-6")]
     like: Spanned<Like>,
     /// Payload of a full segment.
     #[key(allowed = WHOLE_BYTES, example = "1460 B")]
     mss: Option<Size>,
-    /// Window of the data's first round trip.
+    /// Initial congestion window.
     #[key(allowed = WHOLE_PACKETS, example = "10 pkt")]
     initial_window: Option<Spanned<Quantity<Packets>>>,
     /// Retransmission timeout before a round-trip time is measured.
     #[key(example = "1 s")]
     initial_rto: Option<Time>,
-    /// Least retransmission timeout.
+    /// Minimum retransmission timeout.
     #[key(example = "200 ms")]
     min_rto: Option<Time>,
-    /// Where doubling ends.
+    /// Maximum retransmission timeout, where doubling ends.
     #[key(example = "120 s")]
     max_rto: Option<Time>,
-    /// How the timeout follows from measured round-trip times.
+    /// Rule that computes the timeout from measured round-trip times.
     #[key(example = "linux")]
     rto_rule: Option<Spanned<RtoRule>>,
-    /// The clock's granularity.
+    /// Granularity of the clock.
     #[key(example = "4 ms")]
     clock: Option<Time>,
-    /// Do packets carry timestamps?
+    /// True if packets carry timestamps (RFC 7323).
     #[key(example = true)]
     timestamps: Option<Flag>,
-    /// Timeouts of a SYN that follow one another before their interval doubles.
+    /// Number of consecutive timeouts of a SYN before their interval doubles.
     #[key(allowed = U32, example = 4)]
     linear_syn_timeouts: Option<Count>,
-    /// Is a SYN that comes a second time answered a second time?
+    /// True if a duplicate SYN is answered again.
     #[key(example = true)]
     syn_answered_again: Option<Flag>,
     /// Timeout of the data after a lost SYN.
     #[key(example = "3 s")]
     rto_after_syn_timeout: Option<Time>,
-    /// More timeouts of the handshake than this leave a window of one packet.
+    /// Maximum number of handshake timeouts that keep the initial window; more leave a window of one packet.
     #[key(allowed = U32, example = 1)]
     handshake_timeouts_forgiven: Option<Count>,
-    /// Does a timeout of a SYN end slow start?
+    /// True if a timeout of a SYN ends slow start.
     #[key(example = false)]
     syn_timeout_ends_slow_start: Option<Flag>,
-    /// How losses are found and repaired before the timer expires.
+    /// Method of loss detection and repair before the timer expires.
     #[key(example = "rack")]
     recovery: Option<Spanned<Recovery>>,
-    /// Duplicate acknowledgements that count as a loss.
+    /// Number of duplicate acknowledgements that indicates a loss.
     #[key(allowed = U32, example = 3)]
     duplicate_acks: Option<Count>,
-    /// Do the first duplicate acknowledgements send new packets?
+    /// True if the first duplicate acknowledgements send new packets (RFC 3042).
     #[key(example = true)]
     limited_transmit: Option<Flag>,
-    /// Do fewer duplicate acknowledgements suffice with few packets in flight?
+    /// True if fewer duplicate acknowledgements suffice with few packets in flight (RFC 5827).
     #[key(example = true)]
     early_retransmit: Option<Flag>,
-    /// Is the last packet sent again ahead of the timer?
+    /// True if the last packet is sent again before the timer expires (RFC 8985).
     #[key(example = true)]
     tail_loss_probe: Option<Flag>,
-    /// The share of the window that a loss leaves; that of the congestion control where this is given.
+    /// Share of the window left after a loss. Default: the share of `congestion`, if that is set.
     #[key(example = 0.7)]
     window_after_loss: Option<Spanned<f64>>,
-    /// How the congestion window moves.
+    /// Congestion control.
     #[key(example = "cubic")]
     congestion: Option<Spanned<CongestionControl>>,
-    /// Are packets marked that meet congestion, where queues do that?
+    /// True if queues may mark packets instead of dropping them (ECN, RFC 3168).
     #[key(example = true)]
     ecn: Option<Flag>,
-    /// The most that a receiver lets be under way.
+    /// Maximum receive window.
     #[key(allowed = WHOLE_BYTES, example = "64 KiB")]
     receive_window: Option<Size>,
-    /// The largest send buffer, with what the kernel keeps with each packet (the third number of `tcp_wmem`).
+    /// Maximum send buffer, kernel overhead per packet included (the third number of `tcp_wmem`).
     #[key(allowed = WHOLE_BYTES, example = "4 MiB")]
     send_buffer: Option<Size>,
-    /// Every so many full segments are acknowledged at once.
+    /// Number of full segments per acknowledgement.
     #[key(allowed = U32, example = 2)]
     segments_per_ack: Option<Count>,
-    /// Other segments are acknowledged after this.
+    /// Delay of acknowledgements for other segments.
     #[key(example = "40 ms")]
     ack_delay: Option<Time>,
-    /// Does the delay end at the next beat of a clock?
+    /// True if the delay ends at the next tick of a free-running clock.
     #[key(example = false)]
     ack_delay_beats: Option<Flag>,
-    /// So many first segments are acknowledged at once.
+    /// Number of first segments that are acknowledged at once.
     #[key(allowed = U32, example = 16)]
     quick_acks: Option<Count>,
-    /// Is there a receive window, as Linux's, that grows and holds the other end, and are segments acknowledged at once
-    /// while it does?
+    /// True with Linux receive-window autotuning: the window grows and limits the other end. Meanwhile segments are
+    /// acknowledged at once.
     #[key(example = true)]
     quick_while_growing: Option<Flag>,
-    /// Are acknowledgements after the third duplicate put together?
+    /// True if acknowledgements after the third duplicate are compressed.
     #[key(example = true)]
     acks_compressed: Option<Flag>,
 }
@@ -143,14 +143,18 @@ impl Read for Like {
         let name = value.text(key, "the name of a built-in stack", findings)?;
         let found = Stack::builtin(name);
         if found.is_none() {
-            let help = findings.allowed(name, "built-in stacks", builtin_names().iter().copied());
+            let help = findings.allowed_names_help(
+                name,
+                "built-in stacks",
+                builtin_names().iter().copied(),
+            );
             findings
                 .error(
                     ProblemKind::UnknownName,
                     value.place,
                     format!("unknown stack `{name}`"),
                 )
-                .help(help);
+                .set_help(help);
         }
         found.map(Like)
     }
@@ -160,23 +164,23 @@ impl Read for Like {
     }
 }
 
-/// Reads a stack. Returns `None` if it has mistakes, which are added to `findings`.
+/// Reads a stack. Returns `None` if it has errors, which are added to `findings`.
 pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
     let before = findings.errors();
     let stack = parse(text, file, findings, |fields, findings| {
-        let start = netflow_document::Place::new(file, 0..text.len().min(1));
+        let start = netflow_document::SourceSpan::new(file, 0..text.len().min(1));
         let mut s = Section::new(findings, "the stack", fields, start, &[StackFile::KEYS]);
-        let stack = over(StackFile::fields(&mut s));
+        let stack = apply_file(StackFile::fields(&mut s));
         // Fallback values of fields that could not be read are not checked.
-        if s.is_sound() {
-            for error in stack.wrong() {
+        if s.is_valid() {
+            for error in stack.errors() {
                 let place = s.value_place(error.what).unwrap_or(start);
                 s.findings
                     .error(ProblemKind::OutOfRange, place, error.to_string());
             }
             let refused = [
-                ("congestion", stack.refuses_congestion(stack.congestion)),
-                ("ecn", stack.refuses_ecn().filter(|_| stack.ecn)),
+                ("congestion", stack.congestion_error(stack.congestion)),
+                ("ecn", stack.ecn_error().filter(|_| stack.ecn)),
             ];
             for (key, why) in refused {
                 if let Some(why) = why {
@@ -192,7 +196,7 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
 }
 
 /// Applies the values of the file to the stack that it names in `like`.
-fn over(file: StackFile) -> Stack {
+fn apply_file(file: StackFile) -> Stack {
     // The exhaustive pattern makes a new key without effect a compiler error.
     let StackFile {
         name,
@@ -268,7 +272,7 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
     if let Some(congestion) = congestion {
         stack.set_congestion(*congestion);
-    } else if stack.refuses_congestion(stack.congestion).is_some() {
+    } else if stack.congestion_error(stack.congestion).is_some() {
         // The stack in `like` may have another congestion control.
         stack.set_congestion(CongestionControl::Reno);
     }

@@ -12,12 +12,12 @@ use crate::{CongestionControl, Stack};
 #[derive(Clone, Debug)]
 pub struct Receiver {
     /// The number of full segments that are acknowledged at once.
-    every: u32,
+    segments_per_ack: u32,
     delay_ns: u64,
     /// True if delayed acknowledgements leave at the next tick of a free-running clock.
-    beats: bool,
-    quick: u32,
-    compressed: bool,
+    uses_ack_clock: bool,
+    quick_acks: u32,
+    compresses_acks: bool,
     clock: Clock,
     /// The position of the free-running clock of delayed acknowledgements at time 0.
     beat_phase_ns: u64,
@@ -26,7 +26,7 @@ pub struct Receiver {
     /// Segments received out of order.
     out_of_order: Ranges,
     /// One segment of each SACK block, the latest first.
-    recent: VecDeque<u32>,
+    recent_blocks: VecDeque<u32>,
     /// True until the first segment arrives.
     is_new: bool,
     /// The value of `next` in the last acknowledgement.
@@ -36,20 +36,20 @@ pub struct Receiver {
     /// The number of segments received out of order.
     out_of_order_segments: u32,
     /// The right edge of the offered receive window: one past its last segment.
-    edge: u32,
+    window_edge: u32,
     /// The arrival time of the last new segment.
     arrived_ns: u64,
     duplicates_at: u32,
     duplicates: u32,
     /// The number of compressed (delayed) duplicate acknowledgements.
-    compressing: u32,
+    compressed_acks: u32,
     /// Blocks that are new or have grown since the last acknowledgement.
     unreported_blocks: usize,
     pending_dsack: bool,
     /// True if the last packet was marked (ECN).
     congested: bool,
     /// True if feedback is exact for each marked packet, as for DCTCP (RFC 8257, 3.2).
-    exact: bool,
+    has_exact_feedback: bool,
     echo_ns: u64,
     due_ns: u64,
 }
@@ -81,31 +81,31 @@ impl Receiver {
     pub fn new(stack: &Stack, segment_bytes: u32, phases: [f64; 2]) -> Self {
         let [phase, beat_phase] = phases;
         Self {
-            every: stack.segments_per_ack,
+            segments_per_ack: stack.segments_per_ack,
             delay_ns: ns(stack.ack_delay_s),
-            beats: stack.ack_delay_beats,
-            quick: stack.quick_acks,
-            compressed: stack.acks_compressed,
+            uses_ack_clock: stack.ack_delay_beats,
+            quick_acks: stack.quick_acks,
+            compresses_acks: stack.acks_compressed,
             clock: Clock::new(stack, phase),
             beat_phase_ns: ns(beat_phase * stack.ack_delay_s),
             next: 0,
             out_of_order: Ranges::default(),
-            recent: VecDeque::new(),
+            recent_blocks: VecDeque::new(),
             is_new: true,
             acknowledged: 0,
             quick_left: 0,
             autotuning: (stack.quick_while_growing)
                 .then(|| ReceiveWindowAutotuning::new(segment_bytes)),
             out_of_order_segments: 0,
-            edge: Receiver::first_window(stack, segment_bytes).unwrap_or(0),
+            window_edge: Receiver::first_window(stack, segment_bytes).unwrap_or(0),
             arrived_ns: 0,
             duplicates_at: 0,
             duplicates: 0,
-            compressing: 0,
+            compressed_acks: 0,
             unreported_blocks: 0,
             pending_dsack: false,
             congested: false,
-            exact: stack.congestion == CongestionControl::Dctcp,
+            has_exact_feedback: stack.congestion == CongestionControl::Dctcp,
             echo_ns: 0,
             due_ns: NEVER,
         }
@@ -148,7 +148,7 @@ impl Receiver {
     /// ones.
     pub fn acknowledge(&mut self, pure: bool) -> Ack {
         self.due_ns = NEVER;
-        self.compressing = 0;
+        self.compressed_acks = 0;
         self.unreported_blocks = 0;
         self.acknowledged = self.next;
         self.quick_left = self.quick_left.saturating_sub(1);
@@ -167,16 +167,16 @@ impl Receiver {
     /// never moves back (RFC 9293, 3.8.6).
     fn window(&mut self) -> Option<u32> {
         let autotuning = self.autotuning.as_ref()?;
-        self.edge = self
-            .edge
-            .max(self.next + autotuning.free(self.out_of_order_segments));
-        Some(self.edge - self.next)
+        self.window_edge = self
+            .window_edge
+            .max(self.next + autotuning.free_window(self.out_of_order_segments));
+        Some(self.window_edge - self.next)
     }
 
     /// Returns the SACK blocks of the current state.
     fn sacks(&self) -> Sacks {
         let mut sacks = Sacks::default();
-        for &segment in &self.recent {
+        for &segment in &self.recent_blocks {
             if let Some((first, end)) = self.out_of_order.range_containing(segment)
                 && !sacks.blocks().contains(&(first, end))
             {
@@ -209,8 +209,8 @@ impl Receiver {
         listed: impl FnOnce(FurtherBlock) -> bool,
     ) -> Option<Ack> {
         let waits = self.due_ns != NEVER;
-        let is_other = self.exact && waits && congested != self.congested;
-        let is_full = self.compressing > 0
+        let is_other = self.has_exact_feedback && waits && congested != self.congested;
+        let is_full = self.compressed_acks > 0
             && self.latest_block().is_some_and(|(first, end)| {
                 !(first..=end).contains(&segment)
                     && !listed(FurtherBlock {
@@ -224,7 +224,8 @@ impl Receiver {
 
     /// Returns the block that grew last.
     fn latest_block(&self) -> Option<(u32, u32)> {
-        self.out_of_order.range_containing(*self.recent.front()?)
+        self.out_of_order
+            .range_containing(*self.recent_blocks.front()?)
     }
 
     /// Receives a segment that was sent at `sent_ns`. `full` is true for a segment of full size,
@@ -243,11 +244,11 @@ impl Receiver {
         let changed = std::mem::replace(&mut self.congested, congested) != congested;
         if segment < self.next || self.out_of_order.range_containing(segment).is_some() {
             self.pending_dsack = true;
-            self.quick_left = self.quick;
+            self.quick_left = self.quick_acks;
             return (false, true);
         }
         if self.is_new || now_ns - self.arrived_ns > rto_ns {
-            self.quick_left = self.quick;
+            self.quick_left = self.quick_acks;
         }
         (self.is_new, self.arrived_ns) = (false, now_ns);
         if segment != self.next {
@@ -275,7 +276,7 @@ impl Receiver {
                 self.next = end;
             }
             self.out_of_order.remove_before(self.next);
-            self.recent.retain(|&segment| segment >= self.next);
+            self.recent_blocks.retain(|&segment| segment >= self.next);
             return (true, true);
         }
         if self.quick_left > 0 || grows {
@@ -290,9 +291,9 @@ impl Receiver {
         let waiting = self.next - self.acknowledged;
         // BSD and ns-2, whose delayed acknowledgements follow a free-running clock, do not count a last,
         // partial segment.
-        let enough = waiting - u32::from(!full && self.beats) >= self.every;
+        let enough = waiting - u32::from(!full && self.uses_ack_clock) >= self.segments_per_ack;
         if !enough && self.due_ns == NEVER {
-            self.due_ns = if self.beats && self.delay_ns > 0 {
+            self.due_ns = if self.uses_ack_clock && self.delay_ns > 0 {
                 let beats = (now_ns + self.beat_phase_ns) / self.delay_ns;
                 (beats + 1) * self.delay_ns - self.beat_phase_ns
             } else {
@@ -307,14 +308,18 @@ impl Receiver {
         let Some((first, end)) = self.out_of_order.range_containing(segment) else {
             return;
         };
-        self.recent.retain(|other| !(first..end).contains(other));
-        self.recent.push_front(segment);
-        self.recent.truncate(MAX_SACK_BLOCKS + 1);
+        self.recent_blocks
+            .retain(|other| !(first..end).contains(other));
+        self.recent_blocks.push_front(segment);
+        self.recent_blocks.truncate(MAX_SACK_BLOCKS + 1);
     }
 
     /// Returns true if a segment received out of order is acknowledged at once.
     fn acks_out_of_order_now(&mut self, now_ns: u64) -> bool {
-        if !self.compressed || self.quick_left > 0 || self.compressing >= MAX_COMPRESSED_ACKS {
+        if !self.compresses_acks
+            || self.quick_left > 0
+            || self.compressed_acks >= MAX_COMPRESSED_ACKS
+        {
             return true;
         }
         if self.duplicates_at != self.next {
@@ -325,7 +330,7 @@ impl Receiver {
             self.duplicates += 1;
             return true;
         }
-        self.compressing += 1;
+        self.compressed_acks += 1;
         if self.due_ns == NEVER {
             let part_ns = (self.autotuning.as_ref())
                 .and_then(ReceiveWindowAutotuning::shortest_round_trip_ns)
@@ -406,7 +411,7 @@ impl ReceiveWindowAutotuning {
         // The reported round-trip time belongs to segments of one round trip ago.
         let back_ns = self.round_trip_ns.saturating_sub(self.began_ns);
         if now_ns - self.since_ns >= delay_ns + back_ns.max(self.min_delay_ns) {
-            self.adjust(segment - self.from);
+            self.adjust_window(segment - self.from);
             (self.since_ns, self.from, self.began_ns) = (now_ns, segment, delay_ns);
         }
         let grows = self.quick_acks_left > 0;
@@ -424,25 +429,26 @@ impl ReceiveWindowAutotuning {
 
     /// Receives a segment out of order. `held` segments are now out of order; the last is `span` segments
     /// after the first missing one.
-    fn on_out_of_order(&mut self, span: u32, held: u32) {
+    fn on_out_of_order(&mut self, span: u32, buffered: u32) {
         self.buffer_segments = self
             .buffer_segments
             .max(2 * self.max_segments_per_rtt + span);
-        self.widen_window(held);
+        self.widen_window(buffered);
     }
 
     /// Widens the offered window by two segments, as far as the buffer allows.
-    fn widen_window(&mut self, held: u32) {
-        let free = self.buffer_segments.saturating_sub(held);
+    fn widen_window(&mut self, buffered: u32) {
+        let free = self.buffer_segments.saturating_sub(buffered);
         self.offered = self.offered.max((self.offered + 2).min(free));
     }
 
     /// Returns the window from the first missing segment on, with `held` segments received out of order.
-    fn free(&self, held: u32) -> u32 {
-        self.offered.min(self.buffer_segments.saturating_sub(held))
+    fn free_window(&self, buffered: u32) -> u32 {
+        self.offered
+            .min(self.buffer_segments.saturating_sub(buffered))
     }
 
-    fn adjust(&mut self, copied: u32) {
+    fn adjust_window(&mut self, copied: u32) {
         if copied <= self.max_segments_per_rtt {
             return;
         }
@@ -574,7 +580,7 @@ mod tests {
     fn duplicate_acknowledgements_are_compressed_as_linux_does() {
         let waits = |round_trip_ms: u64, delay_ms: u64| {
             let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), 1460, [0.0, 0.0]);
-            receiver.quick = 0;
+            receiver.quick_acks = 0;
             let mut arrives = |segment: u32| {
                 receiver.set_round_trip(1_000_000 * round_trip_ms);
                 let now_ns = 1_000_000 * delay_ms;
@@ -603,7 +609,7 @@ mod tests {
     #[test]
     fn every_sack_block_is_reported() {
         let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), 1460, [0.0, 0.0]);
-        receiver.quick = 0;
+        receiver.quick_acks = 0;
         let mut said = Vec::new();
         for segment in [0, 2, 3, 4, 5, 7, 8, 10] {
             if let Some(first) = receiver.ack_before(segment, false, |it| it.waiting < 2) {

@@ -46,7 +46,7 @@ struct Measured {
     /// The largest `deviation` of the current round trip (Linux's `mdev_max`).
     deviation_max: f64,
     /// The value added to `srtt` in the timeout (Linux's `rttvar`).
-    kept: f64,
+    rttvar: f64,
 }
 
 impl RttEstimator {
@@ -54,7 +54,7 @@ impl RttEstimator {
     /// time 0.
     pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
         let bounds_s = [stack.min_rto_s, stack.max_rto_s];
-        let ticking = Self::of_ticks(stack.initial_rto_s, bounds_s, stack.clock_s, phase);
+        let ticking = Self::with_ticks(stack.initial_rto_s, bounds_s, stack.clock_s, phase);
         Self {
             rule: stack.rto_rule,
             timestamps: stack.timestamps,
@@ -72,7 +72,7 @@ impl RttEstimator {
     }
 
     /// Returns ns-2's estimator with a clock of ticks. The initial timeout and its bounds are in seconds.
-    pub(crate) fn of_ticks(
+    pub(crate) fn with_ticks(
         initial_s: f64,
         [min_s, max_s]: [f64; 2],
         tick_s: f64,
@@ -103,14 +103,14 @@ impl RttEstimator {
             RtoRule::Rfc6298 | RtoRule::Linux => 0.0,
         };
         let timeout = self.base.max(self.min) * self.backoff;
-        whole(timeout.max(least).min(self.max))
+        rounded_ns(timeout.max(least).min(self.max))
     }
 
     /// Returns the smoothed round-trip time; 0 before the first measurement.
     pub(crate) fn srtt_ns(&self) -> u64 {
         match &self.state {
             State::Ticks { srtt, tick_ns, .. } => *srtt as u64 * tick_ns / 8,
-            State::Exact(measured) => whole(measured.srtt),
+            State::Exact(measured) => rounded_ns(measured.srtt),
         }
     }
 
@@ -134,13 +134,13 @@ impl RttEstimator {
     }
 
     /// Sets a lower bound of the timeout until the first measurement.
-    pub(crate) fn set_min_initial_rto(&mut self, least_s: f64) {
-        self.base = self.base.max(1e9 * least_s);
+    pub(crate) fn set_min_initial_rto(&mut self, min_s: f64) {
+        self.base = self.base.max(1e9 * min_s);
     }
 
     /// Ends back-off after new data was acknowledged, if that measured a round trip (`measured`). ns-2 does
     /// not require a measurement.
-    pub(crate) fn forget_back_off(&mut self, measured: bool) {
+    pub(crate) fn reset_backoff(&mut self, measured: bool) {
         if measured || self.rule == RtoRule::Ticks {
             self.backoff = 1.0;
         }
@@ -184,7 +184,7 @@ impl RttEstimator {
 
 /// Returns the nearest integer; called at every acknowledgement.
 #[inline]
-fn whole(time_ns: f64) -> u64 {
+fn rounded_ns(time_ns: f64) -> u64 {
     (time_ns + 0.5) as u64
 }
 
@@ -207,9 +207,9 @@ impl Measured {
         if self.srtt == 0.0 {
             self.srtt = rtt;
             self.deviation = 2.0 * rtt;
-            self.kept = self.deviation.max(least);
-            self.deviation_max = self.kept;
-            return self.srtt + self.kept;
+            self.rttvar = self.deviation.max(least);
+            self.deviation_max = self.rttvar;
+            return self.srtt + self.rttvar;
         }
         let error = rtt - self.srtt;
         self.srtt += error / 8.0;
@@ -219,11 +219,11 @@ impl Measured {
         }
         self.deviation += change;
         self.deviation_max = self.deviation_max.max(self.deviation);
-        self.kept = self.kept.max(self.deviation_max);
+        self.rttvar = self.rttvar.max(self.deviation_max);
         if first_of_round {
-            self.kept -= (self.kept - self.deviation_max) / 4.0;
+            self.rttvar -= (self.rttvar - self.deviation_max) / 4.0;
             self.deviation_max = least;
         }
-        self.srtt + self.kept
+        self.srtt + self.rttvar
     }
 }

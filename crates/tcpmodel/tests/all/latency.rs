@@ -26,7 +26,7 @@ fn short(transfer: &Transfer) -> Latency {
 }
 
 #[test]
-fn every_step_of_the_model_agrees_with_the_table() {
+fn model_steps_match_the_table() {
     for row in Table::read("latency_model.csv", 150).rows() {
         let transfer = transfer(row);
         let short = Short::new(&linux_2_0_34(), &transfer, Exponent::Printed).unwrap();
@@ -47,11 +47,11 @@ fn every_step_of_the_model_agrees_with_the_table() {
             ("t_xfer", latency.transfer_s),
             ("total", latency.mean_s),
         ] {
-            row.holds(column, found, 1e-9);
+            row.assert_close(column, found, 1e-9);
         }
         let one_way = Short::new(&linux_2_0_34(), &transfer, Exponent::OneWay).unwrap();
         let latency = one_way.latency(&ExactMoments).unwrap();
-        row.holds("total_wpl", latency.mean_s, 1e-9);
+        row.assert_close("total_wpl", latency.mean_s, 1e-9);
     }
 }
 
@@ -106,19 +106,19 @@ fn compare(row: Row<'_>, transfer: &Transfer, loss: f64, timeout_s: f64, columns
         ..Csa::new(&linux_2_0_34(), transfer, loss)
     };
     if loss < 0.5 {
-        row.holds(columns[0], model_c.solve().unwrap().total_s(), 1e-9);
-        row.holds(columns[1], csa.solve().unwrap().total_s(), 1e-9);
+        row.assert_close(columns[0], model_c.solve().unwrap().total_s(), 1e-9);
+        row.assert_close(columns[1], csa.solve().unwrap().total_s(), 1e-9);
     } else {
         assert_eq!(row.get(columns[0]), f64::INFINITY);
-        let said = "loss probability is 0.51, allowed is 0 to below 0.5: \
-                    beyond, the model's handshake never ends";
+        let said = "loss probability is 0.51, allowed is 0 to below 0.5, \
+                    because the mean duration of the handshake is infinite from 0.5 on";
         assert_eq!(model_c.solve().unwrap_err().to_string(), said);
         assert_eq!(csa.solve().unwrap_err().to_string(), said);
     }
 }
 
 #[test]
-fn every_step_of_csa_agrees_with_the_table() {
+fn csa_steps_match_the_table() {
     for row in Table::read("csa2000.csv", 430).rows() {
         let limit = row.get("Wmax");
         let csa = Csa {
@@ -143,7 +143,7 @@ fn every_step_of_csa_agrees_with_the_table() {
             ("tca", latency.avoidance_s),
             ("total", latency.total_s()),
         ] {
-            row.holds(column, found, 1e-9);
+            row.assert_close(column, found, 1e-9);
         }
     }
 }
@@ -229,7 +229,7 @@ fn claim_the_new_model_lies_between_low_and_high() {
 }
 
 #[test]
-fn solvers_agree_on_the_whole() {
+fn solvers_agree_on_total_latency() {
     let transfer = Transfer {
         packets: 20,
         loss: 0.05,
@@ -257,7 +257,7 @@ fn solvers_agree_on_the_whole() {
 }
 
 #[test]
-fn invalid_transfers_are_refused() {
+fn invalid_transfers_are_rejected() {
     let good = Transfer {
         packets: 20,
         loss: 0.05,
@@ -270,14 +270,14 @@ fn invalid_transfers_are_refused() {
         ),
         (
             Transfer { loss: 1.0, ..good },
-            "loss probability each way is 1, allowed is 0 to 0.99",
+            "loss probability in each direction is 1, allowed is 0 to 0.99",
         ),
         (
             Transfer {
                 loss: -0.01,
                 ..good
             },
-            "loss probability each way is -0.01, allowed is 0 to 0.99",
+            "loss probability in each direction is -0.01, allowed is 0 to 0.99",
         ),
         (
             Transfer {
@@ -302,7 +302,7 @@ fn invalid_transfers_are_refused() {
 proptest! {
     /// Latency increases in loss, delay and size for any stack. Without loss there are no timeouts.
     #[test]
-    fn latency_increases_in_everything(
+    fn latency_increases_with_every_parameter(
         packets in 1_u64..300,
         loss in 0.0..0.6,
         delay_s in 0.001..0.5,

@@ -1,12 +1,12 @@
 //! Transfers simulated packet by packet: whole round trips, closed forms, monotonicity, threads, and
 //! invalid input. The study of short transfers compares them with measurements.
 
-use netflow_tcpmodel::rounds::{Distribution, Options, Rounds, Transfer, Until};
+use netflow_tcpmodel::rounds::{CompletionCriterion, Distribution, Options, Rounds, Transfer};
 use netflow_tcpmodel::rto::{ExactMoments, RtoChain, Solver, Timers};
 use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 use proptest::prelude::*;
 
-fn play(stack: &str, transfer: Transfer, trials: u64) -> Distribution {
+fn simulate(stack: &str, transfer: Transfer, trials: u64) -> Distribution {
     let stack = Stack::builtin(stack).unwrap();
     let options = Options {
         trials,
@@ -15,7 +15,7 @@ fn play(stack: &str, transfer: Transfer, trials: u64) -> Distribution {
     Rounds { stack, transfer }.solve(&options).unwrap()
 }
 
-fn lossy(loss: f64, transfer: Transfer) -> Transfer {
+fn with_loss(loss: f64, transfer: Transfer) -> Transfer {
     Transfer {
         loss_forward: loss,
         loss_back: loss,
@@ -44,21 +44,21 @@ fn without_loss_a_transfer_takes_whole_round_trips() {
     ] {
         let push = Transfer::push(packets * 1000, mss_bytes, rtt_s / 2.0);
         for (until, expected_s) in [
-            (Until::Delivered, (round_trips - 0.5) * rtt_s),
-            (Until::Acknowledged, round_trips * rtt_s),
+            (CompletionCriterion::Delivered, (round_trips - 0.5) * rtt_s),
+            (CompletionCriterion::Acknowledged, round_trips * rtt_s),
         ] {
             let transfer = Transfer {
                 until,
                 ..push.clone()
             };
-            let latency = play(stack, transfer, 2);
+            let latency = simulate(stack, transfer, 2);
             let s = latency.mean_s();
             assert!((s - expected_s).abs() < 1e-9, "{stack} {packets}: {s} s");
             assert!((latency.handshake_s() - rtt_s).abs() < 1e-12);
         }
         // A reply arrives at the requesting end half a round trip later.
         let fetch = Transfer::fetch(100, packets * 1000, mss_bytes, rtt_s / 2.0);
-        let s = play(stack, fetch, 2).mean_s();
+        let s = simulate(stack, fetch, 2).mean_s();
         assert!((s - round_trips * rtt_s).abs() < 1e-9, "{stack} {packets}");
     }
 }
@@ -71,20 +71,20 @@ fn packets_have_a_transmission_time() {
         ..Transfer::push(1000, 1000, 0.05)
     };
     let sent_s = 8.0 * (3.0 * 40.0 + 1040.0) / 1e6;
-    let s = play("ns-2.35", transfer, 2).mean_s();
+    let s = simulate("ns-2.35", transfer, 2).mean_s();
     assert!((s - (0.15 + sent_s)).abs() < 1e-12, "{s}");
 }
 
 /// Only SYNs and one segment can be lost. A geometric number of SYNs waits 3, 6, … 60 s. With probability
 /// (1 − p)², both the first SYN and the segment arrive at once.
 #[test]
-fn one_segment_by_hand() {
+fn one_segment_matches_hand_calculation() {
     let (loss, trials) = (0.2, 50_000);
     let transfer = Transfer {
         loss_forward: loss,
         ..Transfer::push(500, 500, 0.05)
     };
-    let latency = play("ns-2.35", transfer, trials);
+    let latency = simulate("ns-2.35", transfer, trials);
     let timers = Timers {
         initial_s: 3.0,
         base_s: 3.0,
@@ -113,14 +113,16 @@ fn one_segment_by_hand() {
 fn transfers_can_be_interrupted() {
     let rounds = Rounds {
         stack: Stack::builtin("linux-6").unwrap(),
-        transfer: lossy(0.05, Transfer::push(20_000, 1000, 0.05)),
+        transfer: with_loss(0.05, Transfer::push(20_000, 1000, 0.05)),
     };
     let of = |trials| Options {
         trials,
         seed: 3,
         precision: None,
     };
-    let stopped = rounds.solve_unless(&of(10_000_000), &|| true).unwrap();
+    let stopped = rounds
+        .solve_interruptible(&of(10_000_000), &|| true)
+        .unwrap();
     let few = rounds.solve(&of(stopped.trials() as u64)).unwrap();
     assert!(stopped.trials() < 100_000);
     assert_eq!(stopped, few);
@@ -130,7 +132,7 @@ fn transfers_can_be_interrupted() {
 fn results_are_identical_for_any_number_of_threads() {
     let rounds = Rounds {
         stack: Stack::builtin("linux-6").unwrap(),
-        transfer: lossy(0.05, Transfer::push(20_000, 1000, 0.05)),
+        transfer: with_loss(0.05, Transfer::push(20_000, 1000, 0.05)),
     };
     let options = Options {
         trials: 5001,
@@ -152,13 +154,13 @@ fn results_are_identical_for_any_number_of_threads() {
 
 /// The increases are large compared with the random variation of this number of trials.
 #[test]
-fn latency_increases_in_loss() {
+fn latency_increases_with_loss() {
     for name in builtin_names() {
         for packets in [1, 6, 20] {
             let mut before_s = 0.0;
             for loss in [0.0, 0.02, 0.06, 0.12, 0.2, 0.3] {
-                let transfer = lossy(loss, Transfer::push(packets * 500, 500, 0.05));
-                let latency = play(name, transfer, 4000);
+                let transfer = with_loss(loss, Transfer::push(packets * 500, 500, 0.05));
+                let latency = simulate(name, transfer, 4000);
                 assert!(latency.mean_s() > before_s, "{name} {packets} {loss}");
                 before_s = latency.mean_s();
                 let quantiles = [0.0, 0.1, 0.5, 0.9, 0.99, 1.0].map(|q| latency.quantile(q));
@@ -171,12 +173,12 @@ fn latency_increases_in_loss() {
 proptest! {
     /// Without loss, latency increases in delay and size, and there are no timeouts.
     #[test]
-    fn latency_increases_in_delay_and_size(
+    fn latency_increases_with_delay_and_size(
         packets in 1_u64..200,
         delay_s in 0.001..0.2,
         name in prop::sample::select(builtin_names()),
     ) {
-        let of = |packets, delay_s| play(name, Transfer::push(packets * 500, 500, delay_s), 8);
+        let of = |packets, delay_s| simulate(name, Transfer::push(packets * 500, 500, delay_s), 8);
         let here = of(packets, delay_s);
         prop_assert_eq!(here.timeout_s(), 0.0);
         prop_assert_eq!(here.retransmissions(), 0.0);
@@ -266,7 +268,7 @@ proptest! {
         let transfer = Transfer {
             loss_forward: forward,
             loss_back: back,
-            until: Until::Acknowledged,
+            until: CompletionCriterion::Acknowledged,
             ..transfer
         };
         let options = Options { trials: 20, seed: packets, precision: None };
@@ -281,7 +283,7 @@ proptest! {
 }
 
 #[test]
-fn invalid_transfers_are_refused() {
+fn invalid_transfers_are_rejected() {
     let good = Transfer::push(1000, 500, 0.05);
     type Change = fn(&mut Transfer);
     let cases: [(Change, &str); 7] = [

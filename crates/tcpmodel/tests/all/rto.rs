@@ -4,8 +4,8 @@
 use crate::reference::{Row, Table};
 use netflow_tcpmodel::Error;
 use netflow_tcpmodel::rto::{
-    ExactDistribution, ExactMoments, MonteCarlo, MonteCarloUnless, RtoChain, Solver, TimeoutTime,
-    Timers,
+    ExactDistribution, ExactMoments, InterruptibleMonteCarlo, MonteCarlo, RtoChain, Solver,
+    TimeoutTime, Timers,
 };
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
@@ -21,12 +21,12 @@ fn timers(delay_s: f64) -> Timers {
 }
 
 /// Returns the probability that the packet or its acknowledgement is lost.
-fn both_ways(loss: f64) -> f64 {
+fn round_trip_loss(loss: f64) -> f64 {
     loss + loss * (1.0 - loss)
 }
 
 fn chain(row: Row<'_>) -> RtoChain {
-    let loss = both_ways(row.get("pl"));
+    let loss = round_trip_loss(row.get("pl"));
     RtoChain::new(row.get("data") as u64, loss, timers(row.get("delay")))
 }
 
@@ -34,8 +34,8 @@ fn chain(row: Row<'_>) -> RtoChain {
 fn exact_moments_agree_with_the_table() {
     for row in Table::read("rto_moments.csv", 360).rows() {
         let solved = ExactMoments.solve(&[chain(row)]).unwrap();
-        row.holds("mean", solved.mean_s, 1e-9);
-        row.holds("sd", solved.std_s, 1e-9);
+        row.assert_close("mean", solved.mean_s, 1e-9);
+        row.assert_close("sd", solved.std_s, 1e-9);
         assert_eq!(solved.means_s, [solved.mean_s]);
     }
 }
@@ -44,8 +44,8 @@ fn exact_moments_agree_with_the_table() {
 fn exact_quantiles_agree_with_the_table() {
     for row in Table::read("rto_quantiles.csv", 90).rows() {
         let distribution = distribution(&ExactDistribution, chain(row));
-        row.holds("P0", distribution.cdf(0.0), 1e-9);
-        row.holds("mean_lat", distribution.mean_s(), 1e-9);
+        row.assert_close("P0", distribution.cdf(0.0), 1e-9);
+        row.assert_close("mean_lat", distribution.mean_s(), 1e-9);
         for (column, q) in [
             ("q50", 0.5),
             ("q75", 0.75),
@@ -54,7 +54,7 @@ fn exact_quantiles_agree_with_the_table() {
             ("q99", 0.99),
             ("q999", 0.999),
         ] {
-            row.holds(column, distribution.quantile(q), 1e-9);
+            row.assert_close(column, distribution.quantile(q), 1e-9);
         }
         let (_, total) = distribution.points().last().unwrap();
         assert!((total - 1.0).abs() < 1e-12, "{total}");
@@ -90,7 +90,7 @@ fn timers_without_a_common_unit_are_solved() {
 
 /// One packet with timers 1, 2, 4, 4, …: k losses take Σ L with probability p^k·(1−p).
 #[test]
-fn one_packet_by_hand() {
+fn one_packet_matches_hand_calculation() {
     let timers = Timers {
         initial_s: 1.0,
         base_s: 0.5,
@@ -133,7 +133,7 @@ fn timers_at_their_maximum_make_a_negative_binomial_time() {
 
 /// A chain that takes place with probability q has q times the mean, and 1 − q more probability at 0.
 #[test]
-fn a_chain_may_not_take_place() {
+fn chain_probability_scales_the_mean() {
     let always = RtoChain::new(3, 0.2, timers(0.1));
     let sometimes = RtoChain {
         probability: 0.25,
@@ -245,7 +245,7 @@ fn trials_can_be_interrupted() {
         ..MonteCarlo::default()
     };
     let stop = &|| true;
-    let stopped = MonteCarloUnless { monte_carlo, stop }.solve(&chains);
+    let stopped = InterruptibleMonteCarlo { monte_carlo, stop }.solve(&chains);
     let few = MonteCarlo {
         trials: 16_384,
         ..monte_carlo
@@ -301,7 +301,7 @@ fn without_loss_there_is_no_timeout() {
 }
 
 #[test]
-fn invalid_chains_are_refused() {
+fn invalid_chains_are_rejected() {
     let good = RtoChain::new(20, 0.1, timers(0.05));
     let said = |chain: RtoChain| {
         let errors = [
@@ -332,7 +332,7 @@ fn invalid_chains_are_refused() {
     );
     assert_eq!(
         with(|chain| chain.packets = u64::MAX),
-        "number of packets is 18446744073709552000, allowed is up to 10 million"
+        "number of packets is 18446744073709552000, allowed is at most 10 million"
     );
     assert_eq!(
         with(|chain| chain.timers.base_s = 0.0),
@@ -404,7 +404,7 @@ proptest! {
 proptest! {
     /// The time increases in the number of packets, the loss and the timers.
     #[test]
-    fn time_increases_in_everything(
+    fn timeout_time_increases_with_every_parameter(
         packets in 1_u64..100,
         loss in 0.001..0.8,
         base_s in 0.01..3.0,

@@ -84,7 +84,7 @@ fn error(line: &str) -> Problem {
 }
 
 #[test]
-fn a_bad_description_is_reported_with_its_place() {
+fn invalid_description_is_reported_with_position() {
     let cases = [
         ("min-rto = ", "line 3, column 11: not valid TOML: "),
         (
@@ -131,7 +131,7 @@ fn a_bad_description_is_reported_with_its_place() {
     ];
     for (line, message) in cases {
         let problem = error(line);
-        let said = format!("{}{}", problem.at(), problem.message);
+        let said = format!("{}{}", problem.location(), problem.message);
         assert!(said.starts_with(message), "{said}\ninstead of\n{message}");
     }
     assert!(
@@ -148,7 +148,7 @@ fn a_bad_description_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_description_needs_a_name_and_a_stack_to_begin_with() {
+fn description_requires_name_and_base_stack() {
     let of = |text: &str| {
         Stack::from_toml(text)
             .unwrap_err()
@@ -174,7 +174,7 @@ fn all_problems_are_reported_at_once() {
 
 /// A congestion control set in a description gives the same stack as one set in a scenario.
 #[test]
-fn a_congestion_control_brings_its_window_after_a_loss() {
+fn congestion_control_sets_its_multiplicative_decrease() {
     for congestion in CongestionControl::all() {
         let word = congestion.name();
         let text = |more: &str| {

@@ -24,13 +24,13 @@ fn formulas_agree_with_the_table() {
             ("pftk_full_thru", pftk_throughput(&path, limit)),
             ("EW", pftk_window(&path)),
         ] {
-            row.holds(column, found, 1e-9);
+            row.assert_close(column, found, 1e-9);
         }
     }
 }
 
 #[test]
-fn invalid_paths_are_refused() {
+fn invalid_paths_are_rejected() {
     let good = Path {
         loss: 0.01,
         rtt_s: 0.1,

@@ -13,7 +13,7 @@ const SERVICE_NS: u64 = MS;
 const DELAY_NS: u64 = 20 * MS;
 
 /// Losses and marks of packets.
-struct Fate {
+struct LossPattern {
     /// Transmissions with these numbers are lost.
     lost: &'static [u32],
     /// Packets that find at least this number before them are marked.
@@ -25,7 +25,7 @@ struct Fate {
 /// Simulates a sender over a link of 1000 packets/s with an infinite buffer and a delay of 40 ms in total.
 /// Returns cwnd, ssthresh, packets in flight and pacing rate at the end of every 50 ms, with the losses and
 /// repairs in between.
-fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
+fn window_trace(congestion: CongestionControl, fate: &LossPattern, until_ns: u64) -> String {
     let mut stack = Stack {
         clock_s: 0.0,
         ecn: true,
@@ -138,13 +138,13 @@ fn windows_are_unchanged() {
     for congestion in CongestionControl::all() {
         for (what, lost, marks_at) in fates {
             let size = 100_000;
-            let fate = Fate {
+            let fate = LossPattern {
                 lost,
                 marks_at,
                 size,
             };
             writeln!(page, "{congestion:?}: {what}").unwrap();
-            page += &play(congestion, &fate, 1000 * MS);
+            page += &window_trace(congestion, &fate, 1000 * MS);
             page.push('\n');
         }
     }

@@ -44,7 +44,7 @@ pub struct EmulatedNetwork {
 #[derive(Debug)]
 enum State {
     Built(Box<Built>),
-    Runs(Emulator),
+    Running(Emulator),
 }
 
 /// Resources that the emulator starts with.
@@ -188,26 +188,27 @@ impl EmulatedNetwork {
     /// # Errors
     /// If a thread cannot be started.
     pub fn start(&mut self, every_s: f64) -> Result<Instant, Error> {
-        if let State::Runs(emulator) = &self.state {
+        if let State::Running(emulator) = &self.state {
             return Ok(emulator.began());
         }
         let recording = Recording {
             every_s,
             read_bytes: self.read_bytes.clone(),
         };
-        let State::Built(built) = std::mem::replace(&mut self.state, State::Runs(Emulator::none()))
+        let State::Built(built) =
+            std::mem::replace(&mut self.state, State::Running(Emulator::none()))
         else {
             return Ok(Instant::now());
         };
         let emulator = Emulator::start(*built, &self.plan, recording)?;
         let began = emulator.began();
-        self.state = State::Runs(emulator);
+        self.state = State::Running(emulator);
         Ok(began)
     }
 
     /// Returns whether it still carries packets.
-    pub fn alive(&self) -> bool {
-        matches!(&self.state, State::Runs(emulator) if emulator.alive())
+    pub fn is_alive(&self) -> bool {
+        matches!(&self.state, State::Running(emulator) if emulator.is_alive())
     }
 
     /// Stops the network; packets in flight are lost.
@@ -220,7 +221,7 @@ impl EmulatedNetwork {
             unread_drops += namespace.run(device::unread_drops)?;
         }
         let report = match self.state {
-            State::Runs(emulator) => emulator.stop()?,
+            State::Running(emulator) => emulator.stop()?,
             State::Built(_) => NetworkReport::default(),
         };
         Ok(NetworkReport {

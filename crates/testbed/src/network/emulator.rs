@@ -16,8 +16,8 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tun_rs::SyncDevice;
 
 use super::emulated::Built;
-use super::link_simulation::{Entering, Leaving, LinkSimulation};
-use super::packet::{Header, mark};
+use super::link_simulation::{EnteringPacket, LeavingPacket, LinkSimulation};
+use super::packet::{Header, mark_ce};
 use super::plan::Plan;
 use super::report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};
 use crate::Error;
@@ -75,12 +75,12 @@ impl Emulator {
             }
         }
         let links = built.simulation.link_count();
-        let histogram = || Histogram::new(DIGITS).expect("digits from 0 to 5");
+        let histogram = || Histogram::new(HISTOGRAM_DIGITS).expect("digits from 0 to 5");
         let mut captures: Vec<Option<CaptureWriter>> = (0..links).map(|_| None).collect();
         for (link, capture) in built.captures {
             captures[link as usize] = Some(capture);
         }
-        let keepalive = CpuKeepalive::keep();
+        let keepalive = CpuKeepalive::acquire();
         let began = Instant::now();
         let mut worker = EmulatorThread {
             devices: built.devices,
@@ -93,7 +93,7 @@ impl Emulator {
             lateness_ns: vec![None; links],
             all_lateness_ns: histogram(),
             report: NetworkReport::default(),
-            spare: Vec::new(),
+            free_buffers: Vec::new(),
             clock: Clock(began),
             recording,
             next_snapshot: 1,
@@ -118,23 +118,23 @@ impl Emulator {
         self.began
     }
 
-    pub fn alive(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         self.running
             .as_ref()
             .is_some_and(|(_, thread)| !thread.is_finished())
     }
 
     pub fn stop(mut self) -> Result<NetworkReport, Error> {
-        match self.end() {
+        match self.stop_thread() {
             Some(Ok(report)) => Ok(report),
             _ => Err(Error::system(
                 "stop the network",
-                io::Error::other("its thread died"),
+                io::Error::other("the network's thread panicked"),
             )),
         }
     }
 
-    fn end(&mut self) -> Option<thread::Result<NetworkReport>> {
+    fn stop_thread(&mut self) -> Option<thread::Result<NetworkReport>> {
         let (stop, thread) = self.running.take()?;
         // The write cannot fail, because the counter is far from full.
         let _ = rustix::io::write(&stop, &1u64.to_ne_bytes());
@@ -144,27 +144,27 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        self.end();
+        self.stop_thread();
     }
 }
 
 /// Significant digits of the lateness and delay histograms.
-const DIGITS: u8 = 3;
+const HISTOGRAM_DIGITS: u8 = 3;
 
 /// Maximum packets read from one host before the others are served.
 const BATCH_PKTS: usize = 32;
 
 /// Maximum number of ready hosts per call of `epoll_wait`.
-const READY: usize = 64;
+const MAX_READY_HOSTS: usize = 64;
 
 /// Maximum bytes in the network.
-const MOST_KEPT_BYTES: u64 = 256 << 20;
+const MAX_IN_NETWORK_BYTES: u64 = 256 << 20;
 
 /// Maximum length of the free list of packet buffers.
-const MOST_SPARE: usize = 4096;
+const MAX_FREE_BUFFERS: usize = 4096;
 
 /// Size of the largest IP packet, in bytes.
-const LARGEST_BYTES: usize = 65_535;
+const MAX_PACKET_BYTES: usize = 65_535;
 
 struct EmulatorThread {
     devices: Vec<SyncDevice>,
@@ -178,7 +178,7 @@ struct EmulatorThread {
     lateness_ns: Vec<Option<Histogram<u32>>>,
     all_lateness_ns: Histogram<u64>,
     report: NetworkReport,
-    spare: Vec<Vec<u8>>,
+    free_buffers: Vec<Vec<u8>>,
     clock: Clock,
     recording: Recording,
     next_snapshot: u64,
@@ -187,13 +187,13 @@ struct EmulatorThread {
 impl EmulatorThread {
     fn run(&mut self, ready: &OwnedFd, stop: &OwnedFd) {
         let mut timer = PreciseTimer::new();
-        let mut scratch = vec![0; LARGEST_BYTES];
-        let mut events = Vec::with_capacity(READY);
+        let mut scratch = vec![0; MAX_PACKET_BYTES];
+        let mut events = Vec::with_capacity(MAX_READY_HOSTS);
         loop {
             let now_ns = self.clock.now_ns();
             self.advance(now_ns);
-            let due_ns = self.simulation.next_ns();
-            let mark_ns = self.mark_ns();
+            let due_ns = self.simulation.next_event_ns();
+            let mark_ns = self.next_snapshot_ns();
             let due_ns = Some(due_ns.map_or(mark_ns, |due_ns| due_ns.min(mark_ns)));
             let (wake_ns, timeout) = timer.timeout(due_ns, &self.clock);
             let mut descriptors = [
@@ -207,7 +207,7 @@ impl EmulatorThread {
                 return;
             }
             if let (0, Some(wake_ns), Some(due_ns)) = (count, wake_ns, due_ns) {
-                timer.woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+                timer.record_wakeup(wake_ns.max(asked_ns), due_ns, &self.clock);
                 continue;
             }
             events.clear();
@@ -225,7 +225,7 @@ impl EmulatorThread {
         }
     }
 
-    fn mark_ns(&self) -> u64 {
+    fn next_snapshot_ns(&self) -> u64 {
         ns(self.next_snapshot as f64 * self.recording.every_s)
     }
 
@@ -240,7 +240,7 @@ impl EmulatorThread {
             let Some(packet) = scratch.get(..bytes).filter(|packet| !packet.is_empty()) else {
                 return;
             };
-            let Some(header) = Header::of(packet) else {
+            let Some(header) = Header::parse(packet) else {
                 self.report.stray_pkts += 1;
                 continue;
             };
@@ -248,14 +248,14 @@ impl EmulatorThread {
                 self.report.stray_pkts += 1;
                 continue;
             };
-            if self.simulation.in_network_bytes() > MOST_KEPT_BYTES {
+            if self.simulation.in_network_bytes() > MAX_IN_NETWORK_BYTES {
                 self.report.overflow_pkts += 1;
                 continue;
             }
             if path % 2 == 0 && header.has_data {
                 self.counts[path as usize / 2].sent_pkts += 1;
             }
-            let mut payload = self.spare.pop().unwrap_or_default();
+            let mut payload = self.free_buffers.pop().unwrap_or_default();
             payload.clear();
             payload.extend_from_slice(packet);
             self.report.entered_pkts += 1;
@@ -263,7 +263,7 @@ impl EmulatorThread {
             self.advance(now_ns);
             self.simulation.enter(
                 now_ns,
-                Entering {
+                EnteringPacket {
                     path,
                     bytes: bytes as u32,
                     flow: header.flow,
@@ -285,9 +285,9 @@ impl EmulatorThread {
 
     /// Processes all events that are due by now, with snapshots at their times.
     fn advance(&mut self, now_ns: u64) {
-        while self.mark_ns() <= now_ns {
-            let mark_ns = self.mark_ns();
-            self.carry(mark_ns);
+        while self.next_snapshot_ns() <= now_ns {
+            let mark_ns = self.next_snapshot_ns();
+            self.forward_until(mark_ns);
             let pairs = self.pairs();
             self.report.snapshots.push(Snapshot {
                 time_s: mark_ns as f64 * 1e-9,
@@ -296,10 +296,10 @@ impl EmulatorThread {
             });
             self.next_snapshot += 1;
         }
-        self.carry(now_ns);
+        self.forward_until(now_ns);
     }
 
-    fn carry(&mut self, until_ns: u64) {
+    fn forward_until(&mut self, until_ns: u64) {
         let EmulatorThread {
             devices,
             simulation,
@@ -310,7 +310,7 @@ impl EmulatorThread {
             lateness_ns,
             all_lateness_ns,
             report,
-            spare,
+            free_buffers: spare,
             clock,
             ..
         } = self;
@@ -322,10 +322,10 @@ impl EmulatorThread {
                 capture.take(at_ns, payload);
             }
         };
-        let mut out = |leaving: Leaving<Vec<u8>>| {
+        let mut out = |leaving: LeavingPacket<Vec<u8>>| {
             let mut packet = leaving.payload;
             if leaving.marked {
-                mark(&mut packet);
+                mark_ce(&mut packet);
             }
             let path = leaving.path as usize;
             match devices[to_host[path]].send(&packet) {
@@ -333,10 +333,12 @@ impl EmulatorThread {
                     let late_ns = clock.now_ns().saturating_sub(leaving.due_ns);
                     // The histograms resize themselves; values beyond their maximum do not occur.
                     let _ = all_lateness_ns.record(late_ns);
-                    if let Some(link) = leaving.last {
+                    if let Some(link) = leaving.last_link {
                         let _ = histogram(&mut lateness_ns[link as usize]).record(late_ns);
                     }
-                    if path.is_multiple_of(2) && Header::of(&packet).is_some_and(|it| it.has_data) {
+                    if path.is_multiple_of(2)
+                        && Header::parse(&packet).is_some_and(|it| it.has_data)
+                    {
                         counts[path / 2].delivered_pkts += 1;
                         let took_us = (leaving.due_ns - leaving.entered_ns) / 1000;
                         let _ = histogram(&mut delays_us[path / 2]).record(took_us);
@@ -344,7 +346,7 @@ impl EmulatorThread {
                 }
                 Err(_) => *write_failures += 1,
             }
-            if spare.len() < MOST_SPARE {
+            if spare.len() < MAX_FREE_BUFFERS {
                 spare.push(packet);
             }
         };
@@ -383,5 +385,5 @@ impl EmulatorThread {
 }
 
 fn histogram(of: &mut Option<Histogram<u32>>) -> &mut Histogram<u32> {
-    of.get_or_insert_with(|| Histogram::new(DIGITS).expect("digits from 0 to 5"))
+    of.get_or_insert_with(|| Histogram::new(HISTOGRAM_DIGITS).expect("digits from 0 to 5"))
 }

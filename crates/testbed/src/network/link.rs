@@ -64,7 +64,7 @@ enum Queue {
         /// Packets in the queue, in order.
         waiting_ids: VecDeque<u32>,
     },
-    Managed {
+    Aqm {
         waiting: Box<AqmQueue<QueuedPacket>>,
         /// Packet in service, and its departure time in ns.
         sending: Option<(u32, u64)>,
@@ -86,19 +86,19 @@ pub(crate) struct Link {
     pub generation: u32,
     /// Packets in the queue, packet in service included.
     queued_pkts: u64,
-    settled_ns: u64,
+    counts_updated_ns: u64,
     counts: LinkCounts,
 }
 
 /// Mean packet size of RED in bits, as in the packet engine and ns-2.
-const MEAN_BITS: f64 = 8000.0;
+const MEAN_PACKET_BITS: f64 = 8000.0;
 
 fn delay_ns(delay_s: f64) -> u64 {
     (delay_s * 1e9).round() as u64
 }
 
 /// Returns the random streams of a link's loss causes.
-fn streams(seed: u64) -> impl Fn(LossCause) -> ChaCha8Rng {
+fn loss_random_streams(seed: u64) -> impl Fn(LossCause) -> ChaCha8Rng {
     move |cause| {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
         stream.set_stream(cause as u64);
@@ -126,23 +126,23 @@ impl Link {
         let queue = match spec.queue {
             DropPolicy::DropTail => fifo(None),
             DropPolicy::Red(red) => {
-                let packet_ns = MEAN_BITS / spec.bandwidth_bps * 1e9;
+                let packet_ns = MEAN_PACKET_BITS / spec.bandwidth_bps * 1e9;
                 let average = RedAverage::new(red.curve(), red.gentle, red.weight, packet_ns);
                 let random = SplitMix64::new(queue_seed);
                 fifo(Some(Box::new((average, red.ecn, random))))
             }
-            DropPolicy::Managed(discipline) => Queue::Managed {
+            DropPolicy::Managed(discipline) => Queue::Aqm {
                 waiting: Box::new(AqmQueue::new(discipline, buffer.waiting(), queue_seed)),
                 sending: None,
             },
-            DropPolicy::Rio(_) => return Err(NetworkError::QueueOfFluids("RIO")),
+            DropPolicy::Rio(_) => return Err(NetworkError::FluidOnlyQueue("RIO")),
         };
         Ok(Link {
             queue,
             bandwidth_bps: spec.bandwidth_bps,
             overhead: spec.overhead,
             delay_ns: delay_ns(spec.delay_s),
-            losses: Losses::new(&spec.loss, streams(loss_seed)),
+            losses: Losses::new(&spec.loss, loss_random_streams(loss_seed)),
             loss_seed,
             buffer_time: match spec.buffer {
                 netflow_network::Buffer::Time(time) => Some(time),
@@ -151,24 +151,24 @@ impl Link {
             down: false,
             generation: 0,
             queued_pkts: 0,
-            settled_ns: 0,
+            counts_updated_ns: 0,
             counts: LinkCounts::default(),
         })
     }
 
     /// Returns the counts until `now_ns`.
     pub fn counts(&mut self, now_ns: u64) -> LinkCounts {
-        self.settle(now_ns);
+        self.update_counts(now_ns);
         self.counts
     }
 
-    fn settle(&mut self, now_ns: u64) {
-        let passed_s = now_ns.saturating_sub(self.settled_ns) as f64 * 1e-9;
+    fn update_counts(&mut self, now_ns: u64) {
+        let passed_s = now_ns.saturating_sub(self.counts_updated_ns) as f64 * 1e-9;
         self.counts.queue_pkt_s += self.queued_pkts as f64 * passed_s;
         if self.queued_pkts > 0 {
             self.counts.busy_s += passed_s;
         }
-        self.settled_ns = self.settled_ns.max(now_ns);
+        self.counts_updated_ns = self.counts_updated_ns.max(now_ns);
     }
 
     /// Bytes on the wire of a packet with this number of IP bytes.
@@ -184,7 +184,7 @@ impl Link {
 
     /// Processes the arrival of a packet.
     pub fn arrive(&mut self, now_ns: u64, queued: QueuedPacket, out: &mut Vec<Outcome>) {
-        self.settle(now_ns);
+        self.update_counts(now_ns);
         self.counts.arrived_pkts += 1;
         let lost_on_link = self.draw_loss(queued.bytes);
         if self.down {
@@ -241,7 +241,7 @@ impl Link {
                     }
                 }
             }
-            Queue::Managed { waiting, .. } => {
+            Queue::Aqm { waiting, .. } => {
                 let mut dropped = Vec::new();
                 self.queued_pkts += 1;
                 waiting.enqueue(
@@ -252,15 +252,15 @@ impl Link {
                     queued.ecn,
                     &mut dropped,
                 );
-                self.lose(dropped, out);
-                if matches!(&self.queue, Queue::Managed { sending: None, .. }) {
+                self.drop_packets(dropped, out);
+                if matches!(&self.queue, Queue::Aqm { sending: None, .. }) {
                     self.send_next(now_ns, out);
                 }
             }
         }
     }
 
-    fn lose(&mut self, dropped: Vec<QueuedPacket>, out: &mut Vec<Outcome>) {
+    fn drop_packets(&mut self, dropped: Vec<QueuedPacket>, out: &mut Vec<Outcome>) {
         self.queued_pkts -= dropped.len() as u64;
         self.counts.lost_pkts += dropped.len() as u64;
         out.extend(dropped.iter().map(|queued| Outcome::Dropped(queued.packet)));
@@ -268,7 +268,7 @@ impl Link {
 
     /// Starts the next transmission of an AQM queue.
     fn send_next(&mut self, now_ns: u64, out: &mut Vec<Outcome>) {
-        let Queue::Managed { waiting, sending } = &mut self.queue else {
+        let Queue::Aqm { waiting, sending } = &mut self.queue else {
             return;
         };
         let mut dropped = Vec::new();
@@ -283,7 +283,7 @@ impl Link {
             *sending = Some((packet, at_ns));
             (packet, at_ns, sent.marked)
         });
-        self.lose(dropped, out);
+        self.drop_packets(dropped, out);
         if let Some((packet, at_ns, marked)) = next {
             if marked {
                 self.counts.marked_pkts += 1;
@@ -294,8 +294,8 @@ impl Link {
     }
 
     /// Records the departure of the packet in service. The caller passes whether it is lost on the link.
-    pub fn sent(&mut self, now_ns: u64, lost: bool, out: &mut Vec<Outcome>) {
-        self.settle(now_ns);
+    pub fn finish_transmission(&mut self, now_ns: u64, lost: bool, out: &mut Vec<Outcome>) {
+        self.update_counts(now_ns);
         self.queued_pkts -= 1;
         self.counts.sent_pkts += 1;
         self.counts.lost_pkts += u64::from(lost);
@@ -304,7 +304,7 @@ impl Link {
             Queue::Fifo { waiting_ids, .. } => {
                 waiting_ids.pop_front();
             }
-            Queue::Managed { .. } => self.send_next(now_ns, out),
+            Queue::Aqm { .. } => self.send_next(now_ns, out),
         }
     }
 
@@ -312,7 +312,7 @@ impl Link {
     fn set_buffer(&mut self, new: Buffer) {
         match &mut self.queue {
             Queue::Fifo { buffer, .. } => *buffer = new,
-            Queue::Managed { waiting, .. } => waiting.set_buffer(new.waiting()),
+            Queue::Aqm { waiting, .. } => waiting.set_buffer(new.waiting()),
         }
     }
 
@@ -346,7 +346,7 @@ impl Link {
                 let sent = waiting_ids.iter().zip(link.departure_times(now_ns));
                 out.extend(sent.map(|(&packet, at_ns)| Outcome::Sent { packet, at_ns }));
             }
-            Queue::Managed { sending, .. } => {
+            Queue::Aqm { sending, .. } => {
                 if let Some((packet, at_ns)) = sending {
                     *at_ns = later(*at_ns);
                     out.push(Outcome::Sent {
@@ -375,10 +375,10 @@ impl Link {
         if self.losses.loss() == loss {
             return Vec::new();
         }
-        self.losses.set(loss, streams(self.loss_seed));
+        self.losses.set(loss, loss_random_streams(self.loss_seed));
         match &self.queue {
             Queue::Fifo { waiting_ids, .. } => waiting_ids.iter().copied().collect(),
-            Queue::Managed { waiting, sending } => {
+            Queue::Aqm { waiting, sending } => {
                 let sending = sending.iter().map(|&(packet, _)| packet);
                 sending
                     .chain(waiting.iter().map(|it| it.packet.packet))
@@ -389,7 +389,7 @@ impl Link {
 
     /// Takes the link down: queued packets and later arrivals are lost.
     pub fn fail(&mut self, now_ns: u64, out: &mut Vec<Outcome>) {
-        self.settle(now_ns);
+        self.update_counts(now_ns);
         self.generation += 1;
         self.down = true;
         self.counts.lost_pkts += self.queued_pkts;
@@ -401,7 +401,7 @@ impl Link {
                 link.clear(now_ns);
                 out.extend(waiting_ids.drain(..).map(Outcome::Dropped));
             }
-            Queue::Managed { waiting, sending } => {
+            Queue::Aqm { waiting, sending } => {
                 let mut dropped = Vec::new();
                 waiting.clear(&mut dropped);
                 let sending = sending.take().map(|(packet, _)| packet);

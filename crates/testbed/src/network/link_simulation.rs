@@ -38,7 +38,7 @@ impl PathSchedule {
 
 /// Packet that enters the network.
 #[derive(Clone, Debug)]
-pub struct Entering<P> {
+pub struct EnteringPacket<P> {
     /// Index of its path.
     pub path: u32,
     /// Length as an IP packet, in bytes.
@@ -53,11 +53,11 @@ pub struct Entering<P> {
 
 /// Packet that leaves the network.
 #[derive(Clone, Debug)]
-pub struct Leaving<P> {
+pub struct LeavingPacket<P> {
     /// Index of its path.
     pub path: u32,
     /// Last link, if there was any.
-    pub last: Option<u32>,
+    pub last_link: Option<u32>,
     /// Time of entry, in ns.
     pub entered_ns: u64,
     /// Due time of the delivery, in ns.
@@ -108,7 +108,7 @@ pub struct LinkSimulation<P> {
     paths: Vec<PathSchedule>,
     changes: Vec<(u32, Change)>,
     in_flight: Vec<Option<InFlightPacket<P>>>,
-    free: Vec<u32>,
+    free_slots: Vec<u32>,
     events: BinaryHeap<Reverse<(u64, u8, u64, EventKind)>>,
     number: u64,
     now_ns: u64,
@@ -137,7 +137,7 @@ impl<P> LinkSimulation<P> {
             paths,
             changes: Vec::new(),
             in_flight: Vec::new(),
-            free: Vec::new(),
+            free_slots: Vec::new(),
             events: BinaryHeap::new(),
             number: 0,
             now_ns: 0,
@@ -161,13 +161,13 @@ impl<P> LinkSimulation<P> {
     }
 
     /// Returns the time of the next event, in ns.
-    pub fn next_ns(&self) -> Option<u64> {
+    pub fn next_event_ns(&self) -> Option<u64> {
         self.events.peek().map(|Reverse((at_ns, ..))| *at_ns)
     }
 
     /// Returns the number of packets in the network.
     pub fn in_network_pkts(&self) -> usize {
-        self.in_flight.len() - self.free.len()
+        self.in_flight.len() - self.free_slots.len()
     }
 
     /// Returns the bytes of the packets in the network.
@@ -196,7 +196,7 @@ impl<P> LinkSimulation<P> {
     }
 
     /// Schedules the entry of a packet at `at_ns`, or now if that is past.
-    pub fn enter(&mut self, at_ns: u64, entering: Entering<P>) {
+    pub fn enter(&mut self, at_ns: u64, entering: EnteringPacket<P>) {
         let at_ns = at_ns.max(self.now_ns);
         let path = self.paths.get(entering.path as usize);
         let links = path
@@ -219,7 +219,7 @@ impl<P> LinkSimulation<P> {
             entered_ns: at_ns,
             payload: entering.payload,
         };
-        let place = match self.free.pop() {
+        let place = match self.free_slots.pop() {
             Some(place) => {
                 self.in_flight[place as usize] = Some(packet);
                 place
@@ -238,7 +238,7 @@ impl<P> LinkSimulation<P> {
         &mut self,
         now_ns: u64,
         on_link: &mut impl FnMut(u32, u64, &P),
-        out: &mut impl FnMut(Leaving<P>),
+        out: &mut impl FnMut(LeavingPacket<P>),
     ) {
         while let Some(&Reverse((at_ns, _, _, kind))) = self.events.peek()
             && at_ns <= now_ns
@@ -246,15 +246,17 @@ impl<P> LinkSimulation<P> {
             self.events.pop();
             self.now_ns = self.now_ns.max(at_ns);
             match kind {
-                EventKind::Sent(link, generation, place) => self.sent(link, generation, place),
-                EventKind::Change(number) => self.change(number),
+                EventKind::Sent(link, generation, place) => {
+                    self.finish_transmission(link, generation, place)
+                }
+                EventKind::Change(number) => self.apply_change(number),
                 EventKind::Arrive(place) => self.arrive(place, on_link, out),
             }
         }
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    fn sent(&mut self, l: u32, generation: u32, place: u32) {
+    fn finish_transmission(&mut self, l: u32, generation: u32, place: u32) {
         let now_ns = self.now_ns;
         let link = &mut self.links[l as usize];
         if link.generation != generation {
@@ -263,17 +265,17 @@ impl<P> LinkSimulation<P> {
         let lost_on_link = self.in_flight[place as usize]
             .as_ref()
             .is_some_and(|packet| packet.lost_on_link);
-        link.sent(now_ns, lost_on_link, &mut self.outcomes);
+        link.finish_transmission(now_ns, lost_on_link, &mut self.outcomes);
         let delay_ns = link.delay_ns;
         if lost_on_link {
-            drop(self.take(place));
+            drop(self.remove_packet(place));
         } else {
             self.schedule(now_ns + delay_ns, EventKind::Arrive(place));
         }
-        self.settle(l);
+        self.apply_outcomes(l);
     }
 
-    fn change(&mut self, number: u32) {
+    fn apply_change(&mut self, number: u32) {
         let (l, change) = self.changes[number as usize];
         let link = &mut self.links[l as usize];
         match change {
@@ -289,24 +291,24 @@ impl<P> LinkSimulation<P> {
             Change::Down => link.fail(self.now_ns, &mut self.outcomes),
             Change::Up => link.repair(),
         }
-        self.settle(l);
+        self.apply_outcomes(l);
     }
 
     fn arrive(
         &mut self,
         place: u32,
         on_link: &mut impl FnMut(u32, u64, &P),
-        out: &mut impl FnMut(Leaving<P>),
+        out: &mut impl FnMut(LeavingPacket<P>),
     ) {
         let now_ns = self.now_ns;
         let Some(packet) = &mut self.in_flight[place as usize] else {
             return;
         };
         let Some(&l) = packet.links.get(packet.hop as usize) else {
-            if let Some(packet) = self.take(place) {
-                out(Leaving {
+            if let Some(packet) = self.remove_packet(place) {
+                out(LeavingPacket {
                     path: packet.path,
-                    last: packet.links.last().copied(),
+                    last_link: packet.links.last().copied(),
                     entered_ns: packet.entered_ns,
                     due_ns: now_ns,
                     marked: packet.marked,
@@ -324,11 +326,11 @@ impl<P> LinkSimulation<P> {
             ecn: packet.ecn,
         };
         self.links[l as usize].arrive(now_ns, queued, &mut self.outcomes);
-        self.settle(l);
+        self.apply_outcomes(l);
     }
 
     /// Applies the pending outcomes of a link.
-    fn settle(&mut self, l: u32) {
+    fn apply_outcomes(&mut self, l: u32) {
         let mut outcomes = std::mem::take(&mut self.outcomes);
         let generation = self.links[l as usize].generation;
         for outcome in outcomes.drain(..) {
@@ -336,7 +338,7 @@ impl<P> LinkSimulation<P> {
                 Outcome::Sent { packet, at_ns } => {
                     self.schedule(at_ns, EventKind::Sent(l, generation, packet));
                 }
-                Outcome::Dropped(packet) => drop(self.take(packet)),
+                Outcome::Dropped(packet) => drop(self.remove_packet(packet)),
                 Outcome::Marked(packet) => {
                     if let Some(packet) = &mut self.in_flight[packet as usize] {
                         packet.marked = true;
@@ -352,9 +354,9 @@ impl<P> LinkSimulation<P> {
         self.outcomes = outcomes;
     }
 
-    fn take(&mut self, place: u32) -> Option<InFlightPacket<P>> {
+    fn remove_packet(&mut self, place: u32) -> Option<InFlightPacket<P>> {
         let packet = self.in_flight[place as usize].take()?;
-        self.free.push(place);
+        self.free_slots.push(place);
         self.in_network_bytes -= u64::from(packet.bytes);
         Some(packet)
     }

@@ -19,7 +19,7 @@ mod emulator;
 #[cfg(target_os = "linux")]
 pub use emulated::{EmulatedNetwork, NetworkOptions};
 pub use link::LinkCounts;
-pub use link_simulation::{Entering, Leaving, LinkSimulation, PathSchedule};
+pub use link_simulation::{EnteringPacket, LeavingPacket, LinkSimulation, PathSchedule};
 pub use plan::{Host, Pair, Plan, TcpRoute};
 pub use report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};
 
@@ -28,11 +28,11 @@ pub use report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};
 pub enum NetworkError {
     /// Queue that only the fluid model supports.
     #[error("queues with {0} are not emulated")]
-    QueueOfFluids(&'static str),
+    FluidOnlyQueue(&'static str),
     /// More hosts or connections than addresses.
-    #[error("there are more {0} than the {1} that have addresses")]
-    TooMany(&'static str, u32),
+    #[error("more {0} than the maximum of {1} addresses")]
+    TooFewAddresses(&'static str, u32),
     /// No paths between hosts.
-    #[error("no ways between hosts: {0}")]
-    NoWays(String),
+    #[error("no paths between hosts: {0}")]
+    NoPaths(String),
 }

@@ -23,7 +23,7 @@ const UDP: u8 = 17;
 
 impl Header {
     /// Parses a whole packet; `None` if it is not IPv4.
-    pub fn of(packet: &[u8]) -> Option<Header> {
+    pub fn parse(packet: &[u8]) -> Option<Header> {
         let fixed = packet.first_chunk::<20>()?;
         if fixed[0] >> 4 != 4 {
             return None;
@@ -55,7 +55,7 @@ impl Header {
 }
 
 /// Sets the CE mark of a packet (RFC 3168), and updates the header checksum (RFC 1624).
-pub(crate) fn mark(packet: &mut [u8]) {
+pub(crate) fn mark_ce(packet: &mut [u8]) {
     let Some(before) = packet.get(1).copied() else {
         return;
     };
@@ -103,7 +103,7 @@ mod tests {
         for id in 0..=u16::MAX {
             for tos in [0b01, 0b10, 0xfd] {
                 let mut packet = packet(tos, id);
-                mark(&mut packet);
+                mark_ce(&mut packet);
                 assert_eq!(packet[1], tos | 3);
                 assert_eq!(checksum(&packet[..20]), 0, "{id}");
             }
@@ -113,19 +113,19 @@ mod tests {
     #[test]
     fn headers_are_read() {
         let mut segment = packet(2, 7);
-        let header = Header::of(&segment).unwrap();
+        let header = Header::parse(&segment).unwrap();
         assert_eq!(header.from, Ipv4Addr::new(10, 128, 0, 3));
         assert_eq!(header.to, Ipv4Addr::new(10, 128, 0, 2));
         assert!(header.ecn && header.has_data);
         segment.truncate(40);
-        assert!(!Header::of(&segment).unwrap().has_data);
+        assert!(!Header::parse(&segment).unwrap().has_data);
         segment[21] += 1;
-        assert_ne!(Header::of(&segment).unwrap().flow, header.flow);
+        assert_ne!(Header::parse(&segment).unwrap().flow, header.flow);
         for bytes in 0..40 {
-            let _ = Header::of(&segment[..bytes]);
+            let _ = Header::parse(&segment[..bytes]);
         }
-        assert_eq!(Header::of(&segment[..19]), None);
+        assert_eq!(Header::parse(&segment[..19]), None);
         segment[0] = 0x65;
-        assert_eq!(Header::of(&segment), None);
+        assert_eq!(Header::parse(&segment), None);
     }
 }

@@ -63,7 +63,7 @@ impl Plan {
     ///
     /// # Errors
     /// If there are more hosts or connections than addresses, or no path between hosts.
-    pub fn of(
+    pub fn new(
         network: &Network,
         also: &[NodeId],
         mut tcp: impl FnMut(ConnectionId) -> TcpRoute,
@@ -79,18 +79,18 @@ impl Plan {
         let places = |from: NodeId, to: NodeId| [place_of[&from.index()], place_of[&to.index()]];
         let mut plan = Plan::default();
         for (place, &node) in nodes.iter().enumerate() {
-            let address = numbered([10, 77, 0, 0], place as u32 + 1, 1 << 16);
+            let address = nth_address([10, 77, 0, 0], place as u32 + 1, 1 << 16);
             plan.hosts.push(Host {
                 name: network.node_name(ids[node]).to_owned(),
-                address: address.ok_or(NetworkError::TooMany("hosts", 1 << 16))?,
+                address: address.ok_or(NetworkError::TooFewAddresses("hosts", 1 << 16))?,
             });
         }
         for id in network.connections() {
             let spec = network.connection_spec(id);
             let number = 2 * (id.index() as u32 + 1);
             let address = |number| {
-                numbered([10, 128, 0, 0], number, 1 << 23)
-                    .ok_or(NetworkError::TooMany("connections", 1 << 22))
+                nth_address([10, 128, 0, 0], number, 1 << 23)
+                    .ok_or(NetworkError::TooFewAddresses("connections", 1 << 22))
             };
             plan.pairs.push(Pair {
                 hosts: places(spec.from, spec.to),
@@ -134,11 +134,11 @@ impl Plan {
             }
         }
         for &(from, to) in &wanted {
-            builder.connection(between(network, from, to));
+            builder.connection(placeholder_connection(network, from, to));
         }
         let with = builder.build().map_err(|errors| {
             let first = errors.first().map(ToString::to_string);
-            NetworkError::NoWays(first.unwrap_or_default())
+            NetworkError::NoPaths(first.unwrap_or_default())
         })?;
         let mtu = self.pairs.iter().map(|pair| pair.tcp.mtu).max();
         let place = |node: NodeId| hosts.iter().position(|&host| host == node).unwrap_or(0);
@@ -163,7 +163,7 @@ impl Plan {
 }
 
 /// Returns a connection between two nodes that only serves to find its paths.
-fn between(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
+fn placeholder_connection(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
     let [a, b] = [from, to].map(|node| network.node_name(node));
     ConnectionSpec {
         // No name in a file can contain a line break.
@@ -215,6 +215,6 @@ fn paths(network: &Network, id: ConnectionId) -> [PathSchedule; 2] {
 }
 
 /// Returns the address with index `number` of `count` addresses from `base` on.
-fn numbered(base: [u8; 4], number: u32, count: u32) -> Option<Ipv4Addr> {
+fn nth_address(base: [u8; 4], number: u32, count: u32) -> Option<Ipv4Addr> {
     (number < count).then(|| Ipv4Addr::from(u32::from_be_bytes(base) + number))
 }

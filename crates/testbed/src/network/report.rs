@@ -78,17 +78,23 @@ pub struct NetworkReport {
 
 impl NetworkReport {
     /// Returns the reason why the run is not valid; `None` if it is.
-    pub fn doubt(&self) -> Option<String> {
+    pub fn unreliable_reason(&self) -> Option<String> {
         let late_us = self.all_lateness.p99_us;
         if late_us > MAX_P99_LATENESS_US {
             return Some(format!(
-                "packets came {late_us:.0} us late at p99, above {MAX_P99_LATENESS_US:.0} us: the machine was too slow"
+                "packets were {late_us:.0} us late at p99, above the limit of {MAX_P99_LATENESS_US:.0} us: the machine was too slow"
             ));
         }
         let faults = [
-            ("could not be handed over", self.write_failures),
-            ("were dropped before they could be read", self.unread_drops),
-            ("were more than are kept on their way", self.overflow_pkts),
+            ("could not be delivered to a host", self.write_failures),
+            (
+                "were dropped before the emulator read them",
+                self.unread_drops,
+            ),
+            (
+                "exceeded the maximum number of packets in flight",
+                self.overflow_pkts,
+            ),
         ];
         let fault = faults.iter().find(|(_, pkts)| *pkts > 0);
         fault.map(|(what, pkts)| format!("{pkts} packets {what}"))

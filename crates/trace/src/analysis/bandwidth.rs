@@ -15,7 +15,7 @@ pub(super) struct BandwidthEstimator {
 impl BandwidthEstimator {
     /// Records a transmission of `took_ns` after which another packet was waiting.
     #[inline]
-    pub fn transmission(&mut self, bytes: u32, took_ns: i64) {
+    pub fn record_back_to_back(&mut self, bytes: u32, took_ns: i64) {
         if took_ns > 0 && bytes > 0 {
             self.busy_bits += 8 * u64::from(bytes);
             self.busy_ns += took_ns;
@@ -54,17 +54,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_without_pause_tell_it_exactly() {
+    fn back_to_back_packets_give_exact_bandwidth() {
         let mut inference = BandwidthEstimator::default();
         assert_eq!(inference.bandwidth_bps(), None);
-        inference.transmission(1000, 1_000_000);
-        inference.transmission(40, 40_000);
+        inference.record_back_to_back(1000, 1_000_000);
+        inference.record_back_to_back(40, 40_000);
         assert_eq!(inference.bandwidth_bps(), Some(8e6));
     }
 
     /// 8 Mbit/s and 10 ms: 1000 B take 11 ms, 40 B 10.04 ms.
     #[test]
-    fn else_two_sizes_tell_it() {
+    fn two_packet_sizes_give_bandwidth() {
         let mut inference = BandwidthEstimator::default();
         inference.record_transit(1000, 11_000_000);
         assert_eq!(inference.bandwidth_bps(), None);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{interval_ns, intervals, too_many};
+use super::{exceeds_max_intervals, interval_ns, intervals};
 use crate::{Event, EventKind, Link};
 
 /// Counter of the arrivals at every link, or of all packets of a capture. Arrivals are `+` lines of ns-2
@@ -16,8 +16,8 @@ pub struct Burstiness {
     until_ns: Option<i64>,
     start_ns: Option<i64>,
     last_ns: i64,
-    left_out: u64,
-    places: HashMap<Option<Link>, usize>,
+    omitted_events: u64,
+    link_indices: HashMap<Option<Link>, usize>,
     counts: Vec<(Option<Link>, Vec<u32>)>,
 }
 
@@ -50,27 +50,27 @@ impl Burstiness {
             until_ns: until_s.map(interval_ns),
             start_ns: None,
             last_ns: 0,
-            left_out: 0,
-            places: HashMap::new(),
+            omitted_events: 0,
+            link_indices: HashMap::new(),
             counts: Vec::new(),
         }
     }
 
     /// Returns the number of events left out because the intervals until then would exceed
     /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
-    pub fn left_out(&self) -> u64 {
-        self.left_out
+    pub fn omitted_events(&self) -> u64 {
+        self.omitted_events
     }
 
     /// Processes the next event.
-    pub fn on(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         let start_ns = *self.start_ns.get_or_insert(match event.kind {
             EventKind::Captured => event.time_ns,
             _ => 0,
         });
         let now_ns = event.time_ns.saturating_sub(start_ns);
-        if too_many(now_ns.max(0), self.interval_ns, self.counts.len()) {
-            self.left_out += 1;
+        if exceeds_max_intervals(now_ns.max(0), self.interval_ns, self.counts.len()) {
+            self.omitted_events += 1;
             return;
         }
         self.last_ns = self.last_ns.max(now_ns);
@@ -80,7 +80,7 @@ impl Burstiness {
             return;
         }
         let next = self.counts.len();
-        let place = *self.places.entry(event.link).or_insert(next);
+        let place = *self.link_indices.entry(event.link).or_insert(next);
         if place == next {
             self.counts.push((event.link, Vec::new()));
         }

@@ -8,7 +8,7 @@ use netflow_network::ConnectionInterval;
 use netflow_results::ConnectionRow;
 use serde::Serialize;
 
-use super::{in_time_order, interval_ns, intervals, too_many};
+use super::{exceeds_max_intervals, interval_ns, intervals, rows_in_time_order};
 use crate::sender::{Flow, MAX_FLOWS, Options, RttMethod, Senders};
 use crate::{Endpoint, Event, EventKind, NodeNames, Transport};
 
@@ -21,25 +21,25 @@ use crate::{Endpoint, Event, EventKind, NodeNames, Transport};
 pub struct Connections {
     every_ns: i64,
     senders: Senders,
-    table: Table,
+    table: ConnectionTable,
     end_ns: i64,
     start_ns: Option<i64>,
     left_out: u64,
 }
 
 #[derive(Debug)]
-struct Table {
-    most: usize,
+struct ConnectionTable {
+    max_connections: usize,
     /// Connections in the order of their first packets.
-    tracks: IndexMap<Key, ConnectionState>,
+    connections: IndexMap<ConnectionKey, ConnectionState>,
     left_out: u64,
 }
 
-impl Table {
+impl ConnectionTable {
     /// Returns the record of a connection; `None` if the table is full.
-    fn track(&mut self, key: Key, tcp: bool) -> Option<&mut ConnectionState> {
-        let full = self.tracks.len() >= self.most;
-        match self.tracks.entry(key) {
+    fn entry_or_insert(&mut self, key: ConnectionKey, tcp: bool) -> Option<&mut ConnectionState> {
+        let full = self.connections.len() >= self.max_connections;
+        match self.connections.entry(key) {
             Entry::Occupied(known) => Some(known.into_mut()),
             Entry::Vacant(_) if full => {
                 self.left_out += 1;
@@ -53,16 +53,16 @@ impl Table {
     }
 }
 
-type Key = (Flow, u32);
+type ConnectionKey = (Flow, u32);
 
 #[derive(Debug, Default)]
 struct ConnectionState {
     tcp: bool,
     /// Counts by interval, from that of the first packet on.
     bins: VecDeque<Counts>,
-    first: usize,
+    first_interval: usize,
     /// True if a packet was seen to arrive at its receiver.
-    arrives: bool,
+    is_delivery_observed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +74,7 @@ struct Counts {
     tracked: u64,
     acked: u64,
     resent: u64,
-    needless: u64,
+    spurious: u64,
     rtts: u64,
     rtt_sum_s: f64,
 }
@@ -87,7 +87,7 @@ impl Counts {
         self.tracked += other.tracked;
         self.acked += other.acked;
         self.resent += other.resent;
-        self.needless += other.needless;
+        self.spurious += other.spurious;
         self.rtts += other.rtts;
         self.rtt_sum_s += other.rtt_sum_s;
     }
@@ -131,16 +131,16 @@ impl Connections {
     /// Creates an analysis with intervals of `every_s` seconds. They begin at time 0 in ns-2 traces, and
     /// at the first packet in captures.
     pub fn new(every_s: f64, options: Options) -> Connections {
-        Connections::of_at_most(MAX_FLOWS, every_s, options)
+        Connections::with_max_flows(MAX_FLOWS, every_s, options)
     }
 
-    pub(crate) fn of_at_most(most_flows: usize, every_s: f64, options: Options) -> Connections {
+    pub(crate) fn with_max_flows(max_flows: usize, every_s: f64, options: Options) -> Connections {
         Connections {
             every_ns: interval_ns(every_s),
-            senders: Senders::of_at_most(most_flows, options),
-            table: Table {
-                most: most_flows,
-                tracks: IndexMap::new(),
+            senders: Senders::with_max_flows(max_flows, options),
+            table: ConnectionTable {
+                max_connections: max_flows,
+                connections: IndexMap::new(),
                 left_out: 0,
             },
             end_ns: 0,
@@ -151,24 +151,26 @@ impl Connections {
 
     /// Returns the number of events left out because the intervals until then would exceed
     /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
-    pub fn left_out(&self) -> u64 {
+    pub fn omitted_events(&self) -> u64 {
         self.left_out
     }
 
     /// Returns the number of events left out because they belong to flows beyond the first
     /// [`MAX_FLOWS`](crate::sender::MAX_FLOWS).
-    pub fn flows_left_out(&self) -> u64 {
-        self.table.left_out.max(self.senders.flows_left_out())
+    pub fn events_of_omitted_flows(&self) -> u64 {
+        self.table
+            .left_out
+            .max(self.senders.events_of_omitted_flows())
     }
 
     /// Processes the next event.
-    pub fn on(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         let start_ns = *self.start_ns.get_or_insert(match event.kind {
             EventKind::Captured => event.time_ns,
             _ => 0,
         });
         let now_ns = event.time_ns.saturating_sub(start_ns).max(0);
-        if too_many(now_ns, self.every_ns, self.table.tracks.len()) {
+        if exceeds_max_intervals(now_ns, self.every_ns, self.table.connections.len()) {
             self.left_out += 1;
             return;
         }
@@ -178,9 +180,9 @@ impl Connections {
         let table = &mut self.table;
         if let Some((flow, what)) = packet_location(event)
             && let Some(track) =
-                table.track((flow, flow_id), event.packet.transport == Transport::Tcp)
+                table.entry_or_insert((flow, flow_id), event.packet.transport == Transport::Tcp)
         {
-            track.arrives |= what == PacketLocation::AtReceiver;
+            track.is_delivery_observed |= what == PacketLocation::AtReceiver;
             let counts = track.bin(now_ns, every_ns);
             match what {
                 PacketLocation::AtSender => counts.sent += 1,
@@ -188,15 +190,15 @@ impl Connections {
                 PacketLocation::Dropped => counts.dropped += 1,
             }
         }
-        self.senders.on(event, |flow, seen| {
-            let Some(track) = table.track((*flow, flow_id), true) else {
+        self.senders.on_event(event, |flow, seen| {
+            let Some(track) = table.entry_or_insert((*flow, flow_id), true) else {
                 return;
             };
             let counts = track.bin(now_ns, every_ns);
             counts.tracked += u64::from(seen.sent_pkts);
             counts.acked += u64::from(seen.acked_pkts);
             counts.resent += u64::from(seen.resent_pkts);
-            counts.needless += u64::from(seen.needless_pkts);
+            counts.spurious += u64::from(seen.spurious_pkts);
             if let Some(rtt_s) = seen.rtt_s {
                 counts.rtts += 1;
                 counts.rtt_sum_s += rtt_s;
@@ -214,7 +216,7 @@ impl Connections {
             ..
         } = self;
         let mut found = Vec::new();
-        for ((flow, flow_id), track) in table.tracks {
+        for ((flow, flow_id), track) in table.connections {
             if track.tcp && !senders.is_sender(&flow) {
                 continue;
             }
@@ -264,16 +266,17 @@ impl ConnectionState {
         if self.bins.is_empty() {
             // Of many connections, most are active in one interval only.
             self.bins = VecDeque::with_capacity(1);
-            self.first = place;
+            self.first_interval = place;
         }
-        while place < self.first {
+        while place < self.first_interval {
             self.bins.push_front(Counts::default());
-            self.first -= 1;
+            self.first_interval -= 1;
         }
-        if place - self.first >= self.bins.len() {
-            self.bins.resize(place - self.first + 1, Counts::default());
+        if place - self.first_interval >= self.bins.len() {
+            self.bins
+                .resize(place - self.first_interval + 1, Counts::default());
         }
-        &mut self.bins[place - self.first]
+        &mut self.bins[place - self.first_interval]
     }
 
     fn finish(
@@ -284,32 +287,34 @@ impl ConnectionState {
         every_ns: i64,
         end_ns: i64,
     ) -> ConnectionSeries {
-        let whole_network = self.arrives;
-        let count = intervals(end_ns, every_ns).max(self.first + self.bins.len());
+        let whole_network = self.is_delivery_observed;
+        let count = intervals(end_ns, every_ns).max(self.first_interval + self.bins.len());
         let mut sum = Counts::default();
         let mut bins = Vec::with_capacity(count);
         for i in 0..count {
-            let counts = i.checked_sub(self.first).and_then(|i| self.bins.get(i));
+            let counts = i
+                .checked_sub(self.first_interval)
+                .and_then(|i| self.bins.get(i));
             let counts = counts.copied().unwrap_or_default();
             sum.add(&counts);
             let begin_ns = i as i64 * every_ns;
             let finish_ns = begin_ns
                 .saturating_add(every_ns)
                 .min(end_ns.max(begin_ns + 1));
-            bins.push(shown(&counts, begin_ns, finish_ns, whole_network));
+            bins.push(interval_values(&counts, begin_ns, finish_ns, whole_network));
         }
         ConnectionSeries {
             flow,
             flow_id,
             whole_network,
             rtt_method: rtt_method.filter(|_| sum.rtts > 0),
-            totals: shown(&sum, 0, end_ns.max(1), whole_network),
+            totals: interval_values(&sum, 0, end_ns.max(1), whole_network),
             bins,
         }
     }
 }
 
-fn shown(
+fn interval_values(
     counts: &Counts,
     begin_ns: i64,
     end_ns: i64,
@@ -321,7 +326,7 @@ fn shown(
         (
             counts.tracked.max(counts.sent),
             counts.acked,
-            counts.resent.saturating_sub(counts.needless),
+            counts.resent.saturating_sub(counts.spurious),
         )
     };
     ConnectionTraceInterval {
@@ -372,7 +377,7 @@ impl ConnectionSeries {
 
     /// Returns a function that gives unique names: connections with equal names get ns-2's flow id as a
     /// suffix.
-    pub fn namer(
+    pub fn unique_names(
         all: &[ConnectionSeries],
         names: &NodeNames,
     ) -> impl Fn(&ConnectionSeries) -> String {
@@ -394,10 +399,10 @@ impl ConnectionSeries {
         all: &[ConnectionSeries],
         names: &NodeNames,
     ) -> impl Iterator<Item = ConnectionRow> {
-        let name = Self::namer(all, names);
+        let name = Self::unique_names(all, names);
         let named = all
             .iter()
             .map(|series| (&*series.bins, name(series).into()));
-        in_time_order(named.collect(), ConnectionTraceInterval::row)
+        rows_in_time_order(named.collect(), ConnectionTraceInterval::row)
     }
 }

@@ -7,8 +7,8 @@ use netflow_results::LinkRow;
 use serde::Serialize;
 
 use super::bandwidth::BandwidthEstimator;
-use super::queue_tracker::{Dropped, QueueTracker};
-use super::{in_time_order, interval_ns, intervals, too_many};
+use super::queue_tracker::{DropLocation, QueueTracker};
+use super::{exceeds_max_intervals, interval_ns, intervals, rows_in_time_order};
 use crate::{Event, EventKind, Link, NodeNames};
 
 /// Analysis of all links of a trace.
@@ -20,26 +20,26 @@ use crate::{Event, EventKind, Link, NodeNames};
 pub struct Links {
     every_ns: i64,
     /// Given bandwidths: start time in ns and bit/s, in order of time.
-    known_bps: HashMap<Link, Vec<(i64, f64)>>,
-    places: HashMap<Link, usize>,
+    given_bps: HashMap<Link, Vec<(i64, f64)>>,
+    indices: HashMap<Link, usize>,
     /// Links in the order of their first packets.
     links: Vec<(Link, LinkState)>,
     end_ns: i64,
-    left_out: u64,
+    omitted_events: u64,
 }
 
 /// State of one link.
 #[derive(Debug, Default)]
 struct LinkState {
     packets: QueueTracker,
-    inference: BandwidthEstimator,
+    bandwidth_estimator: BandwidthEstimator,
     bins: Vec<Counts>,
     /// Time until which the waiting packets have been integrated.
-    summed_ns: i64,
+    integrated_until_ns: i64,
     /// Last transmission: its start in ns, its bytes, and whether other packets have waited ever since.
-    last: Option<(i64, u32, bool)>,
-    most_waiting: usize,
-    on_link_lost: u64,
+    last_transmission: Option<(i64, u32, bool)>,
+    max_waiting: usize,
+    lost_on_link: u64,
 }
 
 /// Counts of one interval.
@@ -50,9 +50,9 @@ struct Counts {
     dequeued: u64,
     dequeued_bits: u64,
     /// Time integral of the waiting packets, in packets × nanoseconds.
-    waiting_time: i128,
+    waiting_integral: i128,
     /// Last transmission that started: its time in ns and its bits.
-    last: Option<(i64, u64)>,
+    last_transmission: Option<(i64, u64)>,
 }
 
 /// Values of one link over one interval.
@@ -117,23 +117,23 @@ impl Links {
     pub fn new(every_s: f64) -> Links {
         Links {
             every_ns: interval_ns(every_s),
-            known_bps: HashMap::new(),
-            places: HashMap::new(),
+            given_bps: HashMap::new(),
+            indices: HashMap::new(),
             links: Vec::new(),
             end_ns: 0,
-            left_out: 0,
+            omitted_events: 0,
         }
     }
 
     /// Sets a link's bandwidth in bit/s, which is otherwise estimated.
-    pub fn bandwidth(&mut self, link: Link, bps: f64) {
-        self.known_bps.insert(link, vec![(0, bps)]);
+    pub fn set_bandwidth(&mut self, link: Link, bps: f64) {
+        self.given_bps.insert(link, vec![(0, bps)]);
     }
 
     /// Sets the bandwidth in bit/s that a link has from a time in seconds on. The link must have a given
     /// bandwidth, and times must increase. An interval uses the bandwidth at its start.
-    pub fn bandwidth_from(&mut self, link: Link, at_s: f64, bps: f64) {
-        if let Some(known) = self.known_bps.get_mut(&link) {
+    pub fn set_bandwidth_from(&mut self, link: Link, at_s: f64, bps: f64) {
+        if let Some(known) = self.given_bps.get_mut(&link) {
             known.push((interval_ns(at_s), bps));
         }
     }
@@ -145,29 +145,29 @@ impl Links {
 
     /// Returns the number of events left out because the intervals until then would exceed
     /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
-    pub fn left_out(&self) -> u64 {
-        self.left_out
+    pub fn omitted_events(&self) -> u64 {
+        self.omitted_events
     }
 
     /// Processes the next event.
-    pub fn on(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         let Some(link) = event.link else {
             return;
         };
         let now_ns = event.time_ns.max(0);
-        if too_many(now_ns, self.every_ns, self.links.len()) {
-            self.left_out += 1;
+        if exceeds_max_intervals(now_ns, self.every_ns, self.links.len()) {
+            self.omitted_events += 1;
             return;
         }
         self.end_ns = self.end_ns.max(now_ns);
         let next = self.links.len();
-        let place = *self.places.entry(link).or_insert(next);
+        let place = *self.indices.entry(link).or_insert(next);
         if place == next {
             self.links.push((link, LinkState::default()));
         }
         let every_ns = self.every_ns;
         if let Some((_, track)) = self.links.get_mut(place) {
-            track.on(event, now_ns, every_ns);
+            track.on_event(event, now_ns, every_ns);
         }
     }
 
@@ -182,7 +182,7 @@ impl Links {
         if let Some(end_s) = end_s {
             self.end_ns = self.end_ns.max(interval_ns(end_s));
         }
-        let (every_ns, end_ns, known) = (self.every_ns, self.end_ns, self.known_bps);
+        let (every_ns, end_ns, known) = (self.every_ns, self.end_ns, self.given_bps);
         let links = self.links.into_iter();
         links
             .map(|(link, track)| track.finish(link, every_ns, end_ns, known.get(&link)))
@@ -191,7 +191,7 @@ impl Links {
 }
 
 impl LinkState {
-    fn on(&mut self, event: &Event, now_ns: i64, every_ns: i64) {
+    fn on_event(&mut self, event: &Event, now_ns: i64, every_ns: i64) {
         self.integrate_queue(now_ns, every_ns);
         let packet = &event.packet;
         match event.kind {
@@ -201,27 +201,28 @@ impl LinkState {
                 // A packet that is transmitted at once does not wait.
             }
             EventKind::Dequeued => {
-                if let Some((began_ns, bytes, true)) = self.last {
-                    self.inference.transmission(bytes, now_ns - began_ns);
+                if let Some((began_ns, bytes, true)) = self.last_transmission {
+                    self.bandwidth_estimator
+                        .record_back_to_back(bytes, now_ns - began_ns);
                 }
                 self.packets.dequeue(packet.id, now_ns);
                 let others = self.packets.waiting() > 0;
-                self.last = Some((now_ns, packet.bytes, others));
+                self.last_transmission = Some((now_ns, packet.bytes, others));
                 let bits = 8 * u64::from(packet.bytes);
                 let bin = self.bin(now_ns, every_ns);
                 bin.dequeued += 1;
                 bin.dequeued_bits += bits;
-                bin.last = Some((now_ns, bits));
+                bin.last_transmission = Some((now_ns, bits));
             }
             EventKind::Received => {
                 if let Some(began_ns) = self.packets.receive(packet.id) {
-                    self.inference
+                    self.bandwidth_estimator
                         .record_transit(packet.bytes, now_ns - began_ns);
                 }
             }
             EventKind::Dropped => match self.packets.drop(packet.id) {
-                Dropped::InQueue => self.bin(now_ns, every_ns).lost += 1,
-                Dropped::OnLink => self.on_link_lost += 1,
+                DropLocation::InQueue => self.bin(now_ns, every_ns).lost += 1,
+                DropLocation::OnLink => self.lost_on_link += 1,
             },
             EventKind::Captured => {}
         }
@@ -240,20 +241,20 @@ impl LinkState {
     fn integrate_queue(&mut self, now_ns: i64, every_ns: i64) {
         let waiting = self.packets.waiting();
         // Simultaneous events must all be processed before the number of waiting packets is valid.
-        if now_ns > self.summed_ns {
-            self.most_waiting = self.most_waiting.max(waiting);
+        if now_ns > self.integrated_until_ns {
+            self.max_waiting = self.max_waiting.max(waiting);
         }
-        while waiting > 0 && self.summed_ns < now_ns {
-            let bin_end_ns = (self.summed_ns / every_ns + 1).saturating_mul(every_ns);
+        while waiting > 0 && self.integrated_until_ns < now_ns {
+            let bin_end_ns = (self.integrated_until_ns / every_ns + 1).saturating_mul(every_ns);
             let until_ns = bin_end_ns.min(now_ns);
-            let time = i128::from(until_ns - self.summed_ns) * waiting as i128;
-            let from_ns = self.summed_ns;
-            self.bin(from_ns, every_ns).waiting_time += time;
-            self.summed_ns = until_ns;
+            let time = i128::from(until_ns - self.integrated_until_ns) * waiting as i128;
+            let from_ns = self.integrated_until_ns;
+            self.bin(from_ns, every_ns).waiting_integral += time;
+            self.integrated_until_ns = until_ns;
         }
-        self.summed_ns = self.summed_ns.max(now_ns);
+        self.integrated_until_ns = self.integrated_until_ns.max(now_ns);
         if waiting == 0
-            && let Some((_, _, others)) = &mut self.last
+            && let Some((_, _, others)) = &mut self.last_transmission
         {
             *others = false;
         }
@@ -269,7 +270,10 @@ impl LinkState {
         self.integrate_queue(end_ns, every_ns);
         let bins = intervals(end_ns, every_ns).max(self.bins.len());
         self.bins.resize(bins, Counts::default());
-        let inferred = self.inference.bandwidth_bps().map(|bps| vec![(0, bps)]);
+        let inferred = self
+            .bandwidth_estimator
+            .bandwidth_bps()
+            .map(|bps| vec![(0, bps)]);
         let bandwidths = known.or(inferred.as_ref());
         let bandwidth_at = |now_ns: i64| {
             let mut known = bandwidths?.iter().rev();
@@ -286,7 +290,7 @@ impl LinkState {
             let length_s = (finish_ns - begin_ns) as f64 * 1e-9;
             let utilization = bandwidth_at(begin_ns).map(|bps| {
                 // A transmission that spans the end of the interval is split between intervals.
-                let after_s = counts.last.map_or(0.0, |(began_ns, bits)| {
+                let after_s = counts.last_transmission.map_or(0.0, |(began_ns, bits)| {
                     let left_s = (finish_ns - began_ns) as f64 * 1e-9;
                     (bits as f64 / bps - left_s).max(0.0)
                 });
@@ -302,7 +306,7 @@ impl LinkState {
                 arrived_pkts: counts.arrived,
                 lost_pkts: counts.lost,
                 departed_pkts: counts.dequeued,
-                waiting_pkts: counts.waiting_time as f64 * 1e-9 / length_s,
+                waiting_pkts: counts.waiting_integral as f64 * 1e-9 / length_s,
                 utilization,
                 length_s,
             });
@@ -310,19 +314,19 @@ impl LinkState {
         let sum = |of: fn(&Counts) -> u64| self.bins.iter().map(of).sum::<u64>();
         let (offered, lost) = (sum(|bin| bin.arrived), sum(|bin| bin.lost));
         let duration_s = end_ns.max(1) as f64 * 1e-9;
-        let waiting_time: i128 = self.bins.iter().map(|bin| bin.waiting_time).sum();
+        let waiting_time: i128 = self.bins.iter().map(|bin| bin.waiting_integral).sum();
         let mean_waiting_pkts = waiting_time as f64 * 1e-9 / duration_s;
         // An interval that starts with the last event is a nanosecond longer than the trace.
         let utilization = bandwidth_bps.map(|_| (busy_s / duration_s).min(1.0));
         let totals = TraceTotals {
             offered_pkts: offered,
             lost_pkts: lost,
-            lost_on_link_pkts: self.on_link_lost,
+            lost_on_link_pkts: self.lost_on_link,
             departed_pkts: sum(|bin| bin.dequeued),
             queued_pkts: self.packets.waiting() as u64,
             mean_waiting_pkts,
             mean_queue_pkts: utilization.map(|busy| mean_waiting_pkts + busy),
-            max_waiting_pkts: self.most_waiting as u64,
+            max_waiting_pkts: self.max_waiting as u64,
             loss_probability: fraction(lost, offered),
             utilization,
             bandwidth_bps,
@@ -362,7 +366,7 @@ impl LinkSeries {
     pub fn rows(all: &[LinkSeries], names: &NodeNames) -> impl Iterator<Item = LinkRow> {
         let name = |series: &LinkSeries| names.link(series.link).into();
         let named = all.iter().map(|series| (&*series.bins, name(series)));
-        in_time_order(named.collect(), LinkTraceInterval::row)
+        rows_in_time_order(named.collect(), LinkTraceInterval::row)
     }
 }
 

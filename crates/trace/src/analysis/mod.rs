@@ -49,12 +49,12 @@ fn intervals(end_ns: i64, every_ns: i64) -> usize {
 }
 
 /// Returns whether `rows` rows of intervals until `now_ns` exceed [`MAX_INTERVALS`].
-fn too_many(now_ns: i64, every_ns: i64, rows: usize) -> bool {
+fn exceeds_max_intervals(now_ns: i64, every_ns: i64, rows: usize) -> bool {
     intervals(now_ns.saturating_add(1), every_ns).saturating_mul(rows.max(1)) > MAX_INTERVALS
 }
 
 /// Returns the rows of all series, interval by interval.
-fn in_time_order<'a, B: 'a, R>(
+fn rows_in_time_order<'a, B: 'a, R>(
     series: Vec<(&'a [B], Arc<str>)>,
     row: fn(&B, &Arc<str>) -> R,
 ) -> impl Iterator<Item = R> {

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 /// Maximum number of packets remembered in flight on a link. In a trace without arrivals, the oldest are
 /// forgotten.
-const MAX_ON_LINK: usize = 1 << 20;
+const MAX_IN_FLIGHT: usize = 1 << 20;
 
 /// Location of a dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dropped {
+pub(super) enum DropLocation {
     InQueue,
     OnLink,
 }
@@ -17,7 +17,7 @@ pub(super) enum Dropped {
 pub(super) struct QueueTracker {
     waiting: VecDeque<u64>,
     /// Packets in flight, with the start of their transmission in ns.
-    on_link: VecDeque<(u64, i64)>,
+    in_flight: VecDeque<(u64, i64)>,
 }
 
 impl QueueTracker {
@@ -39,30 +39,30 @@ impl QueueTracker {
             // The discipline is not first come, first served.
             self.waiting.remove(at);
         }
-        if self.on_link.len() == MAX_ON_LINK {
-            self.on_link.pop_front();
+        if self.in_flight.len() == MAX_IN_FLIGHT {
+            self.in_flight.pop_front();
         }
-        self.on_link.push_back((id, now_ns));
+        self.in_flight.push_back((id, now_ns));
     }
 
     /// Removes a packet that reached the link's end. Returns the start of its transmission.
     #[inline]
     pub fn receive(&mut self, id: u64) -> Option<i64> {
-        if self.on_link.front().is_some_and(|first| first.0 == id) {
-            return self.on_link.pop_front().map(|(_, began_ns)| began_ns);
+        if self.in_flight.front().is_some_and(|first| first.0 == id) {
+            return self.in_flight.pop_front().map(|(_, began_ns)| began_ns);
         }
-        let at = self.on_link.iter().position(|packet| packet.0 == id)?;
-        self.on_link.remove(at).map(|(_, began_ns)| began_ns)
+        let at = self.in_flight.iter().position(|packet| packet.0 == id)?;
+        self.in_flight.remove(at).map(|(_, began_ns)| began_ns)
     }
 
     /// Removes a dropped packet. An unknown packet was dropped by the queue.
-    pub fn drop(&mut self, id: u64) -> Dropped {
+    pub fn drop(&mut self, id: u64) -> DropLocation {
         if let Some(at) = self.waiting.iter().rposition(|&waiting| waiting == id) {
             self.waiting.remove(at);
-        } else if let Some(at) = self.on_link.iter().rposition(|packet| packet.0 == id) {
-            self.on_link.remove(at);
-            return Dropped::OnLink;
+        } else if let Some(at) = self.in_flight.iter().rposition(|packet| packet.0 == id) {
+            self.in_flight.remove(at);
+            return DropLocation::OnLink;
         }
-        Dropped::InQueue
+        DropLocation::InQueue
     }
 }

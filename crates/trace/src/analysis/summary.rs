@@ -58,24 +58,24 @@ pub struct LinkEvents {
 /// Directions in which packets were sent between two endpoints.
 #[derive(Clone, Copy, Debug, Default)]
 struct Directions {
-    forth: bool,
-    back: bool,
+    forward: bool,
+    reverse: bool,
 }
 
 impl Directions {
     fn has(self, forth: bool) -> bool {
-        if forth { self.forth } else { self.back }
+        if forth { self.forward } else { self.reverse }
     }
 
     fn add(&mut self, forth: bool) {
-        self.forth |= forth;
-        self.back |= !forth;
+        self.forward |= forth;
+        self.reverse |= !forth;
     }
 }
 
 impl Summary {
     /// Processes the next event.
-    pub fn on(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         let time_s = event.time_ns as f64 * 1e-9;
         self.first_s = Some(self.first_s.map_or(time_s, |first| first.min(time_s)));
         self.last_s = Some(self.last_s.map_or(time_s, |last| last.max(time_s)));
@@ -128,7 +128,7 @@ impl Summary {
 
     /// Returns the number of events left out because they belong to flows or links beyond the first
     /// [`MAX_FLOWS`].
-    pub fn flows_left_out(&self) -> u64 {
+    pub fn events_of_omitted_flows(&self) -> u64 {
         self.flows_left_out
     }
 }

@@ -11,7 +11,7 @@ pub const MAX_LINE_BYTES: usize = 64 << 10;
 /// Maximum length of a captured packet, in bytes.
 pub const MAX_CAPTURED_BYTES: usize = 512 << 10;
 
-const SIZE: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 pub(super) struct Buffer {
     name: String,
@@ -25,13 +25,13 @@ pub(super) struct Buffer {
     offset: u64,
     finished: bool,
     /// Error of compressed data that is cut off or damaged.
-    broken: Option<String>,
+    corruption: Option<String>,
 }
 
 /// Result of reading a line.
 pub(super) enum Line {
     /// Complete line without its terminator; `last` if the input ended without one.
-    Whole { range: Range<usize>, last: bool },
+    Complete { range: Range<usize>, last: bool },
     /// Line above the maximum length, which was skipped.
     TooLong,
     /// End of the input.
@@ -44,12 +44,12 @@ impl Buffer {
             name: name.to_owned(),
             input,
             compressed: false,
-            bytes: vec![0; SIZE],
+            bytes: vec![0; BUFFER_BYTES],
             start: 0,
             end: 0,
             offset: 0,
             finished: false,
-            broken: None,
+            corruption: None,
         }
     }
 
@@ -70,8 +70,8 @@ impl Buffer {
     }
 
     /// Returns the error of the compressed data, if it is cut off or damaged.
-    pub fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+    pub fn corruption(&self) -> Option<&str> {
+        self.corruption.as_deref()
     }
 
     /// Returns the input, preceded by the bytes read but not yet taken.
@@ -129,7 +129,7 @@ impl Buffer {
                 if length > MAX_LINE_BYTES {
                     return Ok(Line::TooLong);
                 }
-                return Ok(Line::Whole { range, last: false });
+                return Ok(Line::Complete { range, last: false });
             }
             searched = self.end - self.start;
             if self.finished {
@@ -138,18 +138,18 @@ impl Buffer {
                 return Ok(match searched {
                     0 => Line::End,
                     n if n > MAX_LINE_BYTES => Line::TooLong,
-                    _ => Line::Whole { range, last: true },
+                    _ => Line::Complete { range, last: true },
                 });
             }
             if searched > MAX_LINE_BYTES {
-                self.pass_over_line()?;
+                self.skip_line()?;
                 return Ok(Line::TooLong);
             }
             self.fill()?;
         }
     }
 
-    fn pass_over_line(&mut self) -> Result<(), Error> {
+    fn skip_line(&mut self) -> Result<(), Error> {
         loop {
             let there = &self.bytes[self.start..self.end];
             match memchr::memchr(b'\n', there) {
@@ -182,9 +182,9 @@ impl Buffer {
             Ok(0) => self.finished = true,
             Ok(count) => self.end += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if self.compressed && is_damage(&error) => {
+            Err(error) if self.compressed && is_corruption(&error) => {
                 self.finished = true;
-                self.broken = Some(error.to_string());
+                self.corruption = Some(error.to_string());
             }
             Err(source) => {
                 return Err(Error::Read {
@@ -199,7 +199,7 @@ impl Buffer {
 }
 
 /// Returns whether the error of the decompressor means data that is cut off or damaged.
-fn is_damage(error: &io::Error) -> bool {
+fn is_corruption(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }

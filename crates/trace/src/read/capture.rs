@@ -63,8 +63,8 @@ impl<R: Records> Capture<R> {
             let Some(record) = self.records.next(&mut self.faults)? else {
                 self.done = true;
                 let buffer = self.records.buffer();
-                if let Some(broken) = buffer.broken() {
-                    let message = format!("the compressed data breaks off: {broken}");
+                if let Some(broken) = buffer.corruption() {
+                    let message = format!("the compressed data is damaged or incomplete: {broken}");
                     let position = Position::Byte(buffer.offset());
                     self.faults.truncated = true;
                     self.faults.add(position, message);
@@ -85,7 +85,7 @@ impl<R: Records> Capture<R> {
                 };
                 let back_ms = back_ns / 1_000_000;
                 let message = format!(
-                    "it was captured {back_ms} ms before the one before it: the clock was set back"
+                    "it was captured {back_ms} ms before the previous packet: the clock was set back"
                 );
                 self.faults.add(position, message);
             }

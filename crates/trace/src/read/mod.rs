@@ -81,7 +81,7 @@ pub fn from_reader(name: &str, input: impl Read + Send + 'static) -> Result<Read
         buffer = Buffer::compressed(name, Box::new(decoder));
     }
     let is_empty = buffer.peek(4)?.is_empty();
-    if is_empty && buffer.broken().is_none() {
+    if is_empty && buffer.corruption().is_none() {
         return Err(Error::NotATrace {
             name: name.to_owned(),
             reason: "it is empty".to_owned(),

@@ -46,7 +46,7 @@ impl NodeNames {
     }
 
     /// Parses a comment `# netflow node NUMBER NAME`. Returns `false` for other lines.
-    pub(super) fn take_comment(&mut self, line: &[u8]) -> bool {
+    pub(super) fn parse_comment(&mut self, line: &[u8]) -> bool {
         let Some(rest) = line.strip_prefix(b"# netflow node ") else {
             return false;
         };
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn comments_name_nodes() {
         let mut names = NodeNames::new();
-        assert!(names.take_comment(b"# netflow node 3 a b\\\\n\\nc"));
-        assert!(!names.take_comment(b"# netflow node x y"));
-        assert!(!names.take_comment(b"# netflow node 4"));
+        assert!(names.parse_comment(b"# netflow node 3 a b\\\\n\\nc"));
+        assert!(!names.parse_comment(b"# netflow node x y"));
+        assert!(!names.parse_comment(b"# netflow node 4"));
         assert_eq!(names.name(3), "a b\\n\nc");
         assert_eq!(names.link(crate::Link { from: 3, to: 4 }), "a b\\n\nc->4");
     }

@@ -55,7 +55,7 @@ impl Ns2 {
         if let Some(at) = text.copied().position(|b| b == 0) {
             return Err(Error::NotATrace {
                 name: buffer.name().to_owned(),
-                reason: format!("it is no text (byte {at} is 0)"),
+                reason: format!("it is not a text file (byte {at} is 0)"),
             });
         }
         let mut trace = Ns2 {
@@ -75,11 +75,11 @@ impl Ns2 {
     fn read_head(&mut self) -> Result<(), Error> {
         while self.buffer.peek(1)?.first() == Some(&b'#') {
             match self.buffer.line()? {
-                Line::Whole { range, .. } => {
+                Line::Complete { range, .. } => {
                     self.line += 1;
-                    self.names.take_comment(trimmed(self.buffer.bytes(range)));
+                    self.names.parse_comment(trimmed(self.buffer.bytes(range)));
                 }
-                Line::TooLong => self.too_long(),
+                Line::TooLong => self.on_long_line(),
                 Line::End => break,
             }
         }
@@ -109,9 +109,9 @@ impl Ns2 {
     pub fn next(&mut self, event: &mut Event) -> Result<bool, Error> {
         loop {
             let (range, last) = match self.buffer.line()? {
-                Line::Whole { range, last } => (range, last),
+                Line::Complete { range, last } => (range, last),
                 Line::TooLong => {
-                    self.too_long();
+                    self.on_long_line();
                     continue;
                 }
                 Line::End => return self.end(),
@@ -128,46 +128,51 @@ impl Ns2 {
                     self.good += 1;
                     return Ok(true);
                 }
-                Err(wrong) => self.no_event(range, last, wrong)?,
+                Err(wrong) => self.on_malformed_line(range, last, wrong)?,
             }
         }
     }
 
     /// Handles a line that is not an event.
     #[cold]
-    fn no_event(&mut self, range: Range<usize>, last: bool, wrong: LineFault) -> Result<(), Error> {
+    fn on_malformed_line(
+        &mut self,
+        range: Range<usize>,
+        last: bool,
+        wrong: LineFault,
+    ) -> Result<(), Error> {
         let line = trimmed(self.buffer.bytes(range));
         if line.is_empty() || line.starts_with(b"#") {
-            self.names.take_comment(line);
+            self.names.parse_comment(line);
         } else if is_skipped_line(line) {
             self.faults.skipped += 1;
         } else {
             let is_for_nam = line.get(1..4) == Some(b" -t");
             self.for_nam |= is_for_nam;
             let wrong = if is_for_nam {
-                LineFault("this is a line for nam; the trace is another file", 2)
+                LineFault("this is a line of a nam file; use the trace file", 2)
             } else {
                 wrong
             };
             let LineFault(what, at) = wrong;
             self.faults.truncated |= last;
             let what = if last {
-                format!("{what}; the trace ends here, without the end of the line")
+                format!("{what}; the trace ends here within a line")
             } else {
                 what.to_owned()
             };
             self.fault(at, what);
             if self.good == 0 && self.faults.count >= MAX_FAULTS_BEFORE_FIRST_EVENT {
-                return Err(self.no_trace());
+                return Err(self.not_a_trace());
             }
         }
         Ok(())
     }
 
     #[cold]
-    fn too_long(&mut self) {
+    fn on_long_line(&mut self) {
         self.line += 1;
-        self.fault(0, "longer than any line of a trace".to_owned());
+        self.fault(0, "the line is too long for a trace".to_owned());
     }
 
     fn fault(&mut self, at: usize, message: String) {
@@ -180,24 +185,24 @@ impl Ns2 {
 
     #[cold]
     fn end(&mut self) -> Result<bool, Error> {
-        if let Some(broken) = self.buffer.broken()
+        if let Some(broken) = self.buffer.corruption()
             && !self.faults.truncated
         {
-            let message = format!("the compressed data breaks off: {broken}");
+            let message = format!("the compressed data is damaged or incomplete: {broken}");
             self.faults.truncated = true;
             self.faults
                 .add(Position::Byte(self.buffer.offset()), message);
         }
         // A short text without a valid line.
-        let whole = self.buffer.broken().is_none();
+        let whole = self.buffer.corruption().is_none();
         let nothing = self.good == 0 && (self.for_nam || self.faults.skipped == 0);
         if whole && nothing && self.faults.count > 0 {
-            return Err(self.no_trace());
+            return Err(self.not_a_trace());
         }
         Ok(false)
     }
 
-    fn no_trace(&self) -> Error {
+    fn not_a_trace(&self) -> Error {
         let first = self.faults.first.first();
         Error::NotATrace {
             name: self.buffer.name().to_owned(),
@@ -220,40 +225,40 @@ fn parse(line: &[u8], event: &mut Event) -> Result<(), LineFault> {
         _ => return Err(LineFault("a line of a trace begins with +, -, r or d", 0)),
     };
     if line.get(1) != Some(&b' ') {
-        return Err(LineFault("there is no space after the first letter", 1));
+        return Err(LineFault("missing space after the first letter", 1));
     }
     let mut fields = Fields { line, at: 2 };
     event.kind = what;
     event.time_ns = fields.time()?;
-    let from = fields.number("the node where the link starts is no number")?;
-    let to = fields.number("the node where the link ends is no number")?;
+    let from = fields.number("the node where the link starts is not a number")?;
+    let to = fields.number("the node where the link ends is not a number")?;
     event.link = Some(Link { from, to });
-    let kind = fields.kind()?;
+    let kind = fields.packet_type_field()?;
     let packet = &mut event.packet;
-    packet.bytes = fields.number("the size of the packet is no number")?;
+    packet.bytes = fields.number("the size of the packet is not a number")?;
     let ecn = fields.flags()?;
-    packet.flow = fields.signed("the flow id is no number")? as u32;
+    packet.flow = fields.signed("the flow id is not a number")? as u32;
     packet.from = fields.endpoint("the sender is not NODE.PORT")?;
     packet.to = fields.endpoint("the receiver is not NODE.PORT")?;
-    let seq = fields.signed("the sequence number is no number")? as u32;
-    packet.id = fields.number("the packet's number is no number")?;
+    let seq = fields.signed("the sequence number is not a number")? as u32;
+    packet.id = fields.number("the packet's number is not a number")?;
     let one_way = Segment {
         ecn,
         ..Segment::default()
     };
     let segment = match kind {
-        Kind::Data => Segment {
+        PacketType::Data => Segment {
             seq,
             len: 1,
             ..one_way
         },
-        Kind::Ack => Segment {
+        PacketType::Ack => Segment {
             ack: Some(seq.wrapping_add(1)),
             ..one_way
         },
-        Kind::Udp | Kind::Other => {
+        PacketType::Udp | PacketType::Other => {
             packet.transport = match kind {
-                Kind::Udp => Transport::Udp,
+                PacketType::Udp => Transport::Udp,
                 _ => Transport::Other,
             };
             packet.segment = None;
@@ -271,20 +276,20 @@ fn parse(line: &[u8], event: &mut Event) -> Result<(), LineFault> {
 
 /// Packet types.
 #[derive(Clone, Copy)]
-enum Kind {
+enum PacketType {
     Data,
     Ack,
     Udp,
     Other,
 }
 
-fn kind(name: &[u8]) -> Kind {
+fn packet_type(name: &[u8]) -> PacketType {
     match name {
-        b"tcp" => Kind::Data,
-        b"ack" => Kind::Ack,
+        b"tcp" => PacketType::Data,
+        b"ack" => PacketType::Ack,
         b"cbr" | b"udp" | b"exp" | b"pareto" | b"poisson" | b"rtp" | b"rap" | b"message"
-        | b"audio" | b"video" | b"telnet" | b"ftp" | b"realaudio" | b"encap" => Kind::Udp,
-        _ => Kind::Other,
+        | b"audio" | b"video" | b"telnet" | b"ftp" | b"realaudio" | b"encap" => PacketType::Udp,
+        _ => PacketType::Other,
     }
 }
 
@@ -295,10 +300,10 @@ fn tcp_header_fields(
     bytes: u32,
     fields: &mut Fields<'_>,
 ) -> Result<Segment, LineFault> {
-    let ack = fields.signed("the acknowledged number is no number")?;
-    let flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
-    let header: u32 = fields.number("the length of the header is no number")?;
-    fields.number::<u32>("the number of SACK blocks is no number")?;
+    let ack = fields.signed("the acknowledged number is not a number")?;
+    let flags = fields.hexadecimal("the TCP flags are not a hexadecimal number")?;
+    let header: u32 = fields.number("the length of the header is not a number")?;
+    fields.number::<u32>("the number of SACK blocks is not a number")?;
     if header == 0 {
         return Ok(one_way);
     }
@@ -426,11 +431,15 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn kind(&mut self) -> Result<Kind, LineFault> {
+    fn packet_type_field(&mut self) -> Result<PacketType, LineFault> {
         let kind = match self.next() {
-            Some(b"tcp ") => Kind::Data,
-            Some(b"ack ") => Kind::Ack,
-            _ => return self.word("the kind of the packet is missing").map(kind),
+            Some(b"tcp ") => PacketType::Data,
+            Some(b"ack ") => PacketType::Ack,
+            _ => {
+                return self
+                    .word("the kind of the packet is missing")
+                    .map(packet_type);
+            }
         };
         self.at += 3;
         self.end_field("")?;
@@ -462,16 +471,16 @@ impl<'a> Fields<'a> {
     #[inline]
     fn endpoint(&mut self, what: &'static str) -> Result<Endpoint, LineFault> {
         let start = self.at;
-        let mut node = self.part(what)?;
+        let mut node = self.endpoint_part(what)?;
         if self.byte() != b'.' {
             return Err(LineFault(what, start));
         }
         self.at += 1;
-        let mut port = self.part(what)?;
+        let mut port = self.endpoint_part(what)?;
         while self.byte() == b'.' {
             self.at += 1;
             node = node.wrapping_mul(1024).wrapping_add(port);
-            port = self.part(what)?;
+            port = self.endpoint_part(what)?;
         }
         self.end_field(what)?;
         Ok(Endpoint::Node { node, port })
@@ -479,7 +488,7 @@ impl<'a> Fields<'a> {
 
     /// Parses a part of an address. ns-2 writes -1 for none, which becomes the largest number.
     #[inline]
-    fn part(&mut self, what: &'static str) -> Result<u32, LineFault> {
+    fn endpoint_part(&mut self, what: &'static str) -> Result<u32, LineFault> {
         let start = self.at;
         if self.byte() == b'-' {
             self.at += 1;
@@ -496,7 +505,7 @@ impl<'a> Fields<'a> {
     fn time(&mut self) -> Result<i64, LineFault> {
         let whole = *self;
         let start = self.at;
-        let seconds = self.unsigned(NO_TIME)?;
+        let seconds = self.unsigned(INVALID_TIME)?;
         let mut nanoseconds = 0;
         if self.byte() == b'.' {
             self.at += 1;
@@ -504,14 +513,14 @@ impl<'a> Fields<'a> {
             nanoseconds = match (NANOSECONDS.get(count), count) {
                 (Some(unit), _) => value * unit,
                 (None, 10..=19) => value / 10_u64.pow(count as u32 - 9),
-                _ => return Err(LineFault(NO_TIME, start)),
+                _ => return Err(LineFault(INVALID_TIME, start)),
             };
         }
         if matches!(self.byte(), b'e' | b'E') {
             *self = whole;
             return self.scientific();
         }
-        self.end_field(NO_TIME)?;
+        self.end_field(INVALID_TIME)?;
         // Maximum: 292 years.
         if seconds > 9_223_372_035 {
             return Err(LineFault("the time is out of range", start));
@@ -523,9 +532,9 @@ impl<'a> Fields<'a> {
     #[cold]
     fn scientific(&mut self) -> Result<i64, LineFault> {
         let start = self.at;
-        let word = self.word(NO_TIME)?;
-        let text = std::str::from_utf8(word).map_err(|_| LineFault(NO_TIME, start))?;
-        let seconds: f64 = text.parse().map_err(|_| LineFault(NO_TIME, start))?;
+        let word = self.word(INVALID_TIME)?;
+        let text = std::str::from_utf8(word).map_err(|_| LineFault(INVALID_TIME, start))?;
+        let seconds: f64 = text.parse().map_err(|_| LineFault(INVALID_TIME, start))?;
         match seconds {
             0.0..9.2e9 => Ok((seconds * 1e9).round() as i64),
             _ => Err(LineFault("the time is out of range", start)),
@@ -533,7 +542,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-const NO_TIME: &str = "the time is no number of seconds";
+const INVALID_TIME: &str = "the time is not a number of seconds";
 
 /// Nanoseconds of a unit in the last decimal, by the number of decimals.
 const NANOSECONDS: [u64; 10] = [

@@ -30,7 +30,9 @@ pub(super) fn is_known(link_type: u32) -> bool {
 /// Parses a frame of this link layer; `length` is the length of the frame on the wire.
 pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packet) -> ParsedPacket {
     let Some((start, kind)) = link_payload(link_type, frame) else {
-        return ParsedPacket::Malformed("the link layer of the packet's interface is not known");
+        return ParsedPacket::Malformed(
+            "the link layer of the packet's interface is not supported",
+        );
     };
     let (Some(payload), Some(kind)) = (frame.get(start..), kind) else {
         return ParsedPacket::Malformed("the packet ends within the header of its link layer");

@@ -43,7 +43,7 @@ impl Pcap {
         else {
             return Err(Error::NotATrace {
                 name: buffer.name().to_owned(),
-                reason: "it is a pcap file that ends within its header".to_owned(),
+                reason: "the pcap file ends within its header".to_owned(),
             });
         };
         buffer.take(FILE_HEADER);
@@ -87,7 +87,7 @@ impl Records for Pcap {
         if captured > MAX_CAPTURED_BYTES {
             faults.truncated = true;
             let message = format!(
-                "a record of {captured} bytes cannot be: the capture is damaged here, and what follows cannot be found"
+                "invalid record length of {captured} bytes: the capture is damaged here, and the rest cannot be read"
             );
             faults.add(position, message);
             return Ok(None);

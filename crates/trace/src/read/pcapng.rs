@@ -75,10 +75,10 @@ enum PacketBlock {
 
 impl Pcapng {
     pub fn new(mut buffer: Buffer) -> Result<Pcapng, Error> {
-        if order_of(buffer.peek(12)?).is_none() {
+        if byte_order(buffer.peek(12)?).is_none() {
             return Err(Error::NotATrace {
                 name: buffer.name().to_owned(),
-                reason: "it begins like a pcapng file, but has no byte-order magic".to_owned(),
+                reason: "the pcapng file has no byte-order magic".to_owned(),
             });
         }
         Ok(Pcapng {
@@ -107,9 +107,9 @@ impl Pcapng {
             return damaged("the capture ends within the header of a block".to_owned());
         };
         if kind == SECTION {
-            let Some(order) = order_of(header) else {
+            let Some(order) = byte_order(header) else {
                 return damaged(
-                    "a section without byte-order magic: what follows cannot be read".to_owned(),
+                    "a section has no byte-order magic: the rest cannot be read".to_owned(),
                 );
             };
             self.order = order;
@@ -118,7 +118,7 @@ impl Pcapng {
         let length = self.order.u32(header, 4).unwrap_or(0);
         if length < 12 || !length.is_multiple_of(4) {
             return damaged(format!(
-                "a block of {length} bytes cannot be: the capture is damaged here, and what follows cannot be found"
+                "invalid block length of {length} bytes: the capture is damaged here, and the rest cannot be read"
             ));
         }
         self.buffer.take(8);
@@ -148,7 +148,7 @@ impl Pcapng {
         let message = match at_end {
             Some(length) if passed == body && length == block.length => return Ok(true),
             Some(length) if passed == body => format!(
-                "a block of {} bytes says at its end that it has {length}: the capture is damaged here, and what follows cannot be found",
+                "a block of {} bytes has a different length of {length} at its end: the capture is damaged here, and the rest cannot be read",
                 block.length
             ),
             _ => format!(
@@ -235,18 +235,18 @@ impl Pcapng {
         }
         if captured > MAX_CAPTURED_BYTES as u64 {
             return Ok(PacketBlock::Malformed(format!(
-                "a packet of {captured} bytes is longer than any ({MAX_CAPTURED_BYTES})"
+                "a packet of {captured} bytes exceeds the maximum of {MAX_CAPTURED_BYTES} bytes"
             )));
         }
         let Some(interface) = self.interfaces.get(number as usize) else {
             return Ok(PacketBlock::Malformed(format!(
-                "interface {number} was not described before (there are {})",
+                "interface {number} is not defined (number of interfaces: {})",
                 self.interfaces.len()
             )));
         };
         if !packet::is_known(interface.link_type) {
             return Ok(PacketBlock::Malformed(format!(
-                "interface {number} has a link layer of type {}, which is not known",
+                "interface {number} has the unsupported link layer type {}",
                 interface.link_type
             )));
         }
@@ -281,7 +281,7 @@ fn timestamp_ns(time_ns: i128) -> Option<i64> {
 }
 
 /// Returns the byte order of a section, from its first 12 bytes.
-fn order_of(header: &[u8]) -> Option<ByteOrder> {
+fn byte_order(header: &[u8]) -> Option<ByteOrder> {
     match *header.get(8..12)? {
         [0x1a, 0x2b, 0x3c, 0x4d] => Some(ByteOrder::Big),
         [0x4d, 0x3c, 0x2b, 0x1a] => Some(ByteOrder::Little),

@@ -58,7 +58,7 @@ impl Flight {
         timestamp: Option<u32>,
         ordinal: u64,
     ) {
-        for sent in self.between(start, end) {
+        for sent in self.packets_between(start, end) {
             sent.sends = sent.sends.saturating_add(1);
             (sent.time_ns, sent.timestamp, sent.ordinal) = (time_ns, timestamp, ordinal);
         }
@@ -72,7 +72,7 @@ impl Flight {
             covered.pkts += 1;
             covered.resent |= sent.sends > 1;
             if !sent.sacked {
-                covered.newest = Some(newer(covered.newest, sent));
+                covered.newest = Some(later_sent(covered.newest, sent));
             }
             if echo.is_some() && sent.timestamp == echo {
                 covered.echoed = match covered.echoed {
@@ -92,10 +92,10 @@ impl Flight {
     /// reported before.
     pub(super) fn sack(&mut self, start: u64, end: u64) -> Option<Sent> {
         let mut newest = None;
-        for sent in self.between(start, end) {
+        for sent in self.packets_between(start, end) {
             if !sent.sacked && start <= sent.start && sent.end <= end {
                 sent.sacked = true;
-                newest = Some(newer(newest, *sent));
+                newest = Some(later_sent(newest, *sent));
             }
         }
         newest
@@ -105,7 +105,7 @@ impl Flight {
         self.sent = VecDeque::new();
     }
 
-    fn between(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut Sent> {
+    fn packets_between(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut Sent> {
         let first = self.sent.partition_point(|sent| sent.end <= start);
         self.sent
             .range_mut(first..)
@@ -114,7 +114,7 @@ impl Flight {
 }
 
 /// Returns the packet with the later transmission.
-pub(super) fn newer(a: Option<Sent>, b: Sent) -> Sent {
+pub(super) fn later_sent(a: Option<Sent>, b: Sent) -> Sent {
     match a {
         Some(a) if a.time_ns > b.time_ns => a,
         _ => b,

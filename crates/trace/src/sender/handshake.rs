@@ -22,23 +22,23 @@ pub struct CapturePoint {
 impl CapturePoint {
     /// Returns whether round-trip times measured at the capture are too short to be used: below a quarter
     /// of the path's. Always `false` if the sender's side is at most 1 ms, which is too short to measure.
-    pub fn is_near_the_receiver(&self) -> bool {
-        const LEAST_S: f64 = 1e-3;
-        self.sender_side_s > LEAST_S && self.receiver_side_s < self.sender_side_s / 3.0
+    pub fn is_near_receiver(&self) -> bool {
+        const MIN_SENDER_SIDE_S: f64 = 1e-3;
+        self.sender_side_s > MIN_SENDER_SIDE_S && self.receiver_side_s < self.sender_side_s / 3.0
     }
 }
 
 /// Handshakes, by the direction of their SYN.
 #[derive(Debug, Default)]
 pub(super) struct Handshakes {
-    seen: HashMap<Flow, Handshake>,
+    by_syn: HashMap<Flow, Handshake>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
     syn_ns: i64,
-    answered_ns: Option<i64>,
-    done_ns: Option<i64>,
+    syn_ack_ns: Option<i64>,
+    ack_ns: Option<i64>,
     /// True if SYN or SYN-ACK was repeated, so that the answered one is unknown.
     ambiguous: bool,
     /// Maximum segment sizes announced by the initiator and the responder, in bytes.
@@ -46,50 +46,50 @@ struct Handshake {
 }
 
 /// Maximum number of stored handshakes, as a limit against SYN floods.
-const MOST: usize = 1 << 20;
+const MAX_HANDSHAKES: usize = 1 << 20;
 
 impl Handshakes {
-    pub(super) fn on(&mut self, time_ns: i64, flow: Flow, segment: &Segment) {
+    pub(super) fn on_segment(&mut self, time_ns: i64, flow: Flow, segment: &Segment) {
         if segment.syn && segment.ack.is_none() {
-            let again = self.seen.get(&flow).is_some_and(|it| it.done_ns.is_none());
-            if again || self.seen.len() < MOST {
-                self.seen.insert(
+            let again = self.by_syn.get(&flow).is_some_and(|it| it.ack_ns.is_none());
+            if again || self.by_syn.len() < MAX_HANDSHAKES {
+                self.by_syn.insert(
                     flow,
                     Handshake {
                         syn_ns: time_ns,
-                        answered_ns: None,
-                        done_ns: None,
+                        syn_ack_ns: None,
+                        ack_ns: None,
                         ambiguous: again,
                         mss: [segment.mss, None],
                     },
                 );
             }
         } else if segment.syn {
-            if let Some(it) = self.seen.get_mut(&flow.reversed()) {
-                it.ambiguous |= it.answered_ns.is_some();
-                it.answered_ns = Some(time_ns);
+            if let Some(it) = self.by_syn.get_mut(&flow.reversed()) {
+                it.ambiguous |= it.syn_ack_ns.is_some();
+                it.syn_ack_ns = Some(time_ns);
                 it.mss[1] = segment.mss;
             }
-        } else if let Some(it) = self.seen.get_mut(&flow)
-            && it.answered_ns.is_some()
-            && it.done_ns.is_none()
+        } else if let Some(it) = self.by_syn.get_mut(&flow)
+            && it.syn_ack_ns.is_some()
+            && it.ack_ns.is_none()
         {
-            it.done_ns = Some(time_ns);
+            it.ack_ns = Some(time_ns);
         }
     }
 
     /// Returns the maximum segment size in this direction, in bytes. It is the smaller of both announced
     /// values, because each side announces the size that its own link supports.
     pub(super) fn path_mss(&self, flow: &Flow) -> Option<u16> {
-        let it = (self.seen.get(flow)).or_else(|| self.seen.get(&flow.reversed()))?;
+        let it = (self.by_syn.get(flow)).or_else(|| self.by_syn.get(&flow.reversed()))?;
         it.mss.into_iter().flatten().min()
     }
 
     /// Returns the position of the capture for data in this direction.
-    pub(super) fn vantage(&self, flow: &Flow) -> Option<CapturePoint> {
+    pub(super) fn capture_point(&self, flow: &Flow) -> Option<CapturePoint> {
         let shares = |flow: &Flow| {
-            let it = self.seen.get(flow).filter(|it| !it.ambiguous)?;
-            let (answered_ns, done_ns) = (it.answered_ns?, it.done_ns?);
+            let it = self.by_syn.get(flow).filter(|it| !it.ambiguous)?;
+            let (answered_ns, done_ns) = (it.syn_ack_ns?, it.ack_ns?);
             let s = |from_ns: i64, to_ns: i64| (to_ns - from_ns) as f64 * 1e-9;
             let shares = (s(it.syn_ns, answered_ns), s(answered_ns, done_ns));
             // Times are negative if the clock was set back in between.

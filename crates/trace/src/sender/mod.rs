@@ -90,14 +90,19 @@ impl Flow {
 
 impl fmt::Display for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}->{}", Named(self.from), Named(self.to))
+        write!(
+            f,
+            "{}->{}",
+            DisplayEndpoint(self.from),
+            DisplayEndpoint(self.to)
+        )
     }
 }
 
 /// Endpoint in the notation of traces: `0.1` for port 1 of ns-2's node 0, `10.0.0.1:80`, `[::1]:80`.
-struct Named(Endpoint);
+struct DisplayEndpoint(Endpoint);
 
-impl fmt::Display for Named {
+impl fmt::Display for DisplayEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Endpoint::Node { node, port } => write!(f, "{node}.{port}"),
@@ -111,44 +116,44 @@ impl fmt::Display for Named {
 #[derive(Debug)]
 pub struct Senders {
     options: Options,
-    most_flows: usize,
+    max_flows: usize,
     /// Flows in the order of their first data.
     flows: IndexMap<Flow, Tracker>,
     handshakes: handshake::Handshakes,
-    flows_left_out: u64,
+    events_of_omitted_flows: u64,
 }
 
 impl Senders {
     /// Creates an analysis without senders.
     pub fn new(options: Options) -> Senders {
-        Senders::of_at_most(MAX_FLOWS, options)
+        Senders::with_max_flows(MAX_FLOWS, options)
     }
 
-    pub(crate) fn of_at_most(most_flows: usize, options: Options) -> Senders {
+    pub(crate) fn with_max_flows(max_flows: usize, options: Options) -> Senders {
         Senders {
             options,
-            most_flows,
+            max_flows,
             flows: IndexMap::new(),
             handshakes: handshake::Handshakes::default(),
-            flows_left_out: 0,
+            events_of_omitted_flows: 0,
         }
     }
 
     /// Returns the number of events left out because they belong to flows beyond the first
     /// [`MAX_FLOWS`].
-    pub fn flows_left_out(&self) -> u64 {
-        self.flows_left_out
+    pub fn events_of_omitted_flows(&self) -> u64 {
+        self.events_of_omitted_flows
     }
 
     /// Processes the next event and passes its observations to `observe`. Most events of a whole ns-2
     /// trace yield none. A captured packet yields up to two: data in one direction, an acknowledgement in
     /// the other.
-    pub fn on(&mut self, event: &Event, mut observe: impl FnMut(&Flow, &Observation)) {
-        self.on_places(event, |_, flow, seen| observe(flow, seen));
+    pub fn on_event(&mut self, event: &Event, mut observe: impl FnMut(&Flow, &Observation)) {
+        self.on_event_with_index(event, |_, flow, seen| observe(flow, seen));
     }
 
     /// Processes the next event; `observe` also gets the index of the flow in [`flows`](Self::flows).
-    pub(crate) fn on_places(
+    pub(crate) fn on_event_with_index(
         &mut self,
         event: &Event,
         mut observe: impl FnMut(usize, &Flow, &Observation),
@@ -162,19 +167,19 @@ impl Senders {
             to: event.packet.to,
         };
         if event.kind == EventKind::Captured {
-            self.handshakes.on(event.time_ns, flow, segment);
+            self.handshakes.on_segment(event.time_ns, flow, segment);
             if segment.syn {
-                self.take_announcements(flow);
+                self.apply_announced_mss(flow);
             }
         }
-        if leaves_its_sender(event)
-            && let Some((place, tracker)) = self.sending(flow, segment.len > 0)
+        if is_at_sender(event)
+            && let Some((place, tracker)) = self.tracker_entry(flow, segment.len > 0)
             && let Some(seen) = tracker.on_data(event.time_ns, segment)
         {
             observe(place, &flow, &seen);
         }
         let back = flow.reversed();
-        if reaches_its_receiver(event)
+        if is_at_receiver(event)
             && let Some((place, _, tracker)) = self.flows.get_full_mut(&back)
             && let Some(seen) = tracker.on_ack(event.time_ns, segment)
         {
@@ -214,22 +219,22 @@ impl Senders {
 
     /// Returns the position of the capture on the path of this flow's data; `None` without a usable
     /// handshake.
-    pub fn vantage(&self, flow: &Flow) -> Option<CapturePoint> {
-        self.handshakes.vantage(flow)
+    pub fn capture_point(&self, flow: &Flow) -> Option<CapturePoint> {
+        self.handshakes.capture_point(flow)
     }
 
     /// Returns the flows that were captured near the receiver: their round-trip times are not those of
     /// the path.
-    pub fn near_the_receiver(&self) -> impl Iterator<Item = (&Flow, CapturePoint)> {
+    pub fn captured_near_receiver(&self) -> impl Iterator<Item = (&Flow, CapturePoint)> {
         let senders = self.flows().filter(|(flow, _)| self.is_sender(flow));
-        let near = senders.filter_map(|(flow, _)| Some((flow, self.vantage(flow)?)));
-        near.filter(|(_, vantage)| vantage.is_near_the_receiver())
+        let near = senders.filter_map(|(flow, _)| Some((flow, self.capture_point(flow)?)));
+        near.filter(|(_, vantage)| vantage.is_near_receiver())
     }
 
     /// Passes the MSS of a SYN to both directions that have sent before. A connection may reuse the ports
     /// of an earlier one, and the first SYN may carry data.
-    fn take_announcements(&mut self, flow: Flow) {
-        let segment_size = SegmentSize::captured(self.handshakes.path_mss(&flow));
+    fn apply_announced_mss(&mut self, flow: Flow) {
+        let segment_size = SegmentSize::from_mss(self.handshakes.path_mss(&flow));
         for flow in [flow, flow.reversed()] {
             if let Some(tracker) = self.flows.get_mut(&flow) {
                 tracker.set_segment_size(segment_size);
@@ -238,17 +243,17 @@ impl Senders {
     }
 
     /// Returns the tracker of a flow, and its index. Creates it only for a packet with data.
-    fn sending(&mut self, flow: Flow, data: bool) -> Option<(usize, &mut Tracker)> {
+    fn tracker_entry(&mut self, flow: Flow, data: bool) -> Option<(usize, &mut Tracker)> {
         let count = self.flows.len();
         let segment_size = || match flow.from {
-            Endpoint::Node { .. } => SegmentSize::Uncut,
-            _ => SegmentSize::captured(self.handshakes.path_mss(&flow)),
+            Endpoint::Node { .. } => SegmentSize::SinglePackets,
+            _ => SegmentSize::from_mss(self.handshakes.path_mss(&flow)),
         };
         match self.flows.entry(flow) {
             Entry::Occupied(known) => Some((known.index(), known.into_mut())),
             Entry::Vacant(_) if !data => None,
-            Entry::Vacant(_) if count >= self.most_flows => {
-                self.flows_left_out += 1;
+            Entry::Vacant(_) if count >= self.max_flows => {
+                self.events_of_omitted_flows += 1;
                 None
             }
             Entry::Vacant(new) => Some((
@@ -259,7 +264,7 @@ impl Senders {
     }
 }
 
-fn leaves_its_sender(event: &Event) -> bool {
+fn is_at_sender(event: &Event) -> bool {
     match (event.kind, event.link, event.packet.from) {
         (EventKind::Captured, ..) => true,
         (EventKind::Enqueued, Some(link), Endpoint::Node { node, .. }) => link.from == node,
@@ -267,7 +272,7 @@ fn leaves_its_sender(event: &Event) -> bool {
     }
 }
 
-fn reaches_its_receiver(event: &Event) -> bool {
+fn is_at_receiver(event: &Event) -> bool {
     match (event.kind, event.link, event.packet.to) {
         (EventKind::Captured, ..) => true,
         (EventKind::Received, Some(link), Endpoint::Node { node, .. }) => link.to == node,
@@ -285,7 +290,7 @@ mod tests {
 
     /// Known flows are tracked further; other flows are counted as left out.
     #[test]
-    fn flows_beyond_the_most_are_left_out_and_counted() {
+    fn events_of_omitted_flows_are_counted() {
         let line = |port: u32, seq: u32| {
             format!(
                 "+ 0.5 0 1 tcp 1000 ------- 1 0.{port} 1.0 {seq} {}\n",
@@ -293,19 +298,19 @@ mod tests {
             )
         };
         let text = line(0, 0) + &line(1, 0) + &line(2, 0) + &line(0, 1) + &line(2, 1);
-        let mut senders = Senders::of_at_most(2, Options::default());
-        let mut connections = Connections::of_at_most(2, 1.0, Options::default());
+        let mut senders = Senders::with_max_flows(2, Options::default());
+        let mut connections = Connections::with_max_flows(2, 1.0, Options::default());
         let mut reader = from_reader("made", Cursor::new(text.into_bytes())).unwrap();
         while let Some(event) = reader.next().unwrap() {
-            senders.on(event, |_, _| {});
-            connections.on(event);
+            senders.on_event(event, |_, _| {});
+            connections.on_event(event);
         }
         let sent: Vec<u64> = senders
             .flows()
             .map(|(_, tracker)| tracker.totals().sent_pkts)
             .collect();
-        assert_eq!((sent, senders.flows_left_out()), (vec![2, 1], 2));
-        assert_eq!(connections.flows_left_out(), 2);
+        assert_eq!((sent, senders.events_of_omitted_flows()), (vec![2, 1], 2));
+        assert_eq!(connections.events_of_omitted_flows(), 2);
         assert_eq!(connections.finish().len(), 2);
     }
 }

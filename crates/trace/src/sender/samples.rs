@@ -18,11 +18,11 @@ pub struct Sampler {
     k: u32,
     sent_pkts: u64,
     /// Index of the first window.
-    first: u64,
+    first_window: u64,
     /// Complete windows with unacknowledged packets.
     windows: VecDeque<CompleteWindow>,
     /// Window that is being filled, after the complete ones.
-    filling: Option<Window>,
+    current_window: Option<Window>,
     last_rtt_s: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ struct CompleteWindow {
 struct Window {
     start_ns: i64,
     resent_pkts: u32,
-    needless_pkts: u32,
+    spurious_pkts: u32,
     rtts: u32,
     rtt_sum_s: f64,
     /// True if the clock was set back within the window.
@@ -47,7 +47,7 @@ struct Window {
 
 /// Maximum number of windows that wait for acknowledgements. In traces without acknowledgements, the
 /// oldest are then emitted.
-const MAX_WAITING: usize = 4096;
+const MAX_PENDING_WINDOWS: usize = 4096;
 
 impl Sampler {
     /// Creates a sampler of `k` packets per sample, at least 1.
@@ -55,36 +55,38 @@ impl Sampler {
         Sampler {
             k: k.max(1),
             sent_pkts: 0,
-            first: 0,
+            first_window: 0,
             windows: VecDeque::new(),
-            filling: None,
+            current_window: None,
             last_rtt_s: None,
         }
     }
 
     /// Processes an observation of the sender, and passes complete samples to `emit`.
-    pub fn on(&mut self, seen: &Observation, mut emit: impl FnMut(Sample)) {
-        if seen.clock_set_back {
+    pub fn on_observation(&mut self, observation: &Observation, mut emit: impl FnMut(Sample)) {
+        if observation.clock_set_back {
             let waiting = self.windows.iter_mut().map(|full| &mut full.window);
-            (waiting.chain(&mut self.filling)).for_each(|window| window.clock_set_back = true);
+            (waiting.chain(&mut self.current_window))
+                .for_each(|window| window.clock_set_back = true);
         }
-        self.send(seen);
-        if let Some(rtt_s) = seen.rtt_s {
-            let window = (seen.rtt_ordinal / u64::from(self.k)).checked_sub(self.first);
+        self.record_sent(observation);
+        if let Some(rtt_s) = observation.rtt_s {
+            let window =
+                (observation.rtt_ordinal / u64::from(self.k)).checked_sub(self.first_window);
             if let Some(window) = window.and_then(|at| self.window(at)) {
                 window.rtts += 1;
                 window.rtt_sum_s += rtt_s;
             }
         }
         if let Some(window) = self.window(0) {
-            window.needless_pkts += seen.needless_pkts;
+            window.spurious_pkts += observation.spurious_pkts;
         }
         while let Some(&full) = self.windows.front() {
-            if seen.acked < full.high && self.windows.len() < MAX_WAITING {
+            if observation.acked < full.high && self.windows.len() < MAX_PENDING_WINDOWS {
                 return;
             }
             self.windows.pop_front();
-            self.first += 1;
+            self.first_window += 1;
             if let Some(sample) = self.sample(&full.window, full.end_ns) {
                 emit(sample);
             }
@@ -94,29 +96,29 @@ impl Sampler {
     /// Returns the window with offset `at` from the first.
     fn window(&mut self, at: u64) -> Option<&mut Window> {
         match usize::try_from(at).ok()? {
-            at if at == self.windows.len() => self.filling.as_mut(),
+            at if at == self.windows.len() => self.current_window.as_mut(),
             at => self.windows.get_mut(at).map(|full| &mut full.window),
         }
     }
 
-    fn send(&mut self, seen: &Observation) {
-        let mut resent_pkts = seen.resent_pkts;
-        for _ in 0..seen.sent_pkts {
+    fn record_sent(&mut self, observation: &Observation) {
+        let mut resent_pkts = observation.resent_pkts;
+        for _ in 0..observation.sent_pkts {
             if self.sent_pkts.is_multiple_of(u64::from(self.k)) {
                 let next = Window {
-                    start_ns: seen.time_ns,
+                    start_ns: observation.time_ns,
                     ..Window::default()
                 };
-                if let Some(window) = self.filling.replace(next) {
+                if let Some(window) = self.current_window.replace(next) {
                     self.windows.push_back(CompleteWindow {
                         window,
-                        end_ns: seen.time_ns,
-                        high: seen.high,
+                        end_ns: observation.time_ns,
+                        high: observation.high,
                     });
                 }
             }
             self.sent_pkts += 1;
-            if let Some(window) = self.filling.as_mut().filter(|_| resent_pkts > 0) {
+            if let Some(window) = self.current_window.as_mut().filter(|_| resent_pkts > 0) {
                 window.resent_pkts += 1;
                 resent_pkts -= 1;
             }
@@ -136,7 +138,7 @@ impl Sampler {
             duration_s: (end_ns - window.start_ns) as f64 * 1e-9,
             pkts: self.k,
             resent_pkts: window.resent_pkts,
-            spurious_pkts: window.needless_pkts,
+            spurious_pkts: window.spurious_pkts,
             rtt_s: self.last_rtt_s?,
         })
     }
@@ -162,14 +164,14 @@ impl Samplers {
     }
 
     /// Processes the next event.
-    pub fn on(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         let (flows, k) = (&mut self.flows, self.k);
-        self.senders.on_places(event, |place, _, seen| {
+        self.senders.on_event_with_index(event, |place, _, seen| {
             if place >= flows.len() {
                 flows.resize_with(place + 1, || (Sampler::new(k), Vec::new()));
             }
             if let Some((sampler, samples)) = flows.get_mut(place) {
-                sampler.on(seen, |sample| samples.push(sample));
+                sampler.on_observation(seen, |sample| samples.push(sample));
             }
         });
     }

@@ -19,16 +19,16 @@ pub(super) struct SpuriousRetransmissions {
 }
 
 impl SpuriousRetransmissions {
-    pub(super) fn resent(&mut self, pkts: u32) {
+    pub(super) fn on_retransmission(&mut self, pkts: u32) {
         self.resent += u64::from(pkts);
     }
 
     /// Processes an acknowledgement without new data. Returns the number of spurious retransmissions that
     /// it reveals.
-    pub(super) fn duplicate(&mut self, all_acknowledged: bool) -> u32 {
+    pub(super) fn on_duplicate_ack(&mut self, all_acknowledged: bool) -> u32 {
         self.surplus += 1;
         if all_acknowledged {
-            return self.settle();
+            return self.take_surplus();
         }
         self.holes = true;
         0
@@ -36,7 +36,7 @@ impl SpuriousRetransmissions {
 
     /// Processes an acknowledgement of `pkts` packets; `resent` if one of them was retransmitted. Returns
     /// the number of spurious retransmissions that it reveals.
-    pub(super) fn advanced(&mut self, pkts: u32, resent: bool, all_acknowledged: bool) -> u32 {
+    pub(super) fn on_new_ack(&mut self, pkts: u32, resent: bool, all_acknowledged: bool) -> u32 {
         let repair = resent || self.holes;
         self.holes = false;
         // One packet fills a hole; the other packets covered arrived before, and were counted as
@@ -47,21 +47,21 @@ impl SpuriousRetransmissions {
         if repair && !all_acknowledged {
             return 0;
         }
-        self.settle()
+        self.take_surplus()
     }
 
     /// Processes the receiver's report of `pkts` repeated packets.
-    pub(super) fn reported(&mut self, pkts: u32) -> u32 {
-        self.count(u64::from(pkts))
+    pub(super) fn on_dsack(&mut self, pkts: u32) -> u32 {
+        self.count_spurious(u64::from(pkts))
     }
 
-    fn settle(&mut self) -> u32 {
+    fn take_surplus(&mut self) -> u32 {
         // The surplus is negative if acknowledgements were lost; then nothing is known.
         let twice = std::mem::take(&mut self.surplus).max(0);
-        self.count(twice.unsigned_abs())
+        self.count_spurious(twice.unsigned_abs())
     }
 
-    fn count(&mut self, pkts: u64) -> u32 {
+    fn count_spurious(&mut self, pkts: u64) -> u32 {
         let pkts = pkts.min(self.resent);
         self.resent -= pkts;
         u32::try_from(pkts).unwrap_or(u32::MAX)

@@ -70,7 +70,7 @@ pub fn read_samples(source: impl io::Read) -> Result<Vec<FlowSamples>, TableErro
     while let Some(line) = lines.next() {
         let line: SampleRow<String> = line?;
         let sample = line.sample();
-        if let Some(what) = wrong(&sample) {
+        if let Some(what) = sample_error(&sample) {
             return Err(TableError::Sample {
                 line: lines.reader().position().line().saturating_sub(1),
                 flow: line.flow,
@@ -96,23 +96,23 @@ pub fn read_samples(source: impl io::Read) -> Result<Vec<FlowSamples>, TableErro
     Ok(flows)
 }
 
-fn wrong(sample: &Sample) -> Option<String> {
+fn sample_error(sample: &Sample) -> Option<String> {
     let allowed = Bounds::TIME.text;
-    let is_time = |s: f64| s >= 0.0 && Bounds::TIME.allow(s);
+    let is_time = |s: f64| s >= 0.0 && Bounds::TIME.contains(s);
     if !sample.time_s.is_finite() {
         Some(format!("time_s {}: it must be a number", sample.time_s))
     } else if !is_time(sample.duration_s) {
         let duration_s = sample.duration_s;
         Some(format!(
-            "duration_s {duration_s}: it can be 0, or {allowed}"
+            "duration_s {duration_s}: it must be 0 or {allowed}"
         ))
     } else if !is_time(sample.rtt_s) || sample.rtt_s == 0.0 {
-        Some(format!("rtt_s {}: it can be {allowed}", sample.rtt_s))
+        Some(format!("rtt_s {}: it must be {allowed}", sample.rtt_s))
     } else if sample.pkts == 0 {
-        Some("packets 0: there must be some".to_owned())
+        Some("packets 0: it must be 1 or more".to_owned())
     } else if sample.resent_pkts > sample.pkts || sample.spurious_pkts > sample.resent_pkts {
         Some(format!(
-            "{} retransmitted, {} of them needless, of {} packets: it cannot have more",
+            "{} retransmitted and {} needlessly retransmitted of {} packets: the counts are inconsistent",
             sample.resent_pkts, sample.spurious_pkts, sample.pkts
         ))
     } else {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_samples_are_read_back() {
         let flow = |name: &str, times: &[f64]| FlowSamples {
             trace: "a \"b\", c.tr".to_owned(),
             flow: name.to_owned(),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_cannot_be_are_refused_with_their_line() {
+    fn invalid_samples_are_rejected_with_line_number() {
         let header = "trace,flow,time_s,rtt_s,packets,retransmitted,needless,duration_s,rtt_method";
         let good = "t,1,1,0.1,100,1,0,0.5,karn";
         for (bad, expected) in [
@@ -236,7 +236,7 @@ mod tests {
 
     /// Linear search for the flow of each row took minutes for 200 000 flows.
     #[test]
-    fn many_flows_are_found_at_once() {
+    fn reading_many_flows_takes_linear_time() {
         use std::fmt::Write;
         let mut table =
             "trace,flow,time_s,rtt_s,packets,retransmitted,needless,duration_s,rtt_method\n"

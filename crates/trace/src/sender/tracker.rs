@@ -1,7 +1,7 @@
 //! Tracker of one TCP sender.
 
 use super::Options;
-use super::flight::{AckedPackets, Flight, Sent, newer};
+use super::flight::{AckedPackets, Flight, Sent, later_sent};
 use super::rtt::RttMethod;
 use super::segment_size::SegmentSize;
 use super::spurious_retransmissions::SpuriousRetransmissions;
@@ -19,7 +19,7 @@ pub struct Observation {
     /// Packets acknowledged for the first time.
     pub acked_pkts: u32,
     /// Retransmissions found to be spurious: the packet had arrived.
-    pub needless_pkts: u32,
+    pub spurious_pkts: u32,
     /// True if the clock was set back since the last observation.
     pub clock_set_back: bool,
     /// Round-trip time that this acknowledgement measures, in seconds.
@@ -41,7 +41,7 @@ pub struct Totals {
     /// Packets acknowledged for the first time.
     pub acked_pkts: u64,
     /// Spurious retransmissions.
-    pub needless_pkts: u64,
+    pub spurious_pkts: u64,
     /// Data sent for the first time, in the unit of the trace: bytes, or packets in ns-2.
     pub payload: u64,
     /// Number of measured round-trip times.
@@ -54,7 +54,7 @@ impl Totals {
     /// Returns the number of lost packets: every loss requires a retransmission, and other
     /// retransmissions are spurious.
     pub fn lost_pkts(&self) -> u64 {
-        self.resent_pkts.saturating_sub(self.needless_pkts)
+        self.resent_pkts.saturating_sub(self.spurious_pkts)
     }
 
     /// Returns the mean round-trip time, in seconds.
@@ -73,25 +73,25 @@ pub struct Tracker {
     /// True if the clock was set back and no observation has reported it. `timed_from` is the number of
     /// packets sent by then; earlier packets yield no round-trip times.
     clock_set_back: bool,
-    timed_from: u64,
+    first_timed_packet: u64,
     /// One past the highest sequence number sent, as a position: the bits above 32 count wraps.
     high: u64,
     /// Highest acknowledged position.
     acked: u64,
     segment_size: SegmentSize,
     /// True if sequence numbers appear to count packets.
-    in_packets: bool,
+    counts_packets: bool,
     flight: Flight,
-    needless: SpuriousRetransmissions,
+    spurious: SpuriousRetransmissions,
     /// True if data carried timestamps.
-    stamps: bool,
+    has_timestamps: bool,
     /// True if acknowledgements carried SACK blocks.
-    sacks: bool,
+    has_sack: bool,
     totals: Totals,
 }
 
 /// First position, above 0 so that earlier positions can be represented.
-const FIRST: u64 = 1 << 32;
+const FIRST_POSITION: u64 = 1 << 32;
 
 impl Tracker {
     pub(super) fn new(options: Options, segment_size: SegmentSize) -> Tracker {
@@ -100,15 +100,15 @@ impl Tracker {
             started: false,
             last_ns: i64::MIN,
             clock_set_back: false,
-            timed_from: 0,
-            high: FIRST,
-            acked: FIRST,
+            first_timed_packet: 0,
+            high: FIRST_POSITION,
+            acked: FIRST_POSITION,
             segment_size,
-            in_packets: true,
+            counts_packets: true,
             flight: Flight::default(),
-            needless: SpuriousRetransmissions::default(),
-            stamps: false,
-            sacks: false,
+            spurious: SpuriousRetransmissions::default(),
+            has_timestamps: false,
+            has_sack: false,
             totals: Totals::default(),
         }
     }
@@ -122,8 +122,8 @@ impl Tracker {
     pub fn rtt_method(&self) -> RttMethod {
         match self.options.rtt_method {
             Some(method) => method,
-            None if self.sacks => RttMethod::Sack,
-            None if self.stamps => RttMethod::Timestamps,
+            None if self.has_sack => RttMethod::Sack,
+            None if self.has_timestamps => RttMethod::Timestamps,
             None => RttMethod::Karn,
         }
     }
@@ -134,7 +134,7 @@ impl Tracker {
     }
 
     pub(super) fn on_data(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
-        self.look_at_clock(time_ns);
+        self.check_clock(time_ns);
         if segment.syn || segment.rst {
             // A new connection may reuse the same ports.
             self.started = false;
@@ -143,17 +143,17 @@ impl Tracker {
         if segment.len == 0 {
             return None;
         }
-        self.start_at(segment);
-        let start = self.unwrapped(segment.seq);
+        self.start(segment);
+        let start = self.unwrap_seq(segment.seq);
         let end = start + u64::from(segment.len);
         if self.is_keep_alive(segment.len, end) {
             return None;
         }
-        self.in_packets &= segment.len == 1;
+        self.counts_packets &= segment.len == 1;
         self.segment_size.observe_payload(segment.len);
 
         let timestamp = segment.timestamps.map(|(value, _)| value);
-        self.stamps |= timestamp.is_some();
+        self.has_timestamps |= timestamp.is_some();
         let old_end = end.min(self.high);
         let mut resent_pkts = 0;
         if start < self.high {
@@ -163,7 +163,7 @@ impl Tracker {
             resent_pkts = self.packet_count(segment.len, old_end - start);
             self.totals.sent_pkts += u64::from(resent_pkts);
             self.totals.resent_pkts += u64::from(resent_pkts);
-            self.needless.resent(resent_pkts);
+            self.spurious.on_retransmission(resent_pkts);
         }
         let new_start = start.max(self.high);
         let new_pkts = self.send(new_start, end, time_ns, segment.len, timestamp);
@@ -180,8 +180,8 @@ impl Tracker {
     }
 
     pub(super) fn on_ack(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
-        self.look_at_clock(time_ns);
-        let position = self.unwrapped(segment.ack?);
+        self.check_clock(time_ns);
+        let position = self.unwrap_seq(segment.ack?);
         if !self.started || segment.syn || segment.rst {
             return None;
         }
@@ -191,12 +191,12 @@ impl Tracker {
         } else {
             position
         };
-        let (sacked, twice_pkts) = self.take_sacks(segment, position);
-        let covered = self.take_position(segment, position);
-        let needless_pkts = if self.sacks {
-            self.needless.reported(twice_pkts)
+        let (sacked, twice_pkts) = self.process_sack(segment, position);
+        let covered = self.process_ack(segment, position);
+        let needless_pkts = if self.has_sack {
+            self.spurious.on_dsack(twice_pkts)
         } else {
-            self.count_arrivals(segment, position, &covered)
+            self.count_spurious(segment, position, &covered)
         };
         let about = match self.rtt_method() {
             RttMethod::Timestamps => {
@@ -207,18 +207,18 @@ impl Tracker {
                 }
             }
             RttMethod::Sack => match covered.newest {
-                Some(sent) if !covered.resent => Some(newer(sacked, sent)),
+                Some(sent) if !covered.resent => Some(later_sent(sacked, sent)),
                 _ => sacked,
             }
             .filter(|sent| sent.sends == 1),
             RttMethod::Karn => covered.newest.filter(|_| !covered.resent),
         };
-        let timed = about.filter(|sent| sent.ordinal >= self.timed_from);
+        let timed = about.filter(|sent| sent.ordinal >= self.first_timed_packet);
         let rtt_s = timed.map(|sent| (time_ns - sent.time_ns) as f64 * 1e-9);
         // The time is negative if packets are out of order.
         let rtt_s = rtt_s.filter(|&rtt_s| rtt_s >= 0.0);
         self.totals.acked_pkts += u64::from(covered.pkts);
-        self.totals.needless_pkts += u64::from(needless_pkts);
+        self.totals.spurious_pkts += u64::from(needless_pkts);
         if let Some(rtt_s) = rtt_s {
             self.totals.rtts += 1;
             self.totals.rtt_sum_s += rtt_s;
@@ -226,7 +226,7 @@ impl Tracker {
         Some(Observation {
             time_ns,
             acked_pkts: covered.pkts,
-            needless_pkts,
+            spurious_pkts: needless_pkts,
             clock_set_back: std::mem::take(&mut self.clock_set_back),
             rtt_s,
             rtt_ordinal: about.map_or(0, |sent| sent.ordinal),
@@ -236,24 +236,24 @@ impl Tracker {
         })
     }
 
-    fn look_at_clock(&mut self, time_ns: i64) {
+    fn check_clock(&mut self, time_ns: i64) {
         if self.last_ns.saturating_sub(time_ns) > MAX_REORDERING_NS {
             self.clock_set_back = true;
-            self.timed_from = self.totals.sent_pkts;
+            self.first_timed_packet = self.totals.sent_pkts;
         }
         self.last_ns = time_ns;
     }
 
-    fn start_at(&mut self, segment: &Segment) {
+    fn start(&mut self, segment: &Segment) {
         if !self.started {
             self.started = true;
-            self.high = FIRST + u64::from(segment.seq);
+            self.high = FIRST_POSITION + u64::from(segment.seq);
             self.acked = self.high;
         }
     }
 
     /// Returns the position of a sequence number, near the highest one sent.
-    fn unwrapped(&self, seq: u32) -> u64 {
+    fn unwrap_seq(&self, seq: u32) -> u64 {
         let beyond = seq.wrapping_sub(self.high as u32) as i32;
         self.high.saturating_add_signed(i64::from(beyond))
     }
@@ -261,12 +261,12 @@ impl Tracker {
     /// Returns whether a segment is a keep-alive probe: the last byte again, or none, when everything is
     /// acknowledged (RFC 9293 §3.8.4). ns-2, where a packet has length 1, has no probes.
     fn is_keep_alive(&self, len: u32, end: u64) -> bool {
-        !self.in_packets && len == 1 && end == self.high && self.acked == self.high
+        !self.counts_packets && len == 1 && end == self.high && self.acked == self.high
     }
 
     /// Returns the number of packets in `length` bytes of a segment.
     fn packet_count(&self, segment: u32, length: u64) -> u32 {
-        match self.segment_size.payload(segment, self.stamps) {
+        match self.segment_size.payload(segment, self.has_timestamps) {
             Some(payload) => u32::try_from(length.div_ceil(payload.into())).unwrap_or(u32::MAX),
             None => 1,
         }
@@ -283,7 +283,7 @@ impl Tracker {
     ) -> u32 {
         let mut pkts = 0;
         let mut at = start;
-        let payload = self.segment_size.payload(segment, self.stamps);
+        let payload = self.segment_size.payload(segment, self.has_timestamps);
         let step = payload.map_or(end.saturating_sub(start), u64::from);
         while at < end {
             let next = end.min(at + step);
@@ -307,11 +307,11 @@ impl Tracker {
     /// Processes the SACK blocks. Returns the last transmission among the packets reported for the first
     /// time, and the number of packets reported to have arrived twice. The latter are in the first block,
     /// if it lies before the acknowledgement or within the second block (RFC 2883 §4).
-    fn take_sacks(&mut self, segment: &Segment, position: u64) -> (Option<Sent>, u32) {
+    fn process_sack(&mut self, segment: &Segment, position: u64) -> (Option<Sent>, u32) {
         let count = usize::from(segment.sack_blocks).min(segment.sack.len());
         let mut blocks = segment
             .sack
-            .map(|(start, end)| (self.unwrapped(start), self.unwrapped(end)));
+            .map(|(start, end)| (self.unwrap_seq(start), self.unwrap_seq(end)));
         let blocks = &mut blocks[..count];
         let mut twice_pkts = 0;
         if let [(start, end), rest @ ..] = blocks {
@@ -326,15 +326,15 @@ impl Tracker {
         let mut newest = None;
         for &mut (start, end) in blocks {
             if let Some(sent) = self.flight.sack(start, end) {
-                newest = Some(newer(newest, sent));
+                newest = Some(later_sent(newest, sent));
             }
         }
-        self.sacks |= count > 0;
+        self.has_sack |= count > 0;
         (newest, twice_pkts)
     }
 
     /// Advances the cumulative acknowledgement.
-    fn take_position(&mut self, segment: &Segment, position: u64) -> AckedPackets {
+    fn process_ack(&mut self, segment: &Segment, position: u64) -> AckedPackets {
         if position <= self.acked {
             return AckedPackets::default();
         }
@@ -344,12 +344,12 @@ impl Tracker {
         self.flight.acknowledge(position, echo)
     }
 
-    fn count_arrivals(&mut self, segment: &Segment, position: u64, covered: &AckedPackets) -> u32 {
+    fn count_spurious(&mut self, segment: &Segment, position: u64, covered: &AckedPackets) -> u32 {
         let all = self.acked == self.high;
         if covered.pkts > 0 {
-            self.needless.advanced(covered.pkts, covered.resent, all)
+            self.spurious.on_new_ack(covered.pkts, covered.resent, all)
         } else if position == self.acked && segment.len == 0 && !segment.fin {
-            self.needless.duplicate(all)
+            self.spurious.on_duplicate_ack(all)
         } else {
             0
         }

@@ -18,7 +18,7 @@ fn sample(name: &str) -> PathBuf {
 fn links(mut trace: Reader, every_s: f64) -> Vec<LinkSeries> {
     let mut links = Links::new(every_s);
     while let Some(event) = trace.next().unwrap() {
-        links.on(event);
+        links.on_event(event);
     }
     assert_eq!(trace.faults().count, 0);
     links.finish()
@@ -38,7 +38,7 @@ fn links(mut trace: Reader, every_s: f64) -> Vec<LinkSeries> {
 /// prints `5439 5182 257 0 99 22.4287` and `31/0 537/93 201/99 35/0 265/0 499/0 505/0 504/0 505/0 504/0
 /// 505/0 510/0 561/2 277/63`.
 #[test]
-fn the_bottleneck_of_four_transfers_to_the_packet() {
+fn bottleneck_counts_match_exactly() {
     let trace = open(&sample("ns2/traces/ex1_w10000_first7s_seed1.tr.gz")).unwrap();
     let all = links(trace, 0.5);
     let link = Link { from: 4, to: 6 };
@@ -99,7 +99,7 @@ fn the_bottleneck_of_four_transfers_to_the_packet() {
 /// `zcat reno_p02_rtt100.tr.gz | awk '$1=="d"' | wc -l` prints 86. All of them were dequeued before, so
 /// they were lost on the link, none in the queue.
 #[test]
-fn losses_on_the_link_are_no_losses_of_the_queue() {
+fn link_losses_are_not_queue_losses() {
     let trace = open(&sample("ns2/traces/reno_p02_rtt100.tr.gz")).unwrap();
     let all = links(trace, 1.0);
     let lost: u64 = all
@@ -114,11 +114,11 @@ fn losses_on_the_link_are_no_losses_of_the_queue() {
 /// $4==int($10)) || $1=="d") {n[$1 " " $9]++} END {for (k in n) print k, n[k]}'` prints `+ 0.0 5169, r
 /// 0.0 4961, d 0.0 208, + 2.0 270, r 2.0 221, d 2.0 49`.
 #[test]
-fn connections_to_the_packet() {
+fn connection_counts_match_exactly() {
     let mut trace = open(&sample("ns2/traces/ex1_w10000_first7s_seed1.tr.gz")).unwrap();
     let mut connections = Connections::new(0.5, Options::default());
     while let Some(event) = trace.next().unwrap() {
-        connections.on(event);
+        connections.on_event(event);
     }
     let found: Vec<_> = connections
         .finish()
@@ -144,11 +144,11 @@ fn connections_to_the_packet() {
 /// Arrivals at 4->6 in 70 intervals of 0.1 s: the awk program above with int(t/0.1) and `END {for
 /// (i=0;i<70;i++) {m+=b[i]; s+=b[i]^2}; m/=70; print sqrt(s/70-m^2)/m}` prints 0.62037639.
 #[test]
-fn burstiness_of_the_bottleneck() {
+fn bottleneck_burstiness_matches_reference() {
     let mut trace = open(&sample("ns2/traces/ex1_w10000_first7s_seed1.tr.gz")).unwrap();
     let mut burstiness = Burstiness::new(0.1, 0.0, None);
     while let Some(event) = trace.next().unwrap() {
-        burstiness.on(event);
+        burstiness.on_event(event);
     }
     let spreads = burstiness.finish();
     let link = Some(Link { from: 4, to: 6 });
@@ -162,12 +162,12 @@ const COV: f64 = 0.62037639;
 
 /// Returns the trace of a FIFO queue with `room` packets, packet in service included, and the expected
 /// results of its link.
-fn fifo(arrivals: &[(u64, u32)], room: usize, bps: u64) -> (String, Known) {
+fn fifo(arrivals: &[(u64, u32)], buffer_pkts: usize, bps: u64) -> (String, Expected) {
     let mut text = String::new();
     let mut lines: Vec<(u64, u32, String)> = Vec::new();
     let mut departures: VecDeque<u64> = VecDeque::new();
     let (mut free_us, mut now_us) = (0, 0);
-    let mut known = Known::default();
+    let mut known = Expected::default();
     for (id, &(gap_us, bytes)) in arrivals.iter().enumerate() {
         now_us += gap_us;
         while departures.front().is_some_and(|&t| t <= now_us) {
@@ -179,7 +179,7 @@ fn fifo(arrivals: &[(u64, u32)], room: usize, bps: u64) -> (String, Known) {
         };
         lines.push((now_us, 2, line("+", now_us)));
         known.offered += 1;
-        if departures.len() >= room {
+        if departures.len() >= buffer_pkts {
             known.lost += 1;
             lines.push((now_us, 3, line("d", now_us)));
             continue;
@@ -207,7 +207,7 @@ fn fifo(arrivals: &[(u64, u32)], room: usize, bps: u64) -> (String, Known) {
 }
 
 #[derive(Default, Debug)]
-struct Known {
+struct Expected {
     offered: u64,
     lost: u64,
     waiting_time_us: u64,
@@ -217,7 +217,7 @@ struct Known {
 
 proptest! {
     #[test]
-    fn a_queue_whose_figures_are_known(
+    fn links_match_fifo_simulation(
         arrivals in prop::collection::vec((0_u64..3000, prop::sample::select(vec![125_u32, 500, 1000])), 1..200),
         room in 1_usize..12,
         every_ms in 1_u32..400,
@@ -226,9 +226,9 @@ proptest! {
         let every_s = f64::from(every_ms) * 1e-3;
         let mut trace = from_reader("made", Cursor::new(text.into_bytes())).unwrap();
         let mut counting = Links::new(every_s);
-        counting.bandwidth(Link { from: 0, to: 1 }, 8e6);
+        counting.set_bandwidth(Link { from: 0, to: 1 }, 8e6);
         while let Some(event) = trace.next().unwrap() {
-            counting.on(event);
+            counting.on_event(event);
         }
         let all = counting.finish();
         let (series, end_s) = (&all[0], known.end_us as f64 * 1e-6);
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn the_bandwidth_is_found_out(
+    fn bandwidth_is_estimated(
         bytes in prop::collection::vec(prop::sample::select(vec![125_u32, 500, 1000]), 3..50),
     ) {
         // All packets arrive at once, so they are transmitted back to back.
@@ -266,7 +266,7 @@ proptest! {
 
 /// An event centuries later does not allocate intervals for centuries.
 #[test]
-fn a_time_out_of_order_is_left_out() {
+fn events_beyond_max_intervals_are_omitted() {
     let line = |time: &str| format!("+ {time} 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n");
     let text = line("0.5") + &line("9000000000") + &line("0.7");
     let mut trace = from_reader("made", Cursor::new(text.into_bytes())).unwrap();
@@ -274,15 +274,15 @@ fn a_time_out_of_order_is_left_out() {
     let mut connections = Connections::new(0.5, Options::default());
     let mut burstiness = Burstiness::new(0.1, 0.0, None);
     while let Some(event) = trace.next().unwrap() {
-        links.on(event);
-        connections.on(event);
-        burstiness.on(event);
+        links.on_event(event);
+        connections.on_event(event);
+        burstiness.on_event(event);
     }
     assert_eq!(
         (
-            links.left_out(),
-            connections.left_out(),
-            burstiness.left_out()
+            links.omitted_events(),
+            connections.omitted_events(),
+            burstiness.omitted_events()
         ),
         (1, 1, 1)
     );
@@ -294,7 +294,7 @@ fn a_time_out_of_order_is_left_out() {
 /// With intervals of decades and a time of centuries, the ends of intervals exceed the range of
 /// nanoseconds.
 #[test]
-fn the_last_interval_may_end_beyond_all_times() {
+fn last_interval_may_exceed_time_range() {
     for every_s in [1e9, 9e9, f64::INFINITY] {
         let line = |time: &str| format!("+ {time} 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n");
         let text = line("0.5") + &line("9223372035.999999999");
@@ -303,9 +303,9 @@ fn the_last_interval_may_end_beyond_all_times() {
         let mut connections = Connections::new(every_s, Options::default());
         let mut burstiness = Burstiness::new(every_s, 0.0, None);
         while let Some(event) = trace.next().unwrap() {
-            links.on(event);
-            connections.on(event);
-            burstiness.on(event);
+            links.on_event(event);
+            connections.on_event(event);
+            burstiness.on_event(event);
         }
         let last_s = links.finish()[0].bins.last().unwrap().time_s;
         assert!((last_s - 9_223_372_036.0).abs() < 1.0, "{last_s}");
@@ -317,14 +317,14 @@ fn the_last_interval_may_end_beyond_all_times() {
 
 /// The last event starts another interval, which is a nanosecond long.
 #[test]
-fn a_link_is_not_busy_for_longer_than_the_trace() {
+fn link_busy_time_is_within_trace() {
     let text = "- 0 0 1 cbr 5 ------- 0 0.0 1.0 0 0\n- 0.4 0 1 cbr 10 ------- 0 0.0 1.0 0 2\n\
                 + 0.5 0 1 cbr 10 ------- 0 0.0 1.0 0 3\n";
     let mut trace = from_reader("made", Cursor::new(text)).unwrap();
     let mut links = Links::new(0.5);
-    links.bandwidth(Link { from: 0, to: 1 }, 80.0);
+    links.set_bandwidth(Link { from: 0, to: 1 }, 80.0);
     while let Some(event) = trace.next().unwrap() {
-        links.on(event);
+        links.on_event(event);
     }
     let series = &links.finish()[0];
     assert_eq!(

@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
 }
 
 /// Returns the number of events and the faults, or the error.
-fn said(name: &str, bytes: Vec<u8>) -> String {
+fn read_messages(name: &str, bytes: Vec<u8>) -> String {
     let mut text = String::new();
     let mut reader = match from_reader(name, Cursor::new(bytes)) {
         Ok(reader) => reader,
@@ -62,7 +62,7 @@ fn bytes_of(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn every_malformed_trace_says_what_is_wrong() {
+fn malformed_traces_have_expected_messages() {
     let mut files: Vec<PathBuf> = fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -72,7 +72,7 @@ fn every_malformed_trace_says_what_is_wrong() {
     assert!(files.len() >= 30, "{} files", files.len());
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let is = said(&name, bytes_of(&path));
+        let is = read_messages(&name, bytes_of(&path));
         let expected = path.with_extension("expected");
         if std::env::var_os("UPDATE").is_some() {
             fs::write(&expected, is).unwrap();
@@ -83,7 +83,7 @@ fn every_malformed_trace_says_what_is_wrong() {
     }
 }
 
-fn unpacked(name: &str) -> Vec<u8> {
+fn decompressed(name: &str) -> Vec<u8> {
     let path = folder().join("../../../../tests/reference").join(name);
     let mut bytes = Vec::new();
     GzDecoder::new(fs::File::open(path).unwrap())
@@ -110,12 +110,12 @@ fn read_all(bytes: Vec<u8>) {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn arbitrary_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         read_all(bytes);
     }
 
     #[test]
-    fn any_bytes_behind_a_header_are_read(
+    fn arbitrary_bytes_after_header_cause_no_panic(
         which in 0_usize..6,
         bytes in prop::collection::vec(any::<u8>(), 0..2000),
     ) {
@@ -136,7 +136,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut bytes = unpacked(if capture { "linux/reno_0.1_60_0.pcap.gz" } else { "ns2/traces/reno_p02_rtt100.tr.gz" });
+        let mut bytes = decompressed(if capture { "linux/reno_0.1_60_0.pcap.gz" } else { "ns2/traces/reno_p02_rtt100.tr.gz" });
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

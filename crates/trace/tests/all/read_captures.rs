@@ -66,7 +66,7 @@ fn pcap(link_type: u32, length: u32, frame: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the only packet of a capture without faults.
-fn only(link_type: u32, length: u32, frame: &[u8]) -> Event {
+fn single_event(link_type: u32, length: u32, frame: &[u8]) -> Event {
     let (events, faults) = read(&pcap(link_type, length, frame));
     assert_eq!(faults, Faults::default());
     assert_eq!(events.len(), 1);
@@ -76,7 +76,7 @@ fn only(link_type: u32, length: u32, frame: &[u8]) -> Event {
 
 /// 1000 bytes of payload that were not captured: lengths are those of the IP header.
 #[test]
-fn every_link_layer_has_the_same_inside() {
+fn all_link_layers_are_decoded_equally() {
     let inside = ipv4(1040, 0, &tcp(&[]));
     let vlan: &[u8] = &[
         1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 8, 0,
@@ -100,21 +100,21 @@ fn every_link_layer_has_the_same_inside() {
         (0x5400_0001, &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0]),
     ];
     for (link_type, head) in heads {
-        let packet = only(link_type, 2000, &[head, &inside].concat()).packet;
+        let packet = single_event(link_type, 2000, &[head, &inside].concat()).packet;
         assert_eq!(packet.bytes, 1040, "{link_type}");
         assert_eq!(packet.from, Endpoint::V4([10, 0, 0, 1].into(), 1234));
         assert_eq!(packet.to, Endpoint::V4([10, 0, 0, 2].into(), 80));
         let segment = packet.segment.unwrap();
         assert_eq!((segment.seq, segment.len, segment.ack), (9, 1000, Some(5)));
     }
-    let packet = only(229, 2000, &ipv6(6, 1020, &tcp(&[]))).packet;
+    let packet = single_event(229, 2000, &ipv6(6, 1020, &tcp(&[]))).packet;
     assert_eq!((packet.bytes, packet.segment.unwrap().len), (1060, 1000));
 }
 
 /// Packets at 8, 1 and 0.9 s: a clock that was set back, and packets out of order. Such captures once led
 /// to round-trip times of -300 ms without a fault.
 #[test]
-fn a_clock_that_is_set_back_is_told() {
+fn clock_reset_is_reported() {
     let frame = ipv4(40, 0, &tcp(&[]));
     let mut file = pcap(101, 40, &frame);
     file.truncate(24);
@@ -129,12 +129,12 @@ fn a_clock_that_is_set_back_is_told() {
     let told = format!("{}: {}", faults.first[0].position, faults.first[0].message);
     assert_eq!(
         told,
-        "packet 2 (byte 80): it was captured 7000 ms before the one before it: the clock was set back"
+        "packet 2 (byte 80): it was captured 7000 ms before the previous packet: the clock was set back"
     );
 }
 
 #[test]
-fn every_order_and_resolution_of_pcap() {
+fn pcap_byte_orders_and_resolutions_are_read() {
     let frame = ipv4(40, 0, &tcp(&[]));
     for (magic, is_big, part, time_ns) in [
         (0xa1b2_c3d4_u32, true, 7, 1_000_007_000),
@@ -170,13 +170,13 @@ fn every_order_and_resolution_of_pcap() {
 
 /// With segmentation offload, a large segment has no length in its IP header.
 #[test]
-fn length_zero_is_the_length_on_the_wire() {
-    let packet = only(101, 30_040, &ipv4(0, 0, &tcp(&[]))).packet;
+fn zero_ip_length_means_wire_length() {
+    let packet = single_event(101, 30_040, &ipv4(0, 0, &tcp(&[]))).packet;
     assert_eq!(
         (packet.bytes, packet.segment.unwrap().len),
         (30_040, 30_000)
     );
-    let packet = only(101, 30_060, &ipv6(6, 0, &tcp(&[]))).packet;
+    let packet = single_event(101, 30_060, &ipv6(6, 0, &tcp(&[]))).packet;
     assert_eq!(
         (packet.bytes, packet.segment.unwrap().len),
         (30_060, 30_000)
@@ -185,7 +185,7 @@ fn length_zero_is_the_length_on_the_wire() {
 
 /// Hop-by-hop options, routing, then a fragment header: only the first fragment has a TCP header.
 #[test]
-fn fragments_behind_extension_headers() {
+fn fragments_after_extension_headers_are_recognized() {
     let extended = |offset: u8| {
         let mut inside = vec![43, 0, 0, 0, 0, 0, 0, 0];
         inside.extend([44, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -193,22 +193,22 @@ fn fragments_behind_extension_headers() {
         inside.extend(tcp(&[]));
         inside
     };
-    let first = only(101, 92, &ipv6(0, 52, &extended(1))).packet;
+    let first = single_event(101, 92, &ipv6(0, 52, &extended(1))).packet;
     assert_eq!(first.transport, Transport::Tcp);
     assert_eq!(first.segment.unwrap().seq, 9);
-    let later = only(101, 92, &ipv6(0, 52, &extended(8))).packet;
+    let later = single_event(101, 92, &ipv6(0, 52, &extended(8))).packet;
     assert_eq!((later.transport, later.segment), (Transport::Tcp, None));
     let one: std::net::Ipv6Addr = "::1".parse().unwrap();
     assert_eq!(later.from, Endpoint::V6(one, 0));
-    let later = only(101, 40, &ipv4(40, 100, &tcp(&[]))).packet;
+    let later = single_event(101, 40, &ipv4(40, 100, &tcp(&[]))).packet;
     assert_eq!((later.bytes, later.segment), (40, None));
 }
 
 #[test]
-fn blocks_and_timestamps_among_the_options() {
+fn sack_blocks_and_timestamps_are_parsed() {
     let mut options = vec![1, 1, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4, 1, 1, 5, 10];
     options.extend([0, 0, 0, 20, 0, 0, 0, 30]);
-    let segment = only(101, 64, &ipv4(64, 0, &tcp(&options)))
+    let segment = single_event(101, 64, &ipv4(64, 0, &tcp(&options)))
         .packet
         .segment
         .unwrap();
@@ -218,10 +218,10 @@ fn blocks_and_timestamps_among_the_options() {
 
 /// An MSS option counts in a SYN only.
 #[test]
-fn the_longest_segment_is_what_a_syn_says() {
+fn mss_is_read_from_syn() {
     let mut syn = tcp(&[2, 4, 5, 0xb4]);
     let mss = |tcp: &[u8]| {
-        let packet = only(101, 44, &ipv4(44, 0, tcp)).packet;
+        let packet = single_event(101, 44, &ipv4(44, 0, tcp)).packet;
         packet.segment.unwrap().mss
     };
     syn[13] = 2;
@@ -232,14 +232,14 @@ fn the_longest_segment_is_what_a_syn_says() {
 
 /// Options may be repeated, but four blocks are stored.
 #[test]
-fn two_sack_options_do_not_count_more_blocks_than_there_is_room_for() {
+fn sack_block_count_is_limited() {
     let block = [0, 0, 0, 20, 0, 0, 0, 30];
     let mut options = vec![5, 26];
     options.extend([block; 3].concat());
     options.extend([5, 10]);
     options.extend(block);
     options.extend([0; 4]);
-    let segment = only(101, 80, &ipv4(80, 0, &tcp(&options)))
+    let segment = single_event(101, 80, &ipv4(80, 0, &tcp(&options)))
         .packet
         .segment
         .unwrap();
@@ -281,7 +281,7 @@ fn packet(interface: u32, time: u64, options: &[u8]) -> Vec<u8> {
 
 /// Microseconds, nanoseconds, 2⁻¹⁰ s, and nanoseconds with an offset of 100 s.
 #[test]
-fn every_interface_has_its_own_clock() {
+fn interfaces_have_separate_clocks() {
     let file = [
         section(),
         interface(101, &[]),
@@ -326,7 +326,7 @@ fn every_interface_has_its_own_clock() {
 }
 
 #[test]
-fn an_interface_of_an_unknown_link_layer_does_not_hide_the_others() {
+fn unknown_link_layer_hides_no_other_interface() {
     let file = [
         section(),
         interface(220, &[]),
@@ -339,12 +339,12 @@ fn an_interface_of_an_unknown_link_layer_does_not_hide_the_others() {
     assert_eq!(events[0].packet.id, 1);
     assert_eq!(
         faults.first[0].message,
-        "interface 0 has a link layer of type 220, which is not known"
+        "interface 0 has the unsupported link layer type 220"
     );
 }
 
 #[test]
-fn a_capture_cut_off_in_the_options_of_a_packet_is_truncated() {
+fn capture_ending_in_options_is_truncated() {
     let mut file = [
         section(),
         interface(101, &[]),
@@ -359,7 +359,7 @@ fn a_capture_cut_off_in_the_options_of_a_packet_is_truncated() {
 }
 
 #[test]
-fn blocks_whose_two_lengths_differ_end_the_capture() {
+fn inconsistent_block_lengths_end_capture() {
     let mut file = [section(), interface(101, &[]), packet(0, 1, &[])].concat();
     let last = file.len() - 4;
     file[last] += 4;
@@ -388,7 +388,7 @@ fn impossible_tcp_headers_are_faults() {
 /// Differences between times before 1824 and after 2116 could overflow 64-bit nanoseconds, so such times
 /// are malformed.
 #[test]
-fn times_centuries_apart_are_malformed() {
+fn timestamps_beyond_range_are_malformed() {
     // Seconds from 1970 on; the second interface has an offset of -10¹⁸ s.
     let far = (-1_000_000_000_000_000_000_i64).to_le_bytes();
     let file = [

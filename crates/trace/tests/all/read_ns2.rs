@@ -24,7 +24,7 @@ fn segment(line: &str) -> Segment {
 /// `Agent/TCP/Sack1` with `Trace set show_tcphdr_ 1` leaves flags and header length 0; numbers still
 /// count packets.
 #[test]
-fn headers_of_one_way_agents_do_not_turn_packets_into_bytes() {
+fn one_way_agents_count_packets_despite_headers() {
     let data = Segment {
         seq: 12,
         len: 1,
@@ -59,7 +59,7 @@ fn full_tcp_counts_bytes() {
 }
 
 #[test]
-fn a_datagram_with_a_header_of_tcp_is_none_of_tcp() {
+fn udp_packet_with_tcp_header_is_not_tcp() {
     let (events, _) = read("+ 0.1 0 1 cbr 210 ------- 0 0.1 1.1 0 0 0 0x0 0 0\n");
     assert_eq!(events[0].packet.transport, Transport::Udp);
     assert_eq!(events[0].packet.segment, None);
@@ -86,7 +86,7 @@ fn times_are_exact() {
 
 /// Traced variables of agents, an annotation, blank lines and comments between the events.
 #[test]
-fn other_kinds_of_lines_are_passed_over() {
+fn other_line_types_are_skipped() {
     let text = "0.00000  0  0  1  0  cwnd_ 1.000 \n\
                 v 0 eval {set sim_annotation {hello there}}\n\
                 \n\
@@ -100,7 +100,7 @@ fn other_kinds_of_lines_are_passed_over() {
 
 /// A line without its beginning is not mistaken for a variable.
 #[test]
-fn half_a_line_is_a_fault() {
+fn truncated_line_is_a_fault() {
     let (events, faults) = read(
         "r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\n032 0 1 tcp 40 ------- 0 0.0 1.0 0 7\nhello\n",
     );
@@ -109,7 +109,7 @@ fn half_a_line_is_a_fault() {
 }
 
 #[test]
-fn names_are_known_before_the_first_event() {
+fn names_are_available_before_first_event() {
     let text = "# made by hand\n\
                 # netflow node 0 [exec touch x] $a;b\n\
                 # netflow node 7 Köln\\nDeutz\\\\\n\
@@ -122,7 +122,7 @@ fn names_are_known_before_the_first_event() {
 
 /// 24 MB of names in comments are not all kept in memory.
 #[test]
-fn a_head_without_end_is_not_kept() {
+fn stored_node_names_are_limited() {
     let line = |node: usize| format!("# netflow node {node} {}\n", "n".repeat(60_000));
     let text: String = (0..400).map(line).collect();
     let trace = from_reader("a test", Cursor::new(text)).unwrap();
@@ -133,7 +133,7 @@ fn a_head_without_end_is_not_kept() {
 
 /// A trace whose valid lines are all filtered out is not rejected.
 #[test]
-fn a_trace_of_which_only_a_malformed_line_was_asked_for_is_one() {
+fn trace_with_filtered_and_malformed_lines_is_valid() {
     let text = "r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\nd 0.3 0\n";
     let mut trace = from_reader("a test", Cursor::new(text)).unwrap();
     trace.retain_kinds(&[netflow_trace::EventKind::Dropped]);
@@ -164,9 +164,9 @@ fn all_members_of_a_gzip_file_are_read() {
 }
 
 /// Reader that returns one byte at a time, as a pipe may.
-struct Slow(Cursor<String>);
+struct OneByteReader(Cursor<String>);
 
-impl Read for Slow {
+impl Read for OneByteReader {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let most = out.len().min(1);
         self.0.read(&mut out[..most])
@@ -176,12 +176,12 @@ impl Read for Slow {
 /// Zeros that a crash leaves after a valid line are malformed, but do not reject the trace. The check of
 /// the first line does not depend on the number of bytes per read.
 #[test]
-fn a_zero_behind_the_first_line_is_malformed() {
+fn zero_bytes_after_valid_lines_are_malformed() {
     let line = "+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";
     let (events, faults) = read(&format!("{line}\0\0\0\n{line}\0"));
     assert_eq!((events.len(), faults.count), (2, 2));
     let binary = format!("+ 0.5 0 1 tcp\0 1000\n{line}");
-    let slow = Slow(Cursor::new(binary.clone()));
+    let slow = OneByteReader(Cursor::new(binary.clone()));
     assert!(from_reader("a pipe", slow).is_err());
     assert!(from_reader("a file", Cursor::new(binary)).is_err());
 }

@@ -32,7 +32,7 @@ fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
 /// `zcat FILE | awk '{n[$1]++; b+=$6} END {for (k in n) print k, n[k]; print b}'` prints `+ 31863, -
 /// 31606, r 31606, d 257, 50542240`.
 #[test]
-fn seven_seconds_of_four_transfers() {
+fn four_transfer_trace_has_expected_counts() {
     let (format, counts, bytes) = counts("ns2/traces/ex1_w10000_first7s_seed1.tr.gz");
     assert_eq!(format, Format::Ns2);
     let awk = [
@@ -47,7 +47,7 @@ fn seven_seconds_of_four_transfers() {
 
 /// The same awk program prints `+ 10100, - 10100, r 10014, d 86, 15876960`.
 #[test]
-fn a_flow_with_random_losses() {
+fn random_loss_trace_has_expected_counts() {
     let (_, counts, bytes) = counts("ns2/traces/reno_p02_rtt100.tr.gz");
     let awk = [
         ("Dequeued", 10100),
@@ -63,7 +63,7 @@ fn a_flow_with_random_losses() {
 /// header, then the headers of each packet. It counts 4814 packets, 4518876 bytes of IP and 4258568 of
 /// payload. There are 2 SYNs, 768 packets with SACK blocks and 4813 with timestamps (a reset has none).
 #[test]
-fn a_capture_of_linux() {
+fn linux_capture_has_expected_counts() {
     let mut trace = open(&sample("linux/reno_0.1_60_0.pcap.gz")).unwrap();
     let (mut packets, mut bytes, mut payload, mut syns, mut sacks) = (0, 0_u64, 0_u64, 0, 0);
     let mut stamped = 0;

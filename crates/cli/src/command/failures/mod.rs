@@ -12,7 +12,7 @@ use netflow::report::{PAGE_ENDINGS, PAGE_MARK};
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, failures as analyse, rows};
 
-use super::solve::cannot;
+use super::solve::steady_failure;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
@@ -23,60 +23,61 @@ use crate::parse::positive_time;
 use crate::problems;
 use crate::threads::on_threads;
 
-/// Tell what happens if a link, a node or a shared-risk group fails
+/// Compute the effect of failures of links, nodes and shared-risk groups
 ///
-/// Every link fails by itself (a duplex link with both directions), every node with all its links, every
-/// shared-risk group (`srlg` in [[link]]) with all of its links. Connections go where a run would have them go after
-/// such a failure, and the network's steady state is found as by `netflow solve`. Prints the failures, worst
-/// first, and for every link its highest load (demand over bandwidth) under any of them.
+/// Every link fails by itself (a duplex link in both directions), every node with all its links,
+/// and every shared-risk group (`srlg` in [[link]]) with all its links. Connections are rerouted as
+/// in a run after such a failure, and the steady state of the network is computed as by `netflow
+/// solve`. Prints the failures, worst first, and for every link its highest load (demand over
+/// bandwidth) under any of them.
 #[derive(Args)]
 pub struct FailuresArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
 
-    /// Look at the scenario as it is just before this time: its routes and bandwidths, and who sends
+    /// Time of the failures: netflow uses the routes, bandwidths and active sources just before it
     /// [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     at: Option<f64>,
 
-    /// Let links fail; without --links, --nodes and --srlgs everything does
+    /// Evaluate failures of links; without --links, --nodes and --srlgs, all kinds are evaluated
     #[arg(long)]
     links: bool,
 
-    /// Let nodes fail
+    /// Evaluate failures of nodes
     #[arg(long)]
     nodes: bool,
 
-    /// Let shared-risk groups fail
+    /// Evaluate failures of shared-risk groups
     #[arg(long)]
     srlgs: bool,
 
-    /// Let every two of these fail at once, instead of each by itself
+    /// Evaluate simultaneous failures of every two of these, instead of single failures
     #[arg(long)]
     pairs: bool,
 
-    /// Look at so many of the cases only, drawn at random
+    /// Number of cases to evaluate, drawn at random [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     sample: Option<u32>,
 
-    /// What is drawn hangs on it [default: the scenario's]
+    /// Random seed for --sample [default: the seed of the scenario]
     #[arg(long, value_name = "S", requires = "sample")]
     seed: Option<u64>,
 
-    /// Threads to use at most; results do not depend on it [default: all cores]
+    /// Maximum number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Write a page to this file, too: maps of what a failure costs and of how busy links get
+    /// Also write an HTML page to this file: maps of the cost of failures and of the load of links
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Tell who suffers, too, at most N of each case: who loses more than 0.01 % of its goodput, or waits twice as
-    /// long or more; whoever loses most bit/s first, those who begin or end at a failed node last
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    who: u32,
+    /// Also list up to N affected connections per failure, which lose more than 0.01 % of their
+    /// goodput or have at least twice the delay; largest loss in bit/s first, failed endpoints last
+    #[arg(long, alias = "who", value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    affected: u32,
 
-    /// Rows of the printed tables at most
+    /// Maximum number of rows per printed table
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -88,7 +89,7 @@ pub struct FailuresArguments {
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 }
@@ -104,26 +105,28 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
     let options = arguments.options(network, scenario.options.seed)?;
     let work = || analyse(network, at_s, &options, &interrupt::requested);
-    let found = on_threads(arguments.threads, work)?.map_err(cannot)?;
-    let found = found.ok_or_else(|| Failure::Interrupted("nothing is told".to_owned()))?;
+    let found = on_threads(arguments.threads, work)?.map_err(steady_failure)?;
+    let found = found.ok_or_else(|| Failure::Interrupted("no results".to_owned()))?;
     for note in steady_notes(&scenario, &found.intact, at_s) {
-        problems::warn_of(&note);
+        problems::warn_message(&note);
     }
     // If events take links down, another warning already covers the users.
     let users = scenario
         .users_warning()
-        .filter(|_| !scenario.links_fail_by(at_s));
+        .filter(|_| !scenario.has_link_failure_before(at_s));
     for warning in found.moved_parts_warning().into_iter().chain(users) {
-        problems::warn_of(&warning);
+        problems::warn_message(&warning);
     }
     for failing in &found.down_already {
         let (kind, name) = (failing.kind().name(), failing.name(network));
-        problems::warn_of(&format!("{kind} {name} is down already, and left out"));
+        problems::warn_message(&format!(
+            "{kind} {name} is already down; its failure is left out"
+        ));
     }
     let seen = FailureReport::new(network, &found, at_s);
-    let hurt = rows::hurt(network, &found);
+    let hurt = rows::affected(network, &found);
     if let Some(path) = &arguments.output {
-        let page = seen.page(&arguments.scenario.path, &scenario.notes);
+        let page = seen.page(&arguments.scenario.path, &scenario.node_annotations);
         file::write(path, page.html(), Some(PAGE_MARK))?;
     }
     let answer = object! {
@@ -140,15 +143,15 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     } else {
         arguments.format
     };
-    Ok(format.answer(
+    Ok(format.print(
         out,
         &answer,
         |out| {
-            csv::write_any_named("cases", &seen.cases, out)?;
-            csv::write_any_named("links", &seen.links, out)?;
-            match arguments.who {
+            csv::write_named_with_header("cases", &seen.cases, out)?;
+            csv::write_named_with_header("links", &seen.links, out)?;
+            match arguments.affected {
                 0 => Ok(()),
-                _ => csv::write_any_named("hurt", &hurt, out),
+                _ => csv::write_named_with_header("hurt", &hurt, out),
             }
         },
         |out| print::print(&seen, &hurt, arguments.top, out),
@@ -160,9 +163,7 @@ impl FailuresArguments {
         if self.srlgs && network.risk_groups().len() == 0 {
             return Err(Failure::Usage {
                 message: "the scenario has no shared-risk groups".to_owned(),
-                help: Some(
-                    "write `srlg = \"conduit-1\"` in the links that fail together".to_owned(),
-                ),
+                help: Some("write `srlg = \"conduit-1\"` in links that fail together".to_owned()),
             });
         }
         let all = !(self.links || self.nodes || self.srlgs);
@@ -173,7 +174,7 @@ impl FailuresArguments {
             pairs: self.pairs,
             sample: self.sample.map(|n| n as usize),
             seed: self.seed.unwrap_or(seed),
-            who: self.who as usize,
+            max_affected: self.affected as usize,
             ..FailureOptions::default()
         })
     }

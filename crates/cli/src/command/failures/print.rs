@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use netflow::failures::{FailureReport, lost};
+use netflow::failures::{FailureReport, lost_goodput_text};
 use netflow::number::{count, short};
-use netflow::steady::rows::HurtRow;
+use netflow::steady::rows::AffectedRow;
 
 use crate::output::table::{Table, format_or, print_cells};
 
 pub fn print(
     seen: &FailureReport<'_>,
-    hurt: &[HurtRow<'_>],
+    hurt: &[AffectedRow<'_>],
     top: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -19,7 +19,7 @@ pub fn print(
     if !hurt.is_empty() {
         // Only connections of the printed cases.
         let of_top = hurt.iter().filter(|it| it.rank <= top);
-        table_of_hurt(of_top).print_top(usize::MAX, "connection", out)?;
+        affected_table(of_top).print_top(usize::MAX, "connection", out)?;
         writeln!(out)?;
     }
     print_links(seen, top, out)?;
@@ -30,14 +30,14 @@ pub fn print(
     Ok(())
 }
 
-fn table_of_hurt<'a>(
-    rows: impl IntoIterator<Item = &'a HurtRow<'a>>,
-) -> Table<'a, &'a HurtRow<'a>> {
+fn affected_table<'a>(
+    rows: impl IntoIterator<Item = &'a AffectedRow<'a>>,
+) -> Table<'a, &'a AffectedRow<'a>> {
     Table::of(rows)
         .text("failure", |it| it.failure.clone())
         .text("hurts", |it| it.connection)
         .text("how", |it| it.harm)
-        .number("lost goodput", |it| lost(it.lost_goodput))
+        .number("lost goodput", |it| lost_goodput_text(it.lost_goodput))
         .number("delay ms", |it| short(it.intact_delay_s * 1e3))
         .number("then", |it| {
             format_or(it.delay_s, |delay_s| short(delay_s * 1e3), "-")
@@ -45,10 +45,10 @@ fn table_of_hurt<'a>(
         .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
 }
 
-fn print_links(seen: &FailureReport<'_>, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let used = seen.link_table(top);
+fn print_links(report: &FailureReport<'_>, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let used = report.link_table(top);
     print_cells(&used, "link", out)?;
-    match seen.links.len() - used.rows.len() - used.left_out {
+    match report.links.len() - used.rows.len() - used.omitted_rows {
         0 => Ok(()),
         idle => writeln!(
             out,

@@ -13,10 +13,11 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Run the Internet Protocol Benchmark: what users of the web and of terminals wait for
+/// Run the Internet Protocol Benchmark: response times of web and terminal users
 ///
-/// `netflow ipb serve` answers at one end of a network, `netflow ipb run` plays users at the other,
-/// over real sockets. `netflow ipb predict` plays the same users over simulated connections.
+/// `netflow ipb serve` answers requests at one end of a network, and `netflow ipb run` plays users
+/// at the other end, over real sockets. `netflow ipb predict` plays the same users over simulated
+/// connections.
 #[derive(Args)]
 pub struct IpbArguments {
     #[command(subcommand)]

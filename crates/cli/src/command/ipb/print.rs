@@ -8,7 +8,7 @@ use netflow::number::{count, duration, percent, short};
 use netflow::report::{Drawing, distribution_figure};
 use netflow::units::Seconds;
 use netflow_ipb::{MAX_P99_LATENESS_S, Measured, RunOptions, Users};
-use netflow_workload::{Step, Summary, Times, Waits};
+use netflow_workload::{ResponseTimes, RttCluster, Summary, TimeSample};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::output::table::Table;
 use crate::output::{csv, file};
 
 /// The response times of users of one name.
-type Named<'a> = (&'a str, &'a Waits);
+type NamedWaits<'a> = (&'a str, &'a ResponseTimes);
 
 pub fn text(
     measured: &Measured,
@@ -30,7 +30,7 @@ pub fn text(
     for (name, users) in users() {
         write_users(name, users, out)?;
     }
-    let waits: Vec<Named<'_>> = users().map(|(name, users)| (name, &users.waits)).collect();
+    let waits: Vec<NamedWaits<'_>> = users().map(|(name, users)| (name, &users.waits)).collect();
     write_waits(&waits, rtt_s, out)?;
     write_caveats(measured, options, out)
 }
@@ -44,9 +44,9 @@ struct Row<'a> {
     times: Summary,
 }
 
-fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
-    let of_name = |&(users, waits): &Named<'a>| {
-        let all = waits.times().into_iter();
+fn rows<'a>(waits: &[NamedWaits<'a>]) -> Vec<Row<'a>> {
+    let of_name = |&(users, waits): &NamedWaits<'a>| {
+        let all = waits.samples().into_iter();
         all.filter_map(move |(wait, times)| {
             let times = times.summary()?;
             Some(Row { users, wait, times })
@@ -58,34 +58,38 @@ fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
 /// The marker near the beginning of every file with an answer.
 pub const MARK: &str = "\"think_scale\":";
 
-pub fn csv(waits: &[Named<'_>], out: &mut dyn Write) -> io::Result<()> {
-    csv::write_any(&rows(waits), out)
+pub fn csv(waits: &[NamedWaits<'_>], out: &mut dyn Write) -> io::Result<()> {
+    csv::write_with_header(&rows(waits), out)
 }
 
 /// Prints the table of response times. With a round-trip time, it includes the share of integer multiples
 /// of it.
-pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_waits(
+    waits: &[NamedWaits<'_>],
+    rtt_s: Option<f64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let rows = rows(waits);
     if !rows.is_empty() {
         writeln!(out)?;
         let ms = |time_s: f64| short(1e3 * time_s);
         Table::of(rows)
-            .text("waits", |it| it.users)
-            .text("for", |it| it.wait)
+            .text("users", |it| it.users)
+            .text("event", |it| it.wait)
             .number("count", |it| it.times.count)
             .number("mean ms", |it| ms(it.times.mean_s))
             .number("min", |it| ms(it.times.min_s))
             .number("median", |it| ms(it.times.median_s))
-            .number("70 %", |it| ms(it.times.p70_s))
-            .number("80 %", |it| ms(it.times.p80_s))
-            .number("90 %", |it| ms(it.times.p90_s))
-            .number("95 %", |it| ms(it.times.p95_s))
-            .number("99 %", |it| ms(it.times.p99_s))
+            .number("p70", |it| ms(it.times.p70_s))
+            .number("p80", |it| ms(it.times.p80_s))
+            .number("p90", |it| ms(it.times.p90_s))
+            .number("p95", |it| ms(it.times.p95_s))
+            .number("p99", |it| ms(it.times.p99_s))
             .number("max", |it| ms(it.times.max_s))
             .print(out)?;
     }
     match rtt_s {
-        Some(rtt_s) => write_steps(waits, rtt_s, out),
+        Some(rtt_s) => write_rtt_multiples(waits, rtt_s, out),
         None => Ok(()),
     }
 }
@@ -94,10 +98,10 @@ pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write)
 const POINTS: usize = 500;
 
 /// Draws the distributions of all response times as SVG.
-pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
+pub fn figure(waits: &[NamedWaits<'_>]) -> Result<String, Failure> {
     let mut curves = Vec::new();
     for (who, waits) in waits {
-        for (name, times) in waits.times() {
+        for (name, times) in waits.samples() {
             curves.push((format!("{who}: {name}"), times.cdf(POINTS)));
         }
     }
@@ -105,7 +109,7 @@ pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
 }
 
 /// Rejects the path of a figure before anything is measured.
-pub fn allow_figure(path: &Path) -> Result<(), Failure> {
+pub fn check_figure_path(path: &Path) -> Result<(), Failure> {
     file::check_extension(path, "this figure", &["svg"])?;
     file::check_overwrite(path, Some(Drawing::MARK))
 }
@@ -125,7 +129,7 @@ fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()>
     }
     writeln!(
         out,
-        "; {} of {} bytes, answered with {} bytes",
+        "; {} of {} bytes, replies of {} bytes",
         count(users.requests as usize, "request"),
         users.request_bytes,
         users.reply_bytes
@@ -133,19 +137,23 @@ fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()>
 }
 
 /// Prints integer multiples of the round-trip time, with the share of response times at each.
-fn write_steps(waits: &[Named<'_>], rtt_s: f64, out: &mut dyn Write) -> io::Result<()> {
+fn write_rtt_multiples(
+    waits: &[NamedWaits<'_>],
+    rtt_s: f64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
-        "\nwaits of whole round trips of {} (up to {} more):",
+        "\nresponse times in whole RTTs of {} (tolerance {}):",
         Seconds(rtt_s),
         duration(tolerance_s(rtt_s))
     )?;
     for (who, waits) in waits {
-        for (name, times) in waits.times() {
-            let steps = times.steps(rtt_s, tolerance_s(rtt_s));
+        for (name, times) in waits.samples() {
+            let steps = times.rtt_clusters(rtt_s, tolerance_s(rtt_s));
             let steps: Vec<String> = steps
                 .iter()
-                .map(|step| format!("{} of {}", percent(step.share), step.round_trips))
+                .map(|step| format!("{} at {}", percent(step.share), step.round_trips))
                 .collect();
             let steps = if steps.is_empty() {
                 "none".to_owned()
@@ -164,19 +172,23 @@ fn tolerance_s(rtt_s: f64) -> f64 {
 }
 
 fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write) -> io::Result<()> {
-    let lengthened: u64 = measured.users.iter().map(|users| users.lengthened).sum();
+    let lengthened: u64 = measured
+        .users
+        .iter()
+        .map(|users| users.padded_messages)
+        .sum();
     if lengthened > 0 {
         let requests = count(lengthened as usize, "request");
         writeln!(
             out,
-            "\n{requests} or their replies were longer than drawn: their heads are"
+            "\n{requests} or their replies were longer than drawn, because of their headers"
         )?;
     }
-    let held = &measured.held_back;
+    let held = &measured.queued_users;
     if held.users > 0 {
         writeln!(
             out,
-            "\n{} waited for one of {} to become free: {} on average, {} at most; {} in vain",
+            "\n{} waited for a free connection (limit: {}): {} on average, {} at most; {} without success",
             count(held.users as usize, "user"),
             count(options.connections, "connection"),
             duration(held.mean_s),
@@ -186,10 +198,10 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
     }
     let answered = measured.users.iter().any(|users| users.reply_bytes > 0);
     if answered && !measured.is_conclusive() {
-        let late = Times::new(measured.late_s.clone());
+        let late = TimeSample::new(measured.late_s.clone());
         writeln!(
             out,
-            "\ninconclusive: 1 % of this run's own timers were more than {} late ({} is allowed): \
+            "\ninconclusive: 1 % of the timers of this run were more than {} late (limit: {}): \
              the machine was too busy",
             duration(late.quantile(0.99)),
             duration(MAX_P99_LATENESS_S)
@@ -204,7 +216,7 @@ pub struct Wait {
     #[serde(flatten)]
     summary: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<RttCluster>>,
     /// Points of the distribution: time in seconds, and the share of response times up to it.
     cdf: Vec<(f64, f64)>,
 }
@@ -231,8 +243,8 @@ pub fn answer(
             request_bytes: users.request_bytes,
             reply_bytes: users.reply_bytes,
             script_bytes: users.script_bytes,
-            lengthened: users.lengthened,
-            waits: waits_of(&users.waits, rtt_s),
+            lengthened: users.padded_messages,
+            waits: wait_summaries(&users.waits, rtt_s),
         }
     });
     object! {
@@ -242,21 +254,21 @@ pub fn answer(
         wall_s: measured.wall_s,
         interrupted: measured.interrupted,
         conclusive: measured.is_conclusive(),
-        lateness: Times::new(measured.late_s.clone()).summary(),
-        held_back: measured.held_back,
+        lateness: TimeSample::new(measured.late_s.clone()).summary(),
+        held_back: measured.queued_users,
         users: users.collect::<Vec<_>>(),
     }
 }
 
 /// Returns the response times by the name of their kind.
-pub fn waits_of(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
-    let wait = |(name, times): (&'static str, Times)| {
+pub fn wait_summaries(waits: &ResponseTimes, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
+    let wait = |(name, times): (&'static str, TimeSample)| {
         let wait = Wait {
             summary: times.summary(),
-            steps: rtt_s.map(|rtt_s| times.steps(rtt_s, tolerance_s(rtt_s))),
+            steps: rtt_s.map(|rtt_s| times.rtt_clusters(rtt_s, tolerance_s(rtt_s))),
             cdf: times.cdf(100),
         };
         (name, wait)
     };
-    waits.times().into_iter().map(wait).collect()
+    waits.samples().into_iter().map(wait).collect()
 }

@@ -10,7 +10,7 @@ use netflow::report::Drawing;
 use netflow_ipb::{Load, Measured, RunOptions, StopCondition, Users};
 
 use super::print;
-use super::start_failure::cannot_start;
+use super::start_failure::start_failure;
 use super::users_arguments::UsersArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -19,22 +19,22 @@ use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::parse::{positive_time, server};
 
-/// Play users against a server, and measure what they wait for
+/// Play users against a server and measure their response times
 ///
-/// Users of the web (http) read pages of files, users of terminals (telnet) type; each has a
-/// connection of its own, and comes at random. The same seed plays the same users.
+/// Web users (http) read pages of files; terminal users (telnet) type. Each user has its own
+/// connection and arrives at random. Equal seeds play the same users.
 #[derive(Args)]
 pub struct RunArguments {
-    /// The server, such as 10.0.0.2 or 10.0.0.2:4050
+    /// Server, such as 10.0.0.2 or 10.0.0.2:4050
     #[arg(value_name = "ADDRESS", value_parser = server, default_value = "127.0.0.1:4050")]
     server: SocketAddr,
 
-    /// End when so many users, of both kinds together, have done all they had to do
+    /// Number of users of both kinds together; the run ends when they have finished
     #[arg(long, value_name = "N", conflicts_with = "duration")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     users: Option<u64>,
 
-    /// Let users come for so long; who is there then leaves after the page
+    /// Time in which users arrive; remaining users leave after their current page
     #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
     #[arg(default_value = "60s")]
     duration: f64,
@@ -42,32 +42,32 @@ pub struct RunArguments {
     #[command(flatten)]
     played: UsersArguments,
 
-    /// Connections at a time; users who come when there are so many have to wait, and are counted
+    /// Maximum number of simultaneous connections; further users wait and are counted
     #[arg(long, value_name = "N", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
 
-    /// Give up after waiting so long for a connection or a reply
+    /// Maximum time to wait for a connection or a reply
     #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
     #[arg(default_value = "60s")]
     timeout: f64,
 
-    /// Congestion control of the requests, such as reno [default: the system's]
+    /// Congestion control of the requests, such as reno [default: the default of the system]
     #[arg(long, alias = "cc", value_name = "NAME")]
     congestion: Option<String>,
 
-    /// Also show how many waits are whole multiples of this round-trip time
+    /// Also print the share of response times at whole multiples of this round-trip time
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     rtt: Option<f64>,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 
-    /// Also write the JSON to this file
+    /// Also write the JSON output to this file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Also draw the distribution of the waits to this file
+    /// Also draw the distribution of response times to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         file::check_overwrite(path, Some(print::MARK))?;
     }
     if let Some(path) = &arguments.svg {
-        print::allow_figure(path)?;
+        print::check_figure_path(path)?;
     }
     let (names, loads): (Vec<String>, Vec<Load>) = arguments
         .played
@@ -96,7 +96,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         congestion: arguments.congestion.clone(),
         ..RunOptions::new(arguments.server, loads)
     };
-    let measured = play(&options)?;
+    let measured = run_benchmark(&options)?;
     let answer = print::answer(
         &measured,
         &options,
@@ -108,7 +108,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     let waits: Vec<_> = waits
         .map(|(name, users)| (name.as_str(), &users.waits))
         .collect();
-    arguments.format.answer(
+    arguments.format.print(
         out,
         &answer,
         |out| print::csv(&waits, out),
@@ -120,21 +120,21 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     if let Some(path) = &arguments.svg {
         file::write(path, print::figure(&waits)?, Some(Drawing::MARK))?;
     }
-    judge(&measured, &options)
+    check_measurement(&measured, &options)
 }
 
-fn play(options: &RunOptions) -> Result<Measured, Failure> {
-    let mut bar = Progress::of("the benchmark", true);
+fn run_benchmark(options: &RunOptions) -> Result<Measured, Failure> {
+    let mut bar = Progress::new("the benchmark", true);
     let measured = netflow_ipb::run(options, &mut |progress| {
-        bar.at(progress.share);
+        bar.set(progress.share);
         !interrupt::requested()
     });
     bar.finish();
-    measured.map_err(cannot_start)
+    measured.map_err(start_failure)
 }
 
 /// Returns a failure if no request succeeded, or if most failed.
-fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
+fn check_measurement(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
     if measured.interrupted {
         return Err(Failure::Interrupted(format!(
             "stopped after {}",
@@ -152,10 +152,10 @@ fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
     let users = count(come as usize, "user");
     Err(Failure::Evaluation(if nobody {
         format!(
-            "no user was answered by {}: {why} ({users})",
+            "the server {} answered no user: {why} ({users})",
             options.server
         )
     } else {
-        format!("{failed} of {users} failed, so this is not what users wait: {why}")
+        format!("{failed} of {users} failed, so the response times are not valid: {why}")
     }))
 }

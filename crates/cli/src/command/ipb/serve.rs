@@ -9,38 +9,38 @@ use netflow::number::count;
 use netflow_ipb::{Limits, Served, Server, ServerOptions, Traffic};
 use serde::Serialize;
 
-use super::start_failure::cannot_start;
+use super::start_failure::start_failure;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::table::Table;
 
-/// Answer users, until interrupted: then say how much was served, and who was dropped
+/// Answer users until interrupted, then print totals and dropped connections
 ///
-/// Dropped is who sends nothing within 10 s of connecting, asks for nothing during 20 min, needs more
-/// than a minute for a request, or reads nothing of a reply during 2 min; a day is the longest for all.
-/// A connection that does not read takes 0.2 MB of memory, of the system's and of this process
-/// together; at most 0.4 MB if it goes on asking.
+/// The server drops a connection that sends nothing within 10 s of connecting, requests nothing for
+/// 20 min, needs more than 1 min for a request, or reads nothing of a reply for 2 min. No
+/// connection lasts longer than a day. A connection that does not read takes 0.2 MB of memory
+/// (system and process together), or at most 0.4 MB if it continues to send requests.
 #[derive(Args)]
 pub struct ServeArguments {
-    /// Listen at this address; only this machine reaches the default
+    /// Listen address; the default accepts connections from this machine only
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 
-    /// Listen at this port; 0 is any that is free
+    /// Listen port; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = ServerOptions::PORT)]
     port: u16,
 
-    /// Congestion control of the replies, such as reno [default: the system's]
+    /// Congestion control of the replies, such as reno [default: the default of the system]
     #[arg(long, alias = "cc", value_name = "NAME")]
     congestion: Option<String>,
 
-    /// Connections at a time
+    /// Maximum number of simultaneous connections
     ///
-    /// One address may have a quarter of them, and this machine's loopback all. When there are no more,
-    /// who has been silent for longest gives way to who comes: first those who have never sent
-    /// anything, then those who were silent for 10 s.
+    /// One address may have a quarter of them; the loopback address of this machine may have all.
+    /// At the limit, new clients replace idle ones: first those that never sent anything, then
+    /// those idle for at least 10 s, longest idle first.
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
@@ -59,7 +59,7 @@ pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Fail
             ..Limits::default()
         },
     })
-    .map_err(cannot_start)?;
+    .map_err(start_failure)?;
     let listening = format!("listening at {}", server.address());
     match arguments.format {
         Format::Text => {
@@ -70,15 +70,15 @@ pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Fail
         // The standard output is reserved for the answer. Errors of the standard error are ignored.
         _ => drop(writeln!(io::stderr().lock(), "{listening}")),
     }
-    let served = server.run(&interrupt::requested).map_err(cannot_start)?;
-    let answer = Answer::of(&served);
+    let served = server.run(&interrupt::requested).map_err(start_failure)?;
+    let answer = ServeReport::of(&served);
     let csv = |out: &mut dyn Write| csv::write(answer.kinds(), out);
     Ok(arguments
         .format
-        .answer(out, &answer, csv, |out| text(&answer, out))?)
+        .print(out, &answer, csv, |out| text(&answer, out))?)
 }
 
-fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+fn text(answer: &ServeReport, out: &mut dyn Write) -> io::Result<()> {
     Table::of(answer.kinds())
         .text("users", |it| it.users)
         .number("connections", |it| it.numbers.connections)
@@ -96,7 +96,7 @@ fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct ServeReport {
     accepted: u64,
     http: Traffic,
     telnet: Traffic,
@@ -105,21 +105,21 @@ struct Answer {
 
 /// Traffic served to one kind of users.
 #[derive(Serialize)]
-struct OfKind<'a> {
+struct KindTraffic<'a> {
     users: &'static str,
     #[serde(flatten)]
     numbers: &'a Traffic,
 }
 
-impl Answer {
-    fn kinds(&self) -> [OfKind<'_>; 2] {
+impl ServeReport {
+    fn kinds(&self) -> [KindTraffic<'_>; 2] {
         [("http", &self.http), ("telnet", &self.telnet)]
-            .map(|(users, numbers)| OfKind { users, numbers })
+            .map(|(users, numbers)| KindTraffic { users, numbers })
     }
 
-    fn of(served: &Served) -> Answer {
+    fn of(served: &Served) -> ServeReport {
         let drops = served.drops();
-        Answer {
+        ServeReport {
             accepted: served.accepted,
             http: served.http,
             telnet: served.telnet,

@@ -7,13 +7,13 @@ use netflow_ipb::Error;
 use crate::failure::Failure;
 
 /// Returns the failure. Either the command line is wrong, or the system lacks a feature.
-pub fn cannot_start(error: Error) -> Failure {
+pub fn start_failure(error: Error) -> Failure {
     let help = match &error {
         Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-            "another program listens there; --port takes another port, 0 any that is free"
+            "another program listens there; choose another port with --port, or any free one with --port 0"
         }
         Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrNotAvailable => {
-            "it must be an address of this machine; 0.0.0.0 is all of them"
+            "write an address of this machine, or 0.0.0.0 for all of its addresses"
         }
         Error::Workload(_) | Error::Option { .. } | Error::Congestion { .. } => {
             return Failure::usage(error.to_string());

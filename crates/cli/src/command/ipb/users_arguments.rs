@@ -12,25 +12,24 @@ use crate::parse::users_per_s;
 /// Users of the web and of terminals.
 #[derive(Args)]
 pub struct UsersArguments {
-    /// How many users of the web come, such as 2/s or 30/min [default: 1/s; none if --telnet is
-    /// given]
+    /// Arrival rate of web users, such as 2/s or 30/min [default: 1/s; none if --telnet is given]
     #[arg(long, value_name = "RATE", value_parser = users_per_s, allow_hyphen_values = true)]
     http: Option<f64>,
 
-    /// How many users of terminals come [default: 6/min; none if --http is given]
+    /// Arrival rate of terminal users [default: 6/min; none if --http is given]
     #[arg(long, value_name = "RATE", value_parser = users_per_s, allow_hyphen_values = true)]
     telnet: Option<f64>,
 
-    /// Play the users that the [[workload]] tables of this file describe, which may be a scenario
+    /// Play the users of the [[workload]] tables in this file, for example a scenario
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["http", "telnet"])]
     workload: Option<PathBuf>,
 
-    /// Users are drawn with this seed
+    /// Random seed of the users
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Think and type so many times as slowly, such as 0.01 for a quick run
+    /// Factor for think and typing times, such as 0.01 for a quick run
     #[arg(
         long,
         value_name = "X",
@@ -41,20 +40,20 @@ pub struct UsersArguments {
 }
 
 /// A load with its kind of users or the name of its workload.
-pub struct Named {
+pub struct NamedLoad {
     pub name: String,
     pub load: Load,
 }
 
 impl UsersArguments {
     /// Returns the loads: the workloads of the file, or those of \[IPB\].
-    pub fn loads(&self) -> Result<Vec<Named>, Failure> {
+    pub fn loads(&self) -> Result<Vec<NamedLoad>, Failure> {
         if let Some(path) = &self.workload {
             let workloads = netflow::scenario::workloads(path);
             let workloads = workloads.map_err(|problems| Failure::Input(problems.into()))?;
             let named = workloads.into_iter().map(|workload| {
                 let rate = 1.0 / workload.interarrival_s;
-                self.named(workload.name, workload.application, rate)
+                self.named_load(workload.name, workload.application, rate)
             });
             return Ok(named.collect());
         }
@@ -66,17 +65,17 @@ impl UsersArguments {
         let telnet = telnet.map(|rate| (Application::Telnet(Telnet::default()), rate));
         let named = |(application, rate): (Application, f64)| {
             let name = application.kind().name().to_owned();
-            self.named(name, application, rate)
+            self.named_load(name, application, rate)
         };
         Ok(http.into_iter().chain(telnet).map(named).collect())
     }
 
-    fn named(&self, name: String, application: Application, users_per_s: f64) -> Named {
+    fn named_load(&self, name: String, application: Application, users_per_s: f64) -> NamedLoad {
         let workload = Workload {
             application,
             seed: self.seed,
         };
-        Named {
+        NamedLoad {
             name,
             load: Load {
                 workload,

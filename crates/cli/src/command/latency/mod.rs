@@ -6,12 +6,12 @@ pub mod stack;
 use std::io::Write;
 
 use clap::Args;
-use netflow::latency::{LatencyInput, Method, Model, latency_unless as answer};
+use netflow::latency::{LatencyInput, Method, Model, latency_with_stop as answer};
 use netflow::number::plain;
-use netflow::tcpmodel::{Error, MOST_PACKETS};
+use netflow::tcpmodel::{Error, MAX_PACKETS};
 use netflow::units::{Bytes, Size};
 
-use stack::Changes;
+use stack::StackChanges;
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -22,12 +22,12 @@ use crate::parse::{
     Axis, axis, bandwidth, mss, one_of, positive_size, probability, time_from_zero,
 };
 
-/// How long a short TCP transfer takes: mean, quantiles, and where the time goes
+/// Compute the latency of a short TCP transfer: mean, quantiles and components
 ///
-/// Packets are lost independently, as many on the way of the data as on the way back.
+/// Packets are lost independently, with the same probability in both directions.
 #[derive(Args)]
 pub struct LatencyArguments {
-    /// How much is transferred, such as 10KB or "20 pkt"
+    /// Amount of data, such as 10KB or "20 pkt"
     #[arg(long, value_parser = positive_size, allow_hyphen_values = true)]
     #[arg(required_unless_present = "grid")]
     size: Option<Size>,
@@ -37,40 +37,40 @@ pub struct LatencyArguments {
     #[arg(required_unless_present = "grid")]
     delay: Option<f64>,
 
-    /// Loss probability each way
+    /// Loss probability in each direction
     #[arg(long, value_parser = probability, allow_hyphen_values = true, default_value = "0%")]
     loss: f64,
 
-    /// Evaluate at several values: --grid size=3KB,10KB --grid loss=0%,1%,5% makes a table with a
-    /// row for every combination; the axes are size, delay and loss
+    /// Values of an axis: --grid size=3KB,10KB --grid loss=0%,1%,5% prints a table with one row for
+    /// each combination; the axes are size, delay and loss
     #[arg(long, value_name = "AXIS=VALUE,…", value_parser = axis)]
     grid: Vec<Axis>,
 
-    /// Which model
+    /// Latency model
     #[arg(long, default_value = Model::default().name())]
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
-    #[arg(long, value_name = "NAME", help = stack::help() + " [default: linux-6; of the papers' models linux-2.0.34]")]
+    #[arg(long, value_name = "NAME", help = stack::help() + " [default: linux-6; linux-2.0.34 for the published models]")]
     stack: Option<String>,
 
     #[command(flatten)]
-    changes: Changes,
+    changes: StackChanges,
 
-    /// Payload of a full packet in bytes; the stack's unless given
+    /// Payload of a full packet in bytes [default: as in the stack]
     #[arg(long, value_name = "BYTES", value_parser = mss)]
     mss: Option<u32>,
 
-    /// Bandwidth of the path each way; only --model rounds knows how long packets take to send
+    /// Bandwidth of the path in each direction; only --model rounds models transmission times
     #[arg(long, value_name = "RATE", value_parser = bandwidth)]
     bandwidth: Option<f64>,
 
-    /// Number of transfers to play at random. Without it --model rounds plays 4096 to 100000, until the mean is
-    /// known to 1 %, but no more than 30 million packets; --model short plays none
+    /// Number of random transfers. By default, --model rounds simulates 4096 to 100000, until the
+    /// mean has a precision of 1 %, but at most 30 million packets; --model short simulates none
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     samples: Option<u64>,
 
-    /// Solve exactly, as --model short does unless --samples is given
+    /// Compute exact results, as --model short does without --samples
     #[arg(long, conflicts_with = "samples")]
     exact: bool,
 
@@ -80,16 +80,16 @@ pub struct LatencyArguments {
 
 pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let method = method(arguments)?;
-    let questions = questions(arguments, method.mss_bytes)?;
+    let questions = latency_inputs(arguments, method.mss_bytes)?;
     let mut answers = Vec::with_capacity(questions.len());
-    let mut progress = Progress::of("the transfers", true);
+    let mut progress = Progress::new("the transfers", true);
     for (done, question) in questions.iter().enumerate() {
-        progress.at(done as f64 / questions.len() as f64);
+        progress.set(done as f64 / questions.len() as f64);
         let answer = answer(&method, question, &interrupt::requested);
         if interrupt::requested() {
             return Err(Failure::Interrupted("no results".to_owned()));
         }
-        answers.push(answer.map_err(|error| cannot(error, method.model, question))?);
+        answers.push(answer.map_err(|error| latency_failure(error, method.model, question))?);
     }
     progress.finish();
     let single = match answers.as_slice() {
@@ -99,29 +99,29 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     let csv = |out: &mut dyn Write| csv::write(&answers, out);
     let format = arguments.format;
     match single {
-        Some(answer) => format.answer(out, answer, csv, |out| {
+        Some(answer) => format.print(out, answer, csv, |out| {
             print::text(&method, answer, out)?;
-            print::age(&method, out)
+            print::print_age_note(&method, out)
         }),
-        None => format.answer(out, &answers, csv, |out| {
+        None => format.print(out, &answers, csv, |out| {
             print::table(&method, &answers, out)?;
-            print::age(&method, out)
+            print::print_age_note(&method, out)
         }),
     }?;
     Ok(())
 }
 
-fn cannot(error: Error, model: Model, question: &LatencyInput) -> Failure {
+fn latency_failure(error: Error, model: Model, input: &LatencyInput) -> Failure {
     Failure::Usage {
         help: match (model, error.what) {
             (Model::ModelC | Model::Csa, "loss probability") => Some(format!(
-                "{} % is the probability that a packet or its acknowledgement is lost; \
-                 --model short and --model rounds know more loss",
-                plain(100.0 * question.transfer().effective_loss())
+                "the probability that a packet or its acknowledgement is lost is {} %; \
+                 --model short and --model rounds support higher loss",
+                plain(100.0 * input.transfer().effective_loss())
             )),
             // `--samples` does not help for longer transfers.
-            (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
-                Some("--samples 1000 plays transfers at random instead".to_owned())
+            (Model::Short, "number of packets") if input.packets <= MAX_PACKETS => {
+                Some("--samples 1000 simulates random transfers instead".to_owned())
             }
             _ => None,
         },
@@ -136,13 +136,13 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         help: Some(help.to_owned()),
     };
     if arguments.changes.congestion.is_some() && model != Model::Simulated {
-        let help = "--model rounds knows how windows move";
+        let help = "--model rounds simulates congestion windows";
         return Err(without_effect("--congestion", help));
     }
     let name = arguments.stack.as_deref();
     let stack = stack::find(name.unwrap_or(model.default_stack()), &arguments.changes)?;
     if arguments.exact && model == Model::Simulated {
-        let help = "transfers are played at random; --samples says how many";
+        let help = "this model simulates random transfers; set their number with --samples";
         return Err(without_effect("--exact", help));
     }
     let method = Method {
@@ -152,8 +152,8 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         bandwidth_bps: arguments.bandwidth,
         samples: arguments.samples,
     };
-    if let Some(message) = method.refused_stack() {
-        let help = "--model rounds plays any stack".to_owned();
+    if let Some(message) = method.unsupported_stack_reason() {
+        let help = "--model rounds supports any stack".to_owned();
         return Err(Failure::Usage {
             message,
             help: Some(help),
@@ -161,11 +161,11 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
     }
     match method.unused() {
         Some("bandwidth") => {
-            let help = "--model rounds knows how long packets take to send";
+            let help = "--model rounds models transmission times";
             Err(without_effect("--bandwidth", help))
         }
         Some(setting) => {
-            let help = "this model is a formula";
+            let help = "leave it out: this model is a formula";
             Err(without_effect(&format!("--{setting}"), help))
         }
         None => Ok(method),
@@ -173,7 +173,10 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
 }
 
 /// Returns every combination of the requested values.
-fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<LatencyInput>, Failure> {
+fn latency_inputs(
+    arguments: &LatencyArguments,
+    mss_bytes: u32,
+) -> Result<Vec<LatencyInput>, Failure> {
     let axes = Axes::new(&arguments.grid)?;
     let missing = |what: &str| Failure::usage(format!("--{what} or --grid {what}=… is missing"));
     let sizes = axes.sizes.or(arguments.size.map(|size| vec![size]));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use netflow::latency::{LatencyResult, Method, Model};
 use netflow::number::{count, percent, plain, short};
-use netflow::tcpmodel::rto::HALF_INTERVAL;
+use netflow::tcpmodel::rto::NORMAL_QUANTILE_975;
 use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
 use crate::output::table::{Table, format_or};
@@ -16,7 +16,7 @@ const PAPER_STACK: &str = "linux-2.0.34";
 pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{} in {} of {}, {} and a loss of {} % each way{}: {} with {}\n",
+        "{} in {} of {}, one-way delay {}, loss {} % in each direction{}: {} with {}\n",
         Bytes(answer.question.size_bytes as f64),
         count(answer.question.packets as usize, "packet"),
         Bytes(f64::from(method.mss_bytes)),
@@ -28,8 +28,8 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
     )?;
     let times = [
         ("median", answer.median_s),
-        ("90 % within", answer.p90_s),
-        ("99 % within", answer.p99_s),
+        ("p90", answer.p90_s),
+        ("p99", answer.p99_s),
     ];
     let parts = [
         ("handshake", answer.handshake_s),
@@ -43,7 +43,7 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
             String::new()
         }
     };
-    let mut rows = vec![("mean", answer.mean_s, certainty(answer))];
+    let mut rows = vec![("mean", answer.mean_s, format_confidence(answer))];
     let known = |(name, time_s): (_, Option<f64>)| Some((name, time_s?, String::new()));
     rows.extend(times.into_iter().filter_map(known));
     rows.extend(parts.map(|(name, time_s)| (name, time_s, share(time_s))));
@@ -55,11 +55,11 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
 }
 
 /// Prints a note if the TCP is that of a paper instead of a current one.
-pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_age_note(method: &Method, out: &mut dyn Write) -> io::Result<()> {
     if method.stack.name == PAPER_STACK {
         writeln!(
             out,
-            "\nTCP of 1998, as in the paper; --model rounds plays today's"
+            "\nTCP of 1998, as in the paper; for a current TCP, use --model rounds"
         )
     } else {
         Ok(())
@@ -67,16 +67,19 @@ pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Describes the confidence interval of the mean.
-fn certainty(answer: &LatencyResult) -> String {
+fn format_confidence(answer: &LatencyResult) -> String {
     match answer {
         LatencyResult {
             mean_low_s: Some(low_s),
             ..
-        } => format!("{} if only the way of the data lost packets", short(*low_s)),
+        } => format!(
+            "{} with loss in the direction of the data only",
+            short(*low_s)
+        ),
         LatencyResult { samples: 0, .. } => "exact".to_owned(),
         _ => format!(
-            "± {} (95 %), {} transfers played",
-            short(HALF_INTERVAL * answer.standard_error_s),
+            "± {} (95 %), {} transfers simulated",
+            short(NORMAL_QUANTILE_975 * answer.standard_error_s),
             answer.samples
         ),
     }
@@ -102,8 +105,8 @@ pub fn table(method: &Method, answers: &[LatencyResult], out: &mut dyn Write) ->
         })
         .number("mean s", |it| short(it.mean_s))
         .number("median s", |it| maybe(it.median_s))
-        .number("90 % s", |it| maybe(it.p90_s))
-        .number("99 % s", |it| maybe(it.p99_s))
+        .number("p90 s", |it| maybe(it.p90_s))
+        .number("p99 s", |it| maybe(it.p99_s))
         .number("handshake s", |it| short(it.handshake_s))
         .number("rounds s", |it| short(it.transfer_s))
         .number("timeouts s", |it| short(it.timeout_s))
@@ -113,7 +116,7 @@ pub fn table(method: &Method, answers: &[LatencyResult], out: &mut dyn Write) ->
 fn model(model: Model) -> &'static str {
     match model {
         Model::Short => "the model of Zhang, Wang & Keshav",
-        Model::Simulated => "transfers played packet by packet",
+        Model::Simulated => "packet-by-packet simulation",
         Model::ModelC => "Model C",
         Model::Csa => "the model of Cardwell, Savage & Anderson",
     }

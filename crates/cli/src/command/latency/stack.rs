@@ -2,17 +2,17 @@
 
 use clap::Args;
 use netflow::document::Words;
-use netflow::resolve_name::{self, FindError};
+use netflow::resolve_name::{self, ResolveError};
 use netflow::tcpmodel::{CongestionControl, Stack, builtin_names};
 
 use crate::failure::Failure;
-use crate::input::unknown;
+use crate::input::unknown_name;
 use crate::parse::word;
 
 /// Which TCP, beside its stack.
 #[derive(Args)]
-pub struct Changes {
-    /// How the congestion window moves, instead of as the stack says
+pub struct StackChanges {
+    /// Congestion control, instead of the default of the stack
     #[arg(long, value_parser = word::<CongestionControl>())]
     pub congestion: Option<CongestionControl>,
 }
@@ -20,17 +20,17 @@ pub struct Changes {
 /// Returns the help of an argument that takes a stack.
 pub fn help() -> String {
     let names = builtin_names().join(", ");
-    format!("The TCP implementation: {names}, or a stack file's path")
+    format!("TCP implementation: {names}, or the path of a stack file")
 }
 
 /// Returns the stack of this name or file, with the changes applied.
-pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
+pub fn find(name: &str, changes: &StackChanges) -> Result<Stack, Failure> {
     let mut stack = by_name(name)?;
     if let Some(congestion) = changes.congestion {
-        if let Some(message) = stack.refuses_congestion(congestion) {
+        if let Some(message) = stack.congestion_error(congestion) {
             return Err(Failure::Usage {
                 message,
-                help: Some("--stack linux-6 knows all of them".to_owned()),
+                help: Some("--stack linux-6 supports all of them".to_owned()),
             });
         }
         stack.set_congestion(congestion);
@@ -41,11 +41,14 @@ pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
 
 fn by_name(name: &str) -> Result<Stack, Failure> {
     resolve_name::stack(name).map_err(|error| match error {
-        FindError::Wrong(problems) => Failure::Input(problems.into()),
-        FindError::Unknown(all) => {
-            let more = format!("all are {}; or give a stack file's path", all.join(", "));
-            let message = format!("there is no stack `{name}`");
-            unknown(message, name, all.into_iter(), Some(more))
+        ResolveError::Invalid(problems) => Failure::Input(problems.into()),
+        ResolveError::Unknown(all) => {
+            let more = format!(
+                "the stacks are {}; or give the path of a stack file",
+                all.join(", ")
+            );
+            let message = format!("unknown stack `{name}`");
+            unknown_name(message, name, all.into_iter(), Some(more))
         }
     })
 }

@@ -19,19 +19,19 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::format::{Format, HELP};
 
-/// Emulate a long link between two network namespaces, until interrupted
+/// Emulate a link between two network namespaces until interrupted
 ///
-/// Each end gets a TUN device netflow0, end a with the address 10.77.0.1 and end b with 10.77.0.2.
-/// Without --a and --b two namespaces are made, with today's TCP in them, and how to enter them is
-/// told. At the end the link reports its packets, what it dropped and why, and how late it was:
-/// results count only where that is below 1 ms for 99 of 100 packets.
+/// Each end has a TUN device netflow0; end a has the address 10.77.0.1, and end b has 10.77.0.2.
+/// Without --a and --b, netflow creates two namespaces with a current TCP and prints how to enter
+/// them. At the end, it prints packet counts, drops by cause and lateness. Results are valid only
+/// if 99 % of the packets are less than 1 ms late.
 ///
-/// Packets go through a drop-tail queue at the given rate, are lost, and arrive after the delay.
-/// Each cause of loss draws from a stream of its own, once for every packet: the same seed loses the
-/// same packets, whenever they come.
+/// Packets pass a drop-tail queue at the given rate, may be lost, and arrive after the delay. Each
+/// cause of loss has its own random stream with one number per packet: equal seeds lose the same
+/// packets, whatever their timing.
 #[derive(Args)]
 pub struct LinkCommand {
-    /// Namespace of end a: a process in it, or a path like /run/netns/NAME
+    /// Namespace of end a: a process in it, or a path such as /run/netns/NAME
     #[arg(long, value_name = "PID|PATH", requires = "b")]
     a: Option<String>,
 
@@ -39,14 +39,14 @@ pub struct LinkCommand {
     #[arg(long, value_name = "PID|PATH", requires = "a")]
     b: Option<String>,
 
-    /// Test on this machine instead that delays, losses, order and speed are what they should be:
-    /// passed, failed, inconclusive (the machine was too busy) or skipped (no namespaces here)
+    /// Test delays, losses, order and rates of emulated links on this machine: passed, failed,
+    /// inconclusive (the machine was too busy) or skipped (no namespaces)
     #[arg(long, conflicts_with_all = ["a", "b"])]
     self_test: bool,
 
-    /// A skipped test has failed
-    #[arg(long, requires = "self_test")]
-    need: bool,
+    /// Treat skipped tests as failures
+    #[arg(long, alias = "need", requires = "self_test")]
+    fail_on_skip: bool,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
@@ -57,22 +57,22 @@ pub struct LinkCommand {
 
 pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure> {
     if arguments.self_test {
-        return self_test::self_test(arguments.need, arguments.format, out);
+        return self_test::self_test(arguments.fail_on_skip, arguments.format, out);
     }
     let options = arguments.link.options()?;
     let testbed = match (&arguments.a, &arguments.b) {
         (Some(a), Some(b)) => {
-            Testbed::between(Namespace::at(&path(a))?, Namespace::at(&path(b))?, &options)?
+            Testbed::from_namespaces(Namespace::at(&path(a))?, Namespace::at(&path(b))?, &options)?
         }
         _ => {
             let as_user = become_root()?;
             let testbed = Testbed::new(&options, &StackOptions::default())?;
-            tell(&testbed, as_user);
+            print_namespaces(&testbed, as_user);
             testbed
         }
     };
     interrupt::install_handler_with(|_| ());
-    while !interrupt::requested() && testbed.alive() {
+    while !interrupt::requested() && testbed.is_alive() {
         thread::sleep(Duration::from_millis(50));
     }
     report::print(&testbed.stop()?, arguments.format, out)?;
@@ -88,7 +88,7 @@ fn path(namespace: &str) -> PathBuf {
 }
 
 /// Prints how to enter the namespaces. Users without root privileges enter through the user namespace.
-fn tell(testbed: &Testbed, as_user: bool) {
+fn print_namespaces(testbed: &Testbed, as_user: bool) {
     let process = std::process::id();
     let user = if as_user {
         format!("-t {process} -U --preserve-credentials ")

@@ -16,7 +16,7 @@ use crate::parse::{gilbert, loss, probability, quantity, time_from_zero};
 #[derive(Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkArguments {
-    /// Propagation delay, one way
+    /// One-way propagation delay
     #[arg(long, value_name = "TIME", value_parser = time_from_zero, default_value = "0 s")]
     delay: f64,
 
@@ -24,8 +24,8 @@ pub struct LinkArguments {
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     delay_back: Option<f64>,
 
-    /// How fast packets are sent one after the other: bits (of IP packets) or packets per second;
-    /// without it, at once
+    /// Transmission rate in bits (of IP packets) or packets per second; without it, packets are
+    /// sent at once
     #[arg(long, value_name = "RATE", value_parser = quantity::<Rate>)]
     rate: Option<Rate>,
 
@@ -33,15 +33,16 @@ pub struct LinkArguments {
     #[arg(long, value_name = "RATE", value_parser = quantity::<Rate>)]
     rate_back: Option<Rate>,
 
-    /// Room for packets that wait or are being sent, where there is a rate; others are dropped
+    /// Buffer size, including the packet in transmission, if there is a rate; excess packets are
+    /// dropped
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>, default_value = "100 pkt")]
     buffer: Size,
 
-    /// Room from b to a [default: as from a to b]
+    /// Buffer size from b to a [default: as from a to b]
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>)]
     buffer_back: Option<Size>,
 
-    /// Probability with which a packet is lost, each independently
+    /// Loss probability of each packet, independent of other packets
     #[arg(long, value_name = "P", value_parser = loss, default_value = "0")]
     loss: f64,
 
@@ -49,13 +50,13 @@ pub struct LinkArguments {
     #[arg(long, value_name = "P", value_parser = loss)]
     loss_back: Option<f64>,
 
-    /// Losses in bursts (Gilbert & Elliott): probabilities of going bad (p) and good again (r), and
-    /// of losing a packet in either state: p=1%,r=25%[,bad=100%][,good=0%]. Lost in the long run:
-    /// (r·good + p·bad)/(p + r)
+    /// Burst losses (Gilbert & Elliott): probabilities of changing to the bad state (p) and back to
+    /// the good state (r), and of loss in either state: p=1%,r=25%[,bad=100%][,good=0%]. Long-run
+    /// loss: (r·good + p·bad)/(p + r)
     #[arg(long, value_name = "LIST", value_parser = gilbert)]
     loss_gilbert: Option<GilbertElliott>,
 
-    /// Losses in bursts from b to a [default: as from a to b]
+    /// Burst losses from b to a [default: as from a to b]
     #[arg(long, value_name = "LIST", value_parser = gilbert)]
     loss_gilbert_back: Option<GilbertElliott>,
 
@@ -67,8 +68,8 @@ pub struct LinkArguments {
     #[arg(long, value_name = "BER", value_parser = probability)]
     ber_back: Option<f64>,
 
-    /// Bit errors come in bursts of so many bits in the mean; lost is then
-    /// 1 - (1 - BER)·(1 - q)^(8·bytes - 1) with q = BER/(BITS·(1 - BER))
+    /// Mean length of bit error bursts in bits; the loss is then 1 - (1 - BER)·(1 - q)^(8·bytes -
+    /// 1) with q = BER/(BITS·(1 - BER))
     #[arg(long, value_name = "BITS")]
     ber_burst: Option<f64>,
 
@@ -76,15 +77,15 @@ pub struct LinkArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
     mtu: u16,
 
-    /// What every loss depends on: the same packets are lost again
+    /// Random seed of losses: equal seeds lose the same packets
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Write down what one end sends and receives (pcap, nanoseconds, raw IP)
+    /// Capture the packets that one end sends and receives (pcap, nanoseconds, raw IP)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pcap: Option<PathBuf>,
 
-    /// Whose view that is
+    /// End at which packets are captured
     #[arg(long, value_enum, default_value_t, requires = "pcap")]
     pcap_end: EndArgument,
 }
@@ -144,7 +145,7 @@ impl LinkArguments {
         let options = LinkOptions {
             out,
             back,
-            detour: None,
+            extra_path_delay: None,
             mtu: self.mtu,
             seed: self.seed,
             capture,

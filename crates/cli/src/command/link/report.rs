@@ -27,10 +27,10 @@ struct Direction<'a> {
 }
 
 pub fn print(report: &LinkReport, format: Format, out: &mut dyn Write) -> io::Result<()> {
-    let doubt = report.doubt();
+    let doubt = report.unreliable_reason();
     let directions = [("a->b", &report.out), ("b->a", &report.back)];
     let directions = directions.map(|(link, report)| Direction { link, report });
-    format.answer(
+    format.print(
         out,
         &JsonReport {
             report,
@@ -69,7 +69,7 @@ fn lines(
         .number("in bursts", |it| pkts(it.report.drops.gilbert))
         .number("bit errors", |it| pkts(it.report.drops.bit_errors))
         .number("mean queue pkt", |it| short(it.report.mean_queue_pkts))
-        .number("under way", |it| pkts(it.report.in_flight_pkts))
+        .number("in flight", |it| pkts(it.report.in_flight_pkts))
         .number("late p50 us", |it| late(it, it.report.lateness.p50_us))
         .number("p90 us", |it| late(it, it.report.lateness.p90_us))
         .number("p99 us", |it| late(it, it.report.lateness.p99_us))
@@ -96,7 +96,10 @@ fn lines(
                 "were lost before the link read them",
                 direction.unread_drops,
             ),
-            ("were more than can be under way", direction.drops.overflow),
+            (
+                "exceeded the maximum number in flight",
+                direction.drops.overflow,
+            ),
         ];
         for (what, pkts) in failures.into_iter().filter(|&(_, pkts)| pkts > 0) {
             writeln!(out, "{link}: {pkts} packets {what}")?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use netflow_testbed::{Outcome, Row, become_root};
+use netflow_testbed::{Outcome, SelfTestResult, become_root};
 
 use crate::failure::Failure;
 use crate::output::csv;
@@ -11,7 +11,7 @@ use crate::output::format::Format;
 pub fn self_test(need: bool, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     // Without the required rights, every row reports it.
     let _ = become_root();
-    let (mut rows, mut written): (Vec<Row>, io::Result<()>) = (Vec::new(), Ok(()));
+    let (mut rows, mut written): (Vec<SelfTestResult>, io::Result<()>) = (Vec::new(), Ok(()));
     netflow_testbed::self_test(|row| {
         let mut row = row.clone();
         if need {
@@ -23,7 +23,7 @@ pub fn self_test(need: bool, format: Format, out: &mut dyn Write) -> Result<(), 
         rows.push(row);
     });
     written?;
-    format.answer(out, &rows, |out| csv::write(&rows, out), |_| Ok(()))?;
+    format.print(out, &rows, |out| csv::write(&rows, out), |_| Ok(()))?;
     let failed = rows
         .iter()
         .filter(|row| matches!(row.outcome, Outcome::Failed(_)));
@@ -36,7 +36,7 @@ pub fn self_test(need: bool, format: Format, out: &mut dyn Write) -> Result<(), 
     }
 }
 
-fn line(row: &Row, out: &mut dyn Write) -> io::Result<()> {
+fn line(row: &SelfTestResult, out: &mut dyn Write) -> io::Result<()> {
     match row.measured.as_str() {
         "" => writeln!(out, "{}: {}", row.what, row.outcome)?,
         measured => writeln!(out, "{}: {} ({measured})", row.what, row.outcome)?,

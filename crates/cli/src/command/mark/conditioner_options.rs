@@ -13,15 +13,15 @@ use crate::problems;
 
 #[derive(Args)]
 pub struct MarkingArguments {
-    /// What marks the packets
+    /// Conditioner that marks the packets
     #[arg(long, value_name = "CONDITIONER", value_parser = word::<Name>(), default_value = "standard")]
     conditioner: Name,
 
-    /// Rate up to which packets are DP0, such as "2 Mbit/s"
+    /// Committed rate, up to which packets are DP0, such as "2 Mbit/s"
     #[arg(long, value_name = "RATE", value_parser = bits_per_s)]
     committed_rate: f64,
 
-    /// Rate beyond which packets are DP2 (standard, sw, trtcm)
+    /// Peak rate, beyond which packets are DP2 (standard, sw, trtcm)
     #[arg(long, value_name = "RATE", value_parser = bits_per_s)]
     peak_rate: Option<f64>,
 
@@ -29,15 +29,15 @@ pub struct MarkingArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     averaging: Option<f64>,
 
-    /// Bytes that may come at once within the committed rate (srtcm, trtcm)
+    /// Committed burst size in bytes (srtcm, trtcm)
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     committed_burst: Option<f64>,
 
-    /// Bytes that may come at once beyond it, as DP1 (srtcm)
+    /// Excess burst size in bytes, marked DP1 (srtcm)
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     excess_burst: Option<f64>,
 
-    /// Bytes that may come at once within the peak rate (trtcm)
+    /// Peak burst size in bytes (trtcm)
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     peak_burst: Option<f64>,
 
@@ -45,7 +45,7 @@ pub struct MarkingArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     rtt: Option<f64>,
 
-    /// The smallest round-trip time of all aggregates (rtt, rtt-rto, rtt-sw)
+    /// Smallest round-trip time of all aggregates (rtt, rtt-rto, rtt-sw)
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     min_rtt: Option<f64>,
 
@@ -53,15 +53,15 @@ pub struct MarkingArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     rto: Option<f64>,
 
-    /// The smallest retransmission timeout of all aggregates (rtt-rto)
+    /// Smallest retransmission timeout of all aggregates (rtt-rto)
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     min_rto: Option<f64>,
 
-    /// Window below which a packet is DP0 (sw, rtt-sw) [default: 3 pkt]
+    /// Congestion window below which a packet is DP0 (sw, rtt-sw) [default: 3 pkt]
     #[arg(long, value_name = "PACKETS", value_parser = packets)]
     small_window: Option<f64>,
 
-    /// What random numbers begin with
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -86,7 +86,7 @@ impl MarkingArguments {
         };
         let name = self.conditioner.name();
         for option in spec.unused() {
-            problems::warn_of(&format!("--{option} has no effect on conditioner `{name}`"));
+            problems::warn_message(&format!("--{option} has no effect on conditioner `{name}`"));
         }
         spec.marking().map_err(|error| match error {
             MarkError::Missing { setting, .. } => {
@@ -96,11 +96,11 @@ impl MarkingArguments {
                     _ => "100ms",
                 };
                 Failure::Usage {
-                    message: format!("conditioner `{name}` needs --{setting}"),
-                    help: Some(format!("such as --{setting} {example}")),
+                    message: format!("conditioner `{name}` requires --{setting}"),
+                    help: Some(format!("for example, --{setting} {example}")),
                 }
             }
-            MarkError::Wrong(error) => Failure::Usage {
+            MarkError::Invalid(error) => Failure::Usage {
                 message: error.to_string(),
                 help: error.help(),
             },
@@ -109,17 +109,17 @@ impl MarkingArguments {
 
     /// Warns about information that the conditioner needs and the stream lacks, and about ignored
     /// information.
-    pub fn warn_of_missing(&self, seen: &StreamInfo) {
+    pub fn warn_about_stream(&self, stream: &StreamInfo) {
         let name = self.conditioner;
         let kind = name.kind();
-        if kind.is_some_and(Kind::protects_small_windows) && !seen.windows {
-            problems::warn_of(&format!(
-                "conditioner `{}` protects no packet: the stream does not say their windows (window_pkts)",
+        if kind.is_some_and(Kind::protects_small_windows) && !stream.windows {
+            problems::warn_message(&format!(
+                "conditioner `{}` protects no packets: the stream has no congestion windows; add a column window_pkts",
                 name.name()
             ));
         }
-        if kind.is_some() && seen.precedences {
-            problems::warn_of(&format!(
+        if kind.is_some() && stream.precedences {
+            problems::warn_message(&format!(
                 "the precedences of the stream have no effect on conditioner `{}`",
                 name.name()
             ));

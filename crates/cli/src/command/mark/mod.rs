@@ -19,22 +19,22 @@ use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::table::{Table, format_or};
 
-/// Run a DiffServ conditioner over a packet stream and tell the colours
+/// Mark a packet stream with a DiffServ conditioner and count the colours
 ///
 /// DP0 (green) is dropped last, DP2 (red) first. The stream is a trace (ns-2, pcap, pcapng), or a
-/// table named *.csv with the columns time_s and bytes, and if wanted window_pkts (the congestion
-/// window of the packet's connection) and precedence (0, 1 or 2: the colour it comes with, which
-/// srtcm and trtcm never make better).
+/// table named *.csv with the columns time_s and bytes. Optional columns are window_pkts (the
+/// congestion window of the packet's connection) and precedence (0, 1 or 2: the previous colour,
+/// which srtcm and trtcm never improve).
 #[derive(Args)]
 pub struct MarkArguments {
-    /// The packets: a trace, or a table named *.csv
+    /// Packets: a trace, or a table named *.csv
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
     #[command(flatten)]
     marking: MarkingArguments,
 
-    /// Packets that arrive at this link of an ns-2 trace, such as `N5->N7`
+    /// Link of an ns-2 trace at which the packets arrive, such as `N5->N7`
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
 
@@ -43,7 +43,7 @@ pub struct MarkArguments {
         value_enum,
         default_value_t,
         help = HELP,
-        long_help = format!("{HELP}\n\nOf comma-separated values there is every packet with its colour.")
+        long_help = format!("{HELP}\n\nCSV contains every packet with its colour.")
     )]
     format: Format,
 }
@@ -56,26 +56,27 @@ pub fn mark(arguments: &MarkArguments, out: &mut dyn Write) -> Result<(), Failur
     if csv {
         writeln!(out, "time_s,bytes,precedence")?;
     }
-    let seen = packets::each(&arguments.file, arguments.link.as_deref(), &mut |packet| {
-        let precedence = marking.mark(&packet);
-        let colour = &mut colours[precedence.index()];
-        colour.packets += 1;
-        colour.bytes += u64::from(packet.bytes);
-        let time_s = packet.time_s;
-        times_s = Some(times_s.map_or((time_s, time_s), |(first_s, _)| (first_s, time_s)));
-        if csv {
-            write_packet(&packet, precedence, out)
-        } else {
-            Ok(())
-        }
-    })?;
-    arguments.marking.warn_of_missing(&seen);
+    let seen =
+        packets::for_each_packet(&arguments.file, arguments.link.as_deref(), &mut |packet| {
+            let precedence = marking.mark(&packet);
+            let colour = &mut colours[precedence.index()];
+            colour.packets += 1;
+            colour.bytes += u64::from(packet.bytes);
+            let time_s = packet.time_s;
+            times_s = Some(times_s.map_or((time_s, time_s), |(first_s, _)| (first_s, time_s)));
+            if csv {
+                write_packet(&packet, precedence, out)
+            } else {
+                Ok(())
+            }
+        })?;
+    arguments.marking.warn_about_stream(&seen);
     let (first_s, last_s) = times_s.unwrap_or_default();
     let report = Report::new(&arguments.file, &marking, colours, last_s - first_s);
     // For CSV, all rows have already been written.
     Ok(arguments
         .format
-        .answer(out, &report, |_| Ok(()), |out| report.print(out))?)
+        .print(out, &report, |_| Ok(()), |out| report.print(out))?)
 }
 
 fn write_packet(
@@ -102,11 +103,11 @@ struct Report {
     packets: u64,
     bytes: u64,
     rate_bps: Option<f64>,
-    colours: Vec<Shown>,
+    colours: Vec<JsonMarking>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct JsonMarking {
     precedence: String,
     packets: u64,
     bytes: u64,
@@ -125,7 +126,7 @@ impl Report {
             0 => 0.0,
             _ => part as f64 / whole as f64,
         };
-        let shown = |(precedence, colour): (DropPrecedence, &Colour)| Shown {
+        let shown = |(precedence, colour): (DropPrecedence, &Colour)| JsonMarking {
             precedence: precedence.to_string(),
             packets: colour.packets,
             bytes: colour.bytes,

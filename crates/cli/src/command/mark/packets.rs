@@ -8,9 +8,9 @@ use std::path::Path;
 use netflow::diffserv::table::{Packet, PacketReader, TableError};
 use netflow::scenario::{Problem, ProblemKind, Severity};
 use netflow::trace::{EventKind, Format, Link, Reader};
-use netflow_files::ShortLines;
+use netflow_files::BoundedLines;
 
-use crate::command::trace::reading;
+use crate::command::trace::trace_files;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::problems::Report;
@@ -23,7 +23,7 @@ pub struct StreamInfo {
 }
 
 /// Calls `on` for every packet, in time order.
-pub fn each(
+pub fn for_each_packet(
     file: &Path,
     link: Option<&str>,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
@@ -31,30 +31,30 @@ pub fn each(
     let is_table = file.extension().is_some_and(|extension| extension == "csv");
     if is_table && link.is_some() {
         return Err(Failure::usage(
-            "--link is for ns-2 traces: a table has no links",
+            "--link requires an ns-2 trace: a table has no links",
         ));
     }
     if is_table {
-        each_of_table(file, on)
+        for_each_packet_of_table(file, on)
     } else {
-        each_of_trace(file, link, on)
+        for_each_packet_of_trace(file, link, on)
     }
 }
 
 /// Reads the arrivals at the queue of one link of an ns-2 trace, or all packets of a capture.
-fn each_of_trace(
+fn for_each_packet_of_trace(
     file: &Path,
     link: Option<&str>,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
 ) -> Result<StreamInfo, Failure> {
-    let mut reader = netflow::trace::open(file).map_err(reading::cannot_read)?;
+    let mut reader = netflow::trace::open(file).map_err(trace_files::read_failure)?;
     reader.retain_kinds(&[EventKind::Enqueued]);
     if reader.format() != Format::Ns2 && link.is_some() {
         let message = format!("{} is a capture, which has no links", file.display());
         return Err(Failure::usage(message));
     }
-    let mut links = Links::new(link);
-    while let Some(event) = reader.next().map_err(reading::cannot_read)? {
+    let mut links = RequestedLinks::new(link);
+    while let Some(event) = reader.next().map_err(trace_files::read_failure)? {
         let arrives = matches!(event.kind, EventKind::Enqueued | EventKind::Captured);
         let at = event.link;
         let packet = Packet {
@@ -63,61 +63,68 @@ fn each_of_trace(
             window_pkts: None,
             precedence: None,
         };
-        if arrives && links.is_wanted(at, &reader)? {
+        if arrives && links.is_requested(at, &reader)? {
             on(packet)?;
         }
         if interrupt::requested() {
-            return Err(stopped(file));
+            return Err(interrupted(file));
         }
     }
-    reading::warn_of_faults(file, &reader);
+    trace_files::warn_about_faults(file, &reader);
     links.check()?;
     Ok(StreamInfo::default())
 }
 
 /// The links of a trace, and which of them are requested.
-struct Links<'a> {
-    wanted: Option<&'a str>,
-    known: HashMap<Link, (String, bool)>,
+struct RequestedLinks<'a> {
+    requested: Option<&'a str>,
+    is_requested_by_link: HashMap<Link, (String, bool)>,
 }
 
-impl<'a> Links<'a> {
-    fn new(wanted: Option<&'a str>) -> Links<'a> {
-        Links {
-            wanted,
-            known: HashMap::new(),
+impl<'a> RequestedLinks<'a> {
+    fn new(wanted: Option<&'a str>) -> RequestedLinks<'a> {
+        RequestedLinks {
+            requested: wanted,
+            is_requested_by_link: HashMap::new(),
         }
     }
 
-    fn is_wanted(&mut self, link: Option<Link>, reader: &Reader) -> Result<bool, Failure> {
+    fn is_requested(&mut self, link: Option<Link>, reader: &Reader) -> Result<bool, Failure> {
         let Some(link) = link else { return Ok(true) };
-        if let Some((_, wanted)) = self.known.get(&link) {
+        if let Some((_, wanted)) = self.is_requested_by_link.get(&link) {
             return Ok(*wanted);
         }
         let name = reader.names().link(link);
-        let wanted = self.wanted.is_none_or(|wanted| wanted == name);
-        self.known.insert(link, (name, wanted));
-        match (self.wanted, self.known.len()) {
+        let wanted = self.requested.is_none_or(|wanted| wanted == name);
+        self.is_requested_by_link.insert(link, (name, wanted));
+        match (self.requested, self.is_requested_by_link.len()) {
             (None, 2..) => Err(Failure::Usage {
-                message: "the trace has several links: say which with --link".to_owned(),
-                help: Some(format!("such as {}", self.names())),
+                message: "the trace has several links; choose one with --link".to_owned(),
+                help: Some(format!("links: {}", self.names())),
             }),
             _ => Ok(wanted),
         }
     }
 
     fn check(&self) -> Result<(), Failure> {
-        match self.wanted {
-            Some(name) if !self.known.values().any(|(_, wanted)| *wanted) => Err(Failure::Usage {
-                message: format!("no packet arrives at a link `{name}`"),
-                help: Some(format!("links: {}", self.names())),
-            }),
+        match self.requested {
+            Some(name)
+                if !self
+                    .is_requested_by_link
+                    .values()
+                    .any(|(_, wanted)| *wanted) =>
+            {
+                Err(Failure::Usage {
+                    message: format!("no packets arrive at link `{name}`"),
+                    help: Some(format!("links: {}", self.names())),
+                })
+            }
             _ => Ok(()),
         }
     }
 
     fn names(&self) -> String {
-        let mut all: Vec<_> = self.known.iter().collect();
+        let mut all: Vec<_> = self.is_requested_by_link.iter().collect();
         all.sort_by_key(|(link, _)| **link);
         let names: Vec<&str> = all.iter().map(|(_, (name, _))| name.as_str()).collect();
         names.join(", ")
@@ -125,30 +132,31 @@ impl<'a> Links<'a> {
 }
 
 /// Reads the rows of a table.
-fn each_of_table(
+fn for_each_packet_of_table(
     file: &Path,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
 ) -> Result<StreamInfo, Failure> {
-    let source = File::open(file).map_err(|source| cannot_read(file, source))?;
-    let packets = PacketReader::new(ShortLines::new(source)).map_err(|error| wrong(file, error))?;
+    let source = File::open(file).map_err(|source| read_failure(file, source))?;
+    let packets =
+        PacketReader::new(BoundedLines::new(source)).map_err(|error| table_failure(file, error))?;
     let seen = StreamInfo {
         windows: packets.has_windows(),
         precedences: packets.has_precedences(),
     };
     for packet in packets {
-        on(packet.map_err(|error| wrong(file, error))?)?;
+        on(packet.map_err(|error| table_failure(file, error))?)?;
         if interrupt::requested() {
-            return Err(stopped(file));
+            return Err(interrupted(file));
         }
     }
     Ok(seen)
 }
 
-fn stopped(file: &Path) -> Failure {
+fn interrupted(file: &Path) -> Failure {
     Failure::Interrupted(format!("stopped reading {}", file.display()))
 }
 
-fn cannot_read(file: &Path, source: io::Error) -> Failure {
+fn read_failure(file: &Path, source: io::Error) -> Failure {
     Failure::File {
         action: "read",
         path: file.to_owned(),
@@ -156,10 +164,10 @@ fn cannot_read(file: &Path, source: io::Error) -> Failure {
     }
 }
 
-fn wrong(file: &Path, error: TableError) -> Failure {
+fn table_failure(file: &Path, error: TableError) -> Failure {
     match error {
         TableError::Csv(error) => match error.into_kind() {
-            csv::ErrorKind::Io(source) => cannot_read(file, source),
+            csv::ErrorKind::Io(source) => read_failure(file, source),
             other => Failure::usage(format!("{}: {other:?}", file.display())),
         },
         TableError::Field {

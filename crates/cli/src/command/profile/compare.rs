@@ -7,14 +7,14 @@ use clap::{Args, ValueHint};
 use netflow::number::{plain, plural, short};
 use netflow::profile::fit::{conditions, diagnose, residuals};
 use netflow::profile::{
-    Comparison, FRIENDLY, Faster, MaxRatio, Profile, REASONABLY_FAIR, Region, common_axes,
-    compare as compare_profiles,
+    Comparison, FRIENDLY_FACTOR, Faster, MaxRatio, Profile, REASONABLY_FAIR_FACTOR, Region,
+    common_axes, compare as compare_profiles,
 };
 use serde::Serialize;
 
 use super::by_name::find;
 use super::fit::{JsonCluster, print_clusters};
-use crate::command::trace::samples::{Sampling, of_files};
+use crate::command::trace::samples::{Sampling, samples_of_files};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
@@ -22,28 +22,28 @@ use crate::output::json::object;
 use crate::output::table::{Table, by_loss_and_rtt};
 use crate::parse::{positive_time, probability};
 
-/// Say where which of two profiles is faster, and by how much
+/// Compare two profiles: where each is faster, and by how much
 ///
-/// Compares them on a grid over what both of them know, and shows a coarser one. A is TCP-friendly
-/// towards B if at no loss and round-trip time its long-run throughput is more than 10 % above B's
-/// (Floyd & Fall 1999, with 10 % for what measurements are good to).
+/// The profiles are compared on a grid over their common range; the output shows a coarser grid. A
+/// is TCP-friendly towards B if its long-run throughput exceeds the throughput of B by at most 10 %
+/// at every loss and round-trip time (Floyd & Fall 1999, with 10 % for measurement errors).
 #[derive(Args)]
 pub struct CompareArguments {
-    /// A built-in profile's name or a profile file's path
+    /// Name of a built-in profile, or path of a profile file
     a: String,
 
-    /// The other one
+    /// Name or path of the other profile
     b: String,
 
-    /// Loss probabilities to compare at, such as 1%,5%
+    /// Loss probabilities of the comparison, such as 1%,5%
     #[arg(long, value_name = "LOSS,…", value_delimiter = ',', value_parser = probability)]
     loss: Vec<f64>,
 
-    /// Round-trip times to compare at, such as 60ms,1s
+    /// Round-trip times of the comparison, such as 60ms,1s
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = positive_time)]
     rtt: Vec<f64>,
 
-    /// Traces, or samples in a *.csv file: say which of their samples are far off A together
+    /// Traces, or samples in a *.csv file: print clusters of samples far from A
     #[arg(long, value_name = "TRACE", num_args = 1.., value_hint = ValueHint::FilePath)]
     samples: Vec<PathBuf>,
 
@@ -54,22 +54,22 @@ pub struct CompareArguments {
     format: Format,
 }
 
-/// Number of grid points per axis: `FINE` for finding regions, `COARSE` for the printed table.
-const FINE: usize = 61;
-const COARSE: usize = 8;
+/// Number of grid points per axis: `FINE_GRID_POINTS` for finding regions, `COARSE_GRID_POINTS` for the printed table.
+const FINE_GRID_POINTS: usize = 61;
+const COARSE_GRID_POINTS: usize = 8;
 
 /// Maximum number of printed regions; the others are negligibly small.
-const REGIONS: usize = 6;
+const MAX_PRINTED_REGIONS: usize = 6;
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let (a, b) = (find(&arguments.a)?, find(&arguments.b)?);
-    let fine = on_grid(&*a, &*b, arguments, FINE)?;
-    let flows = of_files(&arguments.samples, &arguments.sampling)?;
+    let fine = compare_on_grid(&*a, &*b, arguments, FINE_GRID_POINTS)?;
+    let flows = samples_of_files(&arguments.samples, &arguments.sampling)?;
     let clusters = diagnose(&residuals(&flows, &conditions(&flows), &*a));
     let clusters = clusters.iter().map(|it| JsonCluster::new(&flows, it));
     let clusters: Vec<JsonCluster<'_>> = clusters.collect();
-    let answer = answer(&*a, &*b, &fine, &clusters);
-    let coarse = on_grid(&*a, &*b, arguments, COARSE)?;
+    let answer = json_answer(&*a, &*b, &fine, &clusters);
+    let coarse = compare_on_grid(&*a, &*b, arguments, COARSE_GRID_POINTS)?;
     let text = |out: &mut dyn Write| {
         print(&*a, &*b, &fine, &coarse, out)?;
         if arguments.samples.is_empty() {
@@ -79,7 +79,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         }
     };
     let csv = |out: &mut dyn Write| csv::write(points(&fine), out);
-    Ok(arguments.format.answer(out, &answer, csv, text)?)
+    Ok(arguments.format.print(out, &answer, csv, text)?)
 }
 
 /// Returns a row for every loss and round-trip time.
@@ -99,7 +99,7 @@ fn points(comparison: &Comparison) -> impl Iterator<Item = impl Serialize> {
         })
 }
 
-fn on_grid(
+fn compare_on_grid(
     a: &dyn Profile,
     b: &dyn Profile,
     asked: &CompareArguments,
@@ -121,12 +121,10 @@ fn on_grid(
         },
         None => {
             return Err(Failure::Usage {
-                message: format!(
-                    "what {} and {} know has nothing in common",
-                    a.name(),
-                    b.name()
+                message: format!("the ranges of {} and {} do not overlap", a.name(), b.name()),
+                help: Some(
+                    "give the points of the comparison: --loss 1%,5% --rtt 100ms,1s".to_owned(),
                 ),
-                help: Some("say where to compare them: --loss 1%,5% --rtt 100ms,1s".to_owned()),
             });
         }
     };
@@ -144,13 +142,13 @@ fn print(
     writeln!(out, "b: {}: {}\n", b.name(), b.description())?;
     for (faster, name) in [(Faster::A, a.name()), (Faster::B, b.name())] {
         match fine.max_ratio(faster) {
-            None => writeln!(out, "{name} is ahead nowhere")?,
+            None => writeln!(out, "{name} is nowhere faster")?,
             Some(most) => writeln!(
                 out,
-                "{name} is ahead on {} % of the grid, by most ({}×) at {}",
+                "{name} is faster on {} % of the grid, at most by a factor of {} at {}",
                 plain((100.0 * fine.share(faster)).round()),
                 short(most.factor),
-                place(&most),
+                format_location(&most),
             )?,
         }
     }
@@ -160,7 +158,7 @@ fn print(
         out,
         "\n a / b (above 1: a is faster{})",
         if coarse.outside.contains(&true) {
-            "; * outside"
+            "; * extrapolated"
         } else {
             ""
         }
@@ -183,18 +181,18 @@ fn print_friendliness(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (a, b) = (a.name(), b.name());
-    let known = fine.known_share();
+    let known = fine.share_inside_domains();
     if known < 1.0 {
         writeln!(
             out,
-            "{} % of the grid is within what both were measured in; elsewhere they are extended",
+            "{} % of the grid is within the measured range of both profiles; the rest is extrapolated",
             plain((100.0 * known).round())
         )?;
     }
-    match fine.exceedance(FRIENDLY) {
+    match fine.exceedance(FRIENDLY_FACTOR) {
         _ if known == 0.0 => writeln!(
             out,
-            "whether {a} is TCP-friendly towards {b} is not known: nowhere here were both measured"
+            "it is unknown whether {a} is TCP-friendly towards {b}: their measured ranges do not overlap here"
         ),
         None => writeln!(
             out,
@@ -205,11 +203,11 @@ fn print_friendliness(
             "{a} is not TCP-friendly towards {b}: more than 10 % faster on {} % of {}{}",
             plain((100.0 * excess.share).round()),
             if known < 1.0 {
-                "what both know"
+                "the common measured range"
             } else {
                 "the grid"
             },
-            match fine.exceedance(REASONABLY_FAIR) {
+            match fine.exceedance(REASONABLY_FAIR_FACTOR) {
                 None => ", never twice as fast",
                 Some(_) => "",
             }
@@ -228,8 +226,8 @@ fn print_regions(
     }
     writeln!(out)?;
     let range = |(low, high): (f64, f64)| (plain(round(low)), plain(round(high)));
-    Table::of(fine.regions.iter().take(REGIONS))
-        .text("faster", |it| name_of(it.faster, a, b))
+    Table::of(fine.regions.iter().take(MAX_PRINTED_REGIONS))
+        .text("faster", |it| faster_name(it.faster, a, b))
         .text("loss", |it| {
             let (low, high) = range((100.0 * it.loss.0, 100.0 * it.loss.1));
             format!("{low}–{high} %")
@@ -239,23 +237,23 @@ fn print_regions(
             format!("{low}–{high}")
         })
         .number("mean factor", |it| short(it.mean_factor))
-        .number("most", |it| short(it.most.factor))
-        .number("at", |it| place(&it.most))
+        .number("max factor", |it| short(it.max_ratio.factor))
+        .number("at", |it| format_location(&it.max_ratio))
         .print(out)?;
-    match fine.regions.len().saturating_sub(REGIONS) {
+    match fine.regions.len().saturating_sub(MAX_PRINTED_REGIONS) {
         0 => Ok(()),
         rest => writeln!(out, " … and {rest} smaller {}", plural(rest, "region")),
     }
 }
 
-fn name_of<'a>(faster: Faster, a: &'a dyn Profile, b: &'a dyn Profile) -> &'a str {
+fn faster_name<'a>(faster: Faster, a: &'a dyn Profile, b: &'a dyn Profile) -> &'a str {
     match faster {
         Faster::A => a.name(),
         Faster::B => b.name(),
     }
 }
 
-fn place(extreme: &MaxRatio) -> String {
+fn format_location(extreme: &MaxRatio) -> String {
     format!(
         "loss {}, rtt {} ms",
         percent(extreme.loss),
@@ -273,25 +271,25 @@ fn round(value: f64) -> f64 {
 }
 
 /// Returns the JSON answer. `clusters` contains samples that deviate from `a` together.
-fn answer<'a>(
+fn json_answer<'a>(
     a: &'a dyn Profile,
     b: &'a dyn Profile,
     comparison: &'a Comparison,
     clusters: &'a [JsonCluster<'a>],
 ) -> impl Serialize + 'a {
-    let excess = comparison.exceedance(FRIENDLY);
+    let excess = comparison.exceedance(FRIENDLY_FACTOR);
     let region = |it: &Region| {
         object! {
-            faster: name_of(it.faster, a, b),
+            faster: faster_name(it.faster, a, b),
             points: it.points,
             loss_min: it.loss.0,
             loss_max: it.loss.1,
             rtt_min_s: it.rtt_s.0,
             rtt_max_s: it.rtt_s.1,
             mean_factor: it.mean_factor,
-            most_factor: it.most.factor,
-            most_loss: it.most.loss,
-            most_rtt_s: it.most.rtt_s,
+            most_factor: it.max_ratio.factor,
+            most_loss: it.max_ratio.loss,
+            most_rtt_s: it.max_ratio.rtt_s,
         }
     };
     let columns = comparison.rtts_s.len().max(1);
@@ -300,13 +298,13 @@ fn answer<'a>(
         b: b.name(),
         a_ahead_share: comparison.share(Faster::A),
         b_ahead_share: comparison.share(Faster::B),
-        known_share: comparison.known_share(),
-        a_is_tcp_friendly: (comparison.known_share() > 0.0).then_some(excess.is_none()),
+        known_share: comparison.share_inside_domains(),
+        a_is_tcp_friendly: (comparison.share_inside_domains() > 0.0).then_some(excess.is_none()),
         excess: excess.map(|it| object! {
             share: it.share,
-            most_factor: it.most.factor,
-            most_loss: it.most.loss,
-            most_rtt_s: it.most.rtt_s,
+            most_factor: it.max_ratio.factor,
+            most_loss: it.max_ratio.loss,
+            most_rtt_s: it.max_ratio.rtt_s,
         }),
         regions: comparison.regions.iter().map(region).collect::<Vec<_>>(),
         loss: &comparison.losses,

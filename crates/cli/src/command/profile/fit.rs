@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::fit::{
-    Cell, Cluster, Condition, Fit, FlowSamples, Method, Names, Origin, Residual, ResidualSign,
-    Slice, Status, diagnose, fit as fit_samples, residuals,
+    CellOrigin, Cluster, Condition, ConditionStatus, Fit, FitCell, FlowSamples, Method,
+    ProfileLabel, Residual, ResidualSign, Slice, diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
-use netflow::traces::fitted_to;
+use netflow::traces::fit_description;
 use serde::Serialize;
 
 use super::write_profile;
-use crate::command::trace::samples::{Sampling, of_files};
+use crate::command::trace::samples::{Sampling, samples_of_files};
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
@@ -24,31 +24,31 @@ use crate::parse::name_of;
 
 /// Fit a profile to packet traces of a sender
 ///
-/// Best is one trace for each setting of the network, with steady loss and round-trip time and
-/// some hundred losses each. The profile file that -o writes is a `source` for scenarios.
+/// Use one trace for each setting of the network, with a steady loss rate and round-trip time and
+/// several hundred losses. Scenarios can use the profile file of -o as a `source`.
 #[derive(Args)]
 pub struct FitArguments {
-    /// Traces (ns-2, pcap, pcapng) made at the sender, or samples that `netflow trace samples`
-    /// printed into a file named *.csv
+    /// Traces (ns-2, pcap, pcapng) captured at the sender, or tables of samples named *.csv,
+    /// printed by `netflow trace samples`
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
     traces: Vec<PathBuf>,
 
-    /// How samples become a surface
+    /// Fitting method
     #[arg(long, value_enum, default_value_t)]
     method: MethodArgument,
 
     #[command(flatten)]
     sampling: Sampling,
 
-    /// What the profile is called
+    /// Name of the profile
     #[arg(long, default_value = "fitted")]
     name: String,
 
-    /// Write the profile into this file
+    /// Write the profile to this file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Write every sample with what the profile says at its place into this CSV file
+    /// Write every sample with the throughput of the profile to this CSV file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     residuals: Option<PathBuf>,
 
@@ -58,28 +58,29 @@ pub struct FitArguments {
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum MethodArgument {
-    /// The rate of a long transfer over the loss probability, on a grid
+    /// Rate of a long transfer over the loss probability, on a grid
     #[default]
     LongRun,
-    /// As Popescu & Shankar did: means of samples by cells of 0.01 × 10 ms, a line for every loss
+    /// Method of Popescu & Shankar: means of samples in cells of 0.01 × 10 ms, one line for each
+    /// loss
     Paper,
 }
 
 pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        write_profile::allow(path)?;
+        write_profile::check_overwrite_profile(path)?;
     }
     if let Some(path) = &arguments.residuals {
         file::check_extension(path, "a table of samples", &["csv"])?;
     }
-    let flows = of_files(&arguments.traces, &arguments.sampling)?;
+    let flows = samples_of_files(&arguments.traces, &arguments.sampling)?;
     let method = match arguments.method {
         MethodArgument::LongRun => Method::LongRun,
         MethodArgument::Paper => Method::Paper,
     };
-    let names = Names {
+    let names = ProfileLabel {
         name: &arguments.name,
-        description: &fitted_to(&flows, method),
+        description: &fit_description(&flows, method),
     };
     let fit =
         fit_samples(&flows, method, &names).map_err(|error| Failure::usage(error.to_string()))?;
@@ -124,21 +125,21 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out)?;
         csv::write_named("cells", &cells, out)?;
         writeln!(out)?;
-        csv::write_any_named("slices", &slices, out)?;
+        csv::write_named_with_header("slices", &slices, out)?;
         writeln!(out)?;
-        csv::write_any_named("clusters", &clusters, out)
+        csv::write_named_with_header("clusters", &clusters, out)
     };
     let text = |out: &mut dyn Write| {
         print(&flows, &fit, &names, out)?;
         print_clusters(&clusters, out)
     };
-    Ok(arguments.format.answer(out, &answer, tables, text)?)
+    Ok(arguments.format.print(out, &answer, tables, text)?)
 }
 
 fn print(
     flows: &[FlowSamples],
     fit: &Fit,
-    names: &Names<'_>,
+    names: &ProfileLabel<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}: {}", names.name, names.description)?;
@@ -155,7 +156,7 @@ fn print(
     if let Some(error) = fit.interpolation_error {
         writeln!(
             out,
-            "\na cell that is left out and interpolated is met within {} (r.m.s.)",
+            "\ncross-validation: r.m.s. error of interpolated cells {}",
             percent(error)
         )?;
     }
@@ -163,7 +164,7 @@ fn print(
         0 => Ok(()),
         cells => writeln!(
             out,
-            "\n{} measured but not in the grid, which would have holes there",
+            "\n{} measured but left out, because the grid would be incomplete",
             count(cells, "cell")
         ),
     }
@@ -174,16 +175,16 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
     if fit.method == Method::Paper {
         return Ok(());
     }
-    let of = |status: Status| fit.conditions.iter().filter(move |c| c.status == status);
+    let of = |status: ConditionStatus| fit.conditions.iter().filter(move |c| c.status == status);
     writeln!(
         out,
-        "{} of steady loss and round-trip time: {} used, {} left out as outliers, {} without loss",
+        "{} with steady loss and round-trip time: {} used, {} left out as outliers, {} without loss",
         count(fit.conditions.len(), "period"),
-        of(Status::Used).count(),
-        of(Status::Outlier).count(),
-        of(Status::Lossless).count(),
+        of(ConditionStatus::Used).count(),
+        of(ConditionStatus::Outlier).count(),
+        of(ConditionStatus::Lossless).count(),
     )?;
-    for outlier in of(Status::Outlier) {
+    for outlier in of(ConditionStatus::Outlier) {
         let flow = &flows[outlier.flow];
         writeln!(
             out,
@@ -199,17 +200,17 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
 }
 
 /// Prints a line for every loss. ± is the standard error in percent.
-pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+pub fn print_cells(cells: &[FitCell], out: &mut dyn Write) -> io::Result<()> {
     let columns = cells
         .iter()
         .take_while(|cell| cells.first().is_some_and(|first| first.loss == cell.loss))
         .count();
-    let filled = cells.iter().any(|cell| cell.origin == Origin::Filled);
+    let filled = cells.iter().any(|cell| cell.origin == CellOrigin::Filled);
     writeln!(
         out,
         "\n throughput in pkt/s ± standard error in %{}",
         if filled {
-            " (* filled from its neighbours)"
+            " (* interpolated from neighbours)"
         } else {
             ""
         }
@@ -223,8 +224,8 @@ pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
             return String::new();
         };
         let mark = match cell.origin {
-            Origin::Measured => "",
-            Origin::Filled => "*",
+            CellOrigin::Measured => "",
+            CellOrigin::Filled => "*",
         };
         let error = format_or(
             cell.relative_error,
@@ -253,18 +254,18 @@ pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Maximum number of printed clusters; the others are only counted.
-const CLUSTERS: usize = 12;
+const MAX_PRINTED_CLUSTERS: usize = 12;
 
 /// Prints clusters of samples that deviate from the surface.
 pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::Result<()> {
     if clusters.is_empty() {
-        return writeln!(out, "\nno samples together far off the surface");
+        return writeln!(out, "\nno clusters of samples far from the surface");
     }
-    writeln!(out, "\n samples together far off the surface")?;
+    writeln!(out, "\n clusters of samples far from the surface")?;
     // Captures have times since 1970.
     let first_s = (clusters.iter().map(|it| it.from_s)).fold(f64::INFINITY, f64::min);
     let since_s = if first_s > 1e6 { first_s.floor() } else { 0.0 };
-    Table::of(clusters.iter().take(CLUSTERS))
+    Table::of(clusters.iter().take(MAX_PRINTED_CLUSTERS))
         .text("trace", |it| it.trace)
         .text("flow", |it| it.flow)
         .text("", |it| {
@@ -278,12 +279,15 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
         .number("loss", |it| percent(it.loss))
         .number("rtt ms", |it| short(1e3 * it.rtt_s))
         .print(out)?;
-    match clusters.len().saturating_sub(CLUSTERS) {
+    match clusters.len().saturating_sub(MAX_PRINTED_CLUSTERS) {
         0 => {}
         rest => writeln!(out, " … and {rest} more")?,
     }
     if since_s > 0.0 {
-        writeln!(out, " in seconds after {since_s} of the captures' clock")
+        writeln!(
+            out,
+            " times in seconds after {since_s} on the clock of the captures"
+        )
     } else {
         Ok(())
     }
@@ -300,7 +304,7 @@ fn residual_line<'a>(flows: &'a [FlowSamples], residual: &Residual) -> impl Seri
         throughput_pps: residual.throughput_pps,
         fitted_pps: residual.fitted_pps,
         factor: residual.factor(),
-        startup: !residual.settled,
+        startup: !residual.is_after_startup,
     }
 }
 
@@ -325,7 +329,7 @@ impl<'a> JsonCluster<'a> {
         JsonCluster {
             trace: &flow.trace,
             flow: &flow.flow,
-            side: match cluster.side {
+            side: match cluster.sign {
                 ResidualSign::Slow => "slow",
                 ResidualSign::Fast => "fast",
             },
@@ -346,9 +350,9 @@ fn conditions<'a>(flows: &'a [FlowSamples], fit: &'a Fit) -> Vec<impl Serialize 
             trace: &flows[it.flow].trace,
             flow: &flows[it.flow].flow,
             status: match it.status {
-                Status::Used => "used",
-                Status::Lossless => "lossless",
-                Status::Outlier => "outlier",
+                ConditionStatus::Used => "used",
+                ConditionStatus::Lossless => "lossless",
+                ConditionStatus::Outlier => "outlier",
             },
             samples: it.samples.len(),
             packets: it.pkts,
@@ -362,14 +366,14 @@ fn conditions<'a>(flows: &'a [FlowSamples], fit: &'a Fit) -> Vec<impl Serialize 
 }
 
 fn cells(fit: &Fit) -> Vec<impl Serialize> {
-    let cell = |it: &Cell| {
+    let cell = |it: &FitCell| {
         object! {
             loss: it.loss,
             rtt_s: it.rtt_s,
             throughput_pps: it.throughput_pps,
             relative_error: it.relative_error,
             samples: it.samples,
-            filled: it.origin == Origin::Filled,
+            filled: it.origin == CellOrigin::Filled,
         }
     };
     fit.cells.iter().map(cell).collect()

@@ -46,11 +46,11 @@ pub fn list(arguments: &ListArguments, out: &mut dyn Write) -> Result<(), Failur
             .text("window pkt", |it| {
                 format_or(it.window_limit_pkts, plain, "")
             })
-            .text("what it is", |it| it.description.clone())
+            .text("description", |it| it.description.clone())
             .print(out)
     };
     let csv = |out: &mut dyn Write| csv::write(&entries, out);
-    Ok(arguments.format.answer(out, &entries, csv, text)?)
+    Ok(arguments.format.print(out, &entries, csv, text)?)
 }
 
 fn entry(name: &'static str) -> Option<Entry> {

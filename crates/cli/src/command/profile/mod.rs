@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Show and compare TCP profiles: throughput from loss and round-trip time
+/// Show, compare, fit and measure TCP profiles: throughput over loss and round-trip time
 #[derive(Args)]
 pub struct ProfileArguments {
     #[command(subcommand)]
@@ -24,7 +24,7 @@ pub struct ProfileArguments {
 
 impl ProfileArguments {
     /// Returns whether the command measures over emulated links in its own namespaces.
-    pub fn measures(&self) -> bool {
+    pub fn runs_measurement(&self) -> bool {
         #[cfg(target_os = "linux")]
         let measures = matches!(self.command, ProfileCommand::Measure(_));
         #[cfg(not(target_os = "linux"))]

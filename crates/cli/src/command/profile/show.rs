@@ -15,10 +15,10 @@ use crate::output::json::object;
 use crate::output::table::by_loss_and_rtt;
 use crate::parse::{positive_time, probability};
 
-/// Show a profile's throughput over loss and round-trip time
+/// Show the throughput of a profile over loss and round-trip time
 #[derive(Args)]
 pub struct ShowArguments {
-    /// A built-in profile's name or a profile file's path
+    /// Name of a built-in profile, or path of a profile file
     #[arg(value_name = "PROFILE")]
     name: String,
 
@@ -39,7 +39,7 @@ const LOSSES: [f64; 10] = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 
 const RTTS_S: [f64; 9] = [0.01, 0.02, 0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JsonProfile<'a> {
     name: &'a str,
     description: &'a str,
     rtt_s: Vec<f64>,
@@ -59,11 +59,11 @@ pub fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Failur
     let shown = evaluate(&*profile, arguments);
     let csv = |out: &mut dyn Write| csv::write(points(&shown), out);
     let text = |out: &mut dyn Write| print(&*profile, &shown, out);
-    Ok(arguments.format.answer(out, &shown, csv, text)?)
+    Ok(arguments.format.print(out, &shown, csv, text)?)
 }
 
 /// Returns a row for every loss and round-trip time.
-fn points<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = impl Serialize> + 'a {
+fn points<'a>(shown: &'a JsonProfile<'_>) -> impl Iterator<Item = impl Serialize> + 'a {
     shown.rows.iter().flat_map(|row| {
         let times = shown.rtt_s.iter().enumerate();
         times.map(|(at, rtt_s)| {
@@ -78,10 +78,10 @@ fn points<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = impl Serialize> + 'a
     })
 }
 
-fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a> {
+fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> JsonProfile<'a> {
     let domain = profile.domain();
-    let losses = chosen(&arguments.loss, &LOSSES, domain.loss_min, domain.loss_max);
-    let rtt_s = chosen(&arguments.rtt, &RTTS_S, domain.rtt_min_s, domain.rtt_max_s);
+    let losses = requested_or_default(&arguments.loss, &LOSSES, domain.loss_min, domain.loss_max);
+    let rtt_s = requested_or_default(&arguments.rtt, &RTTS_S, domain.rtt_min_s, domain.rtt_max_s);
     let row = |&loss: &f64| Row {
         loss,
         throughput_pps: rtt_s
@@ -90,7 +90,7 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a
             .collect(),
         outside: rtt_s
             .iter()
-            .map(|&rtt_s| profile.outside(loss, rtt_s))
+            .map(|&rtt_s| profile.is_outside_domain(loss, rtt_s))
             .collect(),
         rests_on: rtt_s
             .iter()
@@ -98,7 +98,7 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a
             .collect(),
     };
     let rows = losses.iter().map(row).collect();
-    Shown {
+    JsonProfile {
         name: profile.name(),
         description: profile.description(),
         rtt_s,
@@ -107,7 +107,7 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a
 }
 
 /// Returns the requested values, or the default ones within the domain.
-fn chosen(asked: &[f64], usual: &[f64], min: f64, max: f64) -> Vec<f64> {
+fn requested_or_default(asked: &[f64], usual: &[f64], min: f64, max: f64) -> Vec<f64> {
     if !asked.is_empty() {
         return asked.to_vec();
     }
@@ -123,7 +123,7 @@ fn chosen(asked: &[f64], usual: &[f64], min: f64, max: f64) -> Vec<f64> {
     }
 }
 
-fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn print(profile: &dyn Profile, shown: &JsonProfile<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", shown.name, shown.description)?;
     let Domain {
         loss_min,
@@ -133,21 +133,21 @@ fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::R
     } = profile.domain();
     writeln!(
         out,
-        "known for a loss of {}–{} % and a round-trip time of {}–{} ms{}",
+        "range: loss {}–{} %, round-trip time {}–{} ms{}",
         plain(100.0 * loss_min),
         plain(100.0 * loss_max),
         plain(1e3 * rtt_min_s),
         plain(1e3 * rtt_max_s),
         match profile.window_limit_pkts() {
-            Some(window) => format!(", with a window of at most {} packets", plain(window)),
+            Some(window) => format!(", window of at most {} packets", plain(window)),
             None => String::new(),
         },
     )?;
     writeln!(
         out,
         "\n throughput in pkt/s{}",
-        if outside(shown) {
-            " (* outside, extended; ! too far outside to be usable)"
+        if has_extrapolation(shown) {
+            " (* extrapolated; ! unreliable)"
         } else {
             ""
         }
@@ -156,8 +156,8 @@ fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::R
         let row = &shown.rows[row];
         let sign = match profile.provenance(row.loss, shown.rtt_s[column]) {
             Provenance::Measured => "",
-            Provenance::Extended => "*",
-            Provenance::NotUsable => "!",
+            Provenance::Extrapolated => "*",
+            Provenance::Unreliable => "!",
         };
         format!("{}{sign}", short(row.throughput_pps[column]))
     };
@@ -172,6 +172,6 @@ fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::R
     by_loss_and_rtt(losses.collect(), rtts.collect(), cell, out)
 }
 
-fn outside(shown: &Shown<'_>) -> bool {
+fn has_extrapolation(shown: &JsonProfile<'_>) -> bool {
     shown.rows.iter().any(|row| row.outside.contains(&true))
 }

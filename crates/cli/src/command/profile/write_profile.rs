@@ -9,7 +9,7 @@ use crate::output::file;
 const MARK: &str = "# A profile, written by netflow.";
 
 /// Rejects the path of a profile before it is computed.
-pub fn allow(path: &Path) -> Result<(), Failure> {
+pub fn check_overwrite_profile(path: &Path) -> Result<(), Failure> {
     file::check_extension(path, "a profile", &["toml"])?;
     file::check_overwrite(path, Some(MARK))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow::number::{percent, short};
 use netflow::results::{LinkSummary, Summary, std_of};
 
-use super::mean_and_std::beside;
+use super::mean_and_std::with_std;
 use crate::output::table::Table;
 
 pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -13,7 +13,7 @@ pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<(
         print_aggregates(summary, top, out)?;
         writeln!(out)?;
     }
-    if summary.links.iter().any(tells_apart) {
+    if summary.links.iter().any(has_precedences) {
         print_drops(&summary.links, top, out)?;
         writeln!(out)?;
     }
@@ -25,42 +25,45 @@ fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::R
         .text("aggregate", |it| it.aggregate.clone())
         .number("goodput Mbit/s", |it| {
             let std = std_of(&it.spread, "mean_goodput_bps");
-            beside(it.mean_goodput_bps, std, |bps| short(bps / 1e6))
+            with_std(it.mean_goodput_bps, std, |bps| short(bps / 1e6))
         });
     for place in 0..3 {
         table = table.number(format!("DP{place}"), move |it| {
-            let std = it.spread.get("fractions_std").and_then(|all| all.at(place));
-            beside(it.fractions[place], std, percent)
+            let std = it
+                .spread
+                .get("fractions_std")
+                .and_then(|all| all.list_element(place));
+            with_std(it.fractions[place], std, percent)
         });
     }
     table
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
-            beside(it.loss_probability, std, percent)
+            with_std(it.loss_probability, std, percent)
         })
         .print_top(top, "aggregate", out)
 }
 
 /// Prints a row for each used queue that distinguishes precedences.
 fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let used = links.iter().filter(|link| tells_apart(link));
+    let used = links.iter().filter(|link| has_precedences(link));
     let mut table = Table::of(used).text("drops at", |link| link.link.clone());
     for place in 0..3 {
         table = table.number(format!("of DP{place}"), move |link| {
             let it = &link.precedences[place];
             let std = std_of(&it.spread, "loss_probability");
-            beside(it.loss_probability, std, percent)
+            with_std(it.loss_probability, std, percent)
         });
     }
     for place in 0..3 {
         table = table.number(format!("DP{place} pkt"), move |link| {
             let it = &link.precedences[place];
-            beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
+            with_std(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
         });
     }
     table.print_top(top, "link", out)
 }
 
-fn tells_apart(link: &LinkSummary) -> bool {
+fn has_precedences(link: &LinkSummary) -> bool {
     !link.precedences.is_empty() && link.offered_pkts > 0.0
 }

@@ -10,7 +10,7 @@ use netflow::simulation::{Change, Network};
 use crate::failure::Failure;
 
 /// Returns the failure of an invalid window. `given` is set if its start is from the command line.
-pub fn no_scope(error: PeriodError, given: bool) -> Failure {
+pub fn window_failure(error: PeriodError, given: bool) -> Failure {
     let from = |from_s: f64| {
         if given {
             format!("`--from {} s`", plain(from_s))

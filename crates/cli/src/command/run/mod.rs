@@ -11,99 +11,98 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use indexmap::IndexSet;
 use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
 use netflow::number::{count, duration, plain};
-use netflow::results;
+use netflow::results::{self, Summary, rounded_time};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{Model, RunError};
 use netflow::units::Seconds;
 
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
+use crate::input::ModelledScenario;
 use crate::output::csv;
-use crate::output::format::{self, Either, Format};
+use crate::output::format::{self, AnswerOrSeriesFormat, Format};
 use crate::output::progress::Progress;
 use crate::parse::{directory, positive_time, time_from_zero};
 use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
-/// Evaluate a scenario: tables on the standard output, series in a directory
+/// Evaluate a scenario: print tables, and write series to a directory
 ///
-/// Prints the links, busiest first, the connections, fastest first, and where the packets went.
-/// With -o it also writes the series of every link and every connection, a summary and a manifest.
+/// Prints the links, busiest first, the connections, fastest first, and packet totals. With -o, it
+/// also writes the series of all links and connections, a summary and a manifest.
 #[derive(Args)]
 pub struct RunArguments {
     #[command(flatten)]
-    scenario: ScenarioArguments,
+    scenario: ModelledScenario,
 
     /// Write the results to this directory
     #[arg(short, long, value_name = "DIR", value_parser = directory)]
     output: Option<PathBuf>,
 
-    /// Format of the series in it [default: csv]
+    /// Format of the series [default: csv]
     #[arg(long, value_name = "csv|jsonl|parquet", requires = "output")]
     series: Option<results::Format>,
 
-    /// Length of a recording interval; series of more than 20 million rows are refused
-    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
-    every: f64,
+    /// Length of a recording interval; series of more than 20 million rows are rejected
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
+    interval: f64,
 
     /// Also write the series of every connection at every link
     #[arg(long, requires = "output")]
     classes: bool,
 
-    /// Summarize the run from here on; series are of all of it [default: the scenario's warmup]
+    /// Start of the summarized period; series cover the whole run [default: the scenario's warmup]
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     from: Option<f64>,
 
-    /// Summarize it until here [default: its end]
+    /// End of the summarized period [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     to: Option<f64>,
 
-    /// Summarize every period between the scenario's events by itself, too
+    /// Also summarize every period between two events of the scenario
     #[arg(long)]
     by_event: bool,
 
-    /// Threads to use at most; results do not depend on it [default: all cores]
+    /// Maximum number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Runs with the scenario's seed and those after it: means, and how far seeds differ
+    /// Number of runs with consecutive seeds; prints means and standard deviations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     #[arg(conflicts_with = "classes")]
     seeds: u32,
 
-    /// Rows of the printed tables at most
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
+    /// Maximum number of rows of a printed table [default: 20, without links below 1 % utilization]
+    #[arg(allow_negative_numbers = true, long, value_name = "N")]
+    top: Option<usize>,
+
+    /// Omit the notes after the tables
+    #[arg(long)]
+    no_notes: bool,
 
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = format::either(),
+        value_parser = format::answer_or_series_format(),
         help = format!("{} [default: text]", format::HELP),
         long_help = format!("{}\n\n{FORMAT}\n\n[default: text]", format::HELP)
     )]
-    format: Option<Either>,
+    format: Option<AnswerOrSeriesFormat>,
 
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
 }
 
 const FORMAT: &str = "\
-JSON is what summary.json has. Of comma-separated values there are several tables, of all links, all \
-connections and, where there are any, aggregates and what users waited, each under a line with `#` and \
-its name.";
+JSON equals summary.json. CSV contains several tables, each below a line with `#` and its name: all links, \
+all connections and, if there are any, aggregates and response times of users.";
 
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let began = Instant::now();
@@ -114,10 +113,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     }
     let settings = arguments.settings(series, began);
     if !arguments.quiet {
-        warn_of_no_effect(&settings, &scenario);
+        warn_about_ineffective_options(&settings, &scenario);
     }
-    let mut progress = Progress::of("the network time", !arguments.quiet);
-    let mut on_progress = |part| progress.at(part);
+    let mut progress = Progress::new("the network time", !arguments.quiet);
+    let mut on_progress = |part| progress.set(part);
     let evaluation = evaluate_with(
         &scenario,
         &settings,
@@ -125,10 +124,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         &interrupt::requested,
     );
     progress.finish();
-    let evaluation = evaluation.map_err(|error| cannot(error, arguments))?;
+    let evaluation = evaluation.map_err(|error| run_failure(error, arguments))?;
     if !arguments.quiet {
         for warning in &evaluation.warnings {
-            problems::warn_of(warning);
+            problems::warn_message(warning);
         }
         match format {
             Format::Text => print(arguments, &scenario, &evaluation, began, out)?,
@@ -158,14 +157,16 @@ impl RunArguments {
         };
         match self.format {
             None => Ok((otherwise, series)),
-            Some(Either::Answer(_)) if self.json => {
+            Some(AnswerOrSeriesFormat::Answer(_)) if self.json => {
                 Err(Failure::usage("`--json` and `--format` exclude each other"))
             }
-            Some(Either::Answer(Format::Json)) if self.quiet => Err(Failure::usage(
+            Some(AnswerOrSeriesFormat::Answer(Format::Json)) if self.quiet => Err(Failure::usage(
                 "`--quiet` leaves nothing of `--format json`",
             )),
-            Some(Either::Answer(format)) => Ok((format, series)),
-            Some(Either::Series(format)) if self.output.is_none() || self.series.is_some() => {
+            Some(AnswerOrSeriesFormat::Answer(format)) => Ok((format, series)),
+            Some(AnswerOrSeriesFormat::Series(format))
+                if self.output.is_none() || self.series.is_some() =>
+            {
                 Err(Failure::Usage {
                     message: format!("`--format {format}` is no format of answers"),
                     help: Some(format!(
@@ -173,7 +174,7 @@ impl RunArguments {
                     )),
                 })
             }
-            Some(Either::Series(format)) => Ok((otherwise, format)),
+            Some(AnswerOrSeriesFormat::Series(format)) => Ok((otherwise, format)),
         }
     }
 
@@ -186,7 +187,7 @@ impl RunArguments {
         });
         Settings {
             seeds: self.seeds,
-            every_s: self.every,
+            every_s: self.interval,
             from_s: self.from,
             to_s: self.to,
             by_event: self.by_event,
@@ -198,28 +199,32 @@ impl RunArguments {
     }
 }
 
-fn warn_of_no_effect(settings: &Settings, scenario: &CompiledScenario) {
+fn warn_about_ineffective_options(settings: &Settings, scenario: &CompiledScenario) {
     if settings.seeds_of(scenario) < settings.seeds {
-        problems::warn_of("`--seeds` has no effect: only the window model and users are random");
+        problems::warn_message(
+            "`--seeds` has no effect: only the window model and users are random",
+        );
     }
-    if let Ok(scope) = settings.scope_of(scenario)
+    if let Ok(scope) = settings.measurement_window_of(scenario)
         && scope.by_event
         && scope.boundaries_s(&scenario.network).len() == 2
     {
-        problems::warn_of("`--by-event` has no effect: there is no event in what is summarized");
+        problems::warn_message(
+            "`--by-event` has no effect: there is no event in what is summarized",
+        );
     }
 }
 
-fn cannot(error: Error, arguments: &RunArguments) -> Failure {
+fn run_failure(error: Error, arguments: &RunArguments) -> Failure {
     match error {
         Error::TooManyRows { enough_s, .. } => Failure::Usage {
             message: error.to_string(),
             help: Some(format!(
-                "write `--every \"{}\"`, or leave out `-o`: the tables do without series",
+                "write `--interval \"{}\"`, or leave out `-o`: the tables do without series",
                 Seconds(enough_s)
             )),
         },
-        Error::Scope(error) => measurement_window::no_scope(error, arguments.from.is_some()),
+        Error::Period(error) => measurement_window::window_failure(error, arguments.from.is_some()),
         Error::Run(RunError::NotFinite { .. }) | Error::Seed { .. } => {
             Failure::Evaluation(error.to_string())
         }
@@ -240,7 +245,7 @@ fn print_csv(evaluation: &Evaluation, out: &mut dyn Write) -> io::Result<()> {
     }
     if !summary.workloads.is_empty() {
         writeln!(out)?;
-        csv::write_any_named("waits", &users::rows(&summary.workloads), out)?;
+        csv::write_named_with_header("waits", &users::rows(&summary.workloads), out)?;
     }
     Ok(())
 }
@@ -258,37 +263,77 @@ fn print(
     } else {
         &summary.periods[..]
     };
+    print_heading(arguments, scenario, evaluation, began, out)?;
     for period in periods {
+        writeln!(out)?;
         if period.duration_s < evaluation.time_s {
             measurement_window::print_heading(&scenario.network, period, out)?;
         }
         tables::print(&scenario.network, period, arguments.top, out)?;
-        if periods.len() > 1 {
-            writeln!(out)?;
-        }
     }
+    if arguments.no_notes {
+        return Ok(());
+    }
+    print_notes(arguments, periods, out)
+}
+
+/// Prints the model, the simulated time and the wall-clock time.
+fn print_heading(
+    arguments: &RunArguments,
+    scenario: &CompiledScenario,
+    evaluation: &Evaluation,
+    began: Instant,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let written = match &arguments.output {
         Some(directory) => format!("; results in {}", directory.display()),
         None => String::new(),
     };
     let steps = usize::try_from(evaluation.steps).unwrap_or(usize::MAX);
-    let lengths = evaluation.steps_s.map(tables::range);
+    let lengths = evaluation.steps_s.map(tables::format_range_ms);
     let lengths = lengths.map_or_else(String::new, |lengths| format!(" of {lengths}"));
-    let seeds = match summary.seeds {
+    let seeds = match evaluation.summary.seeds {
         1 => String::new(),
-        n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
+        n => format!(" for each of {n} seeds (± standard deviation)"),
     };
-    let what = match scenario.options.model {
-        Model::Packets(_) => "packet-hop",
-        Model::Fluid(_) => "step",
+    let (model, step) = match scenario.options.model {
+        Model::Packets(_) => ("Packet model", "packet-hop"),
+        Model::Fluid(_) => ("Fluid model", "step"),
     };
     writeln!(
         out,
-        "{} s of network time{seeds}, {}{lengths}, in {}{written}",
+        "{model}: {} s{seeds}, {}{lengths}, in {}{written}",
         plain(evaluation.time_s),
-        count(steps, what),
+        count(steps, step),
         duration(began.elapsed().as_secs_f64()),
     )
+}
+
+/// Prints the notes of all periods, each once, and the command that avoids estimates.
+fn print_notes(
+    arguments: &RunArguments,
+    periods: &[Summary],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let notes: IndexSet<String> = periods.iter().flat_map(Summary::notes).collect();
+    if notes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNotes ({} marks estimates)", results::ESTIMATE)?;
+    for note in &notes {
+        writeln!(out, " {note}")?;
+    }
+    if periods.iter().any(Summary::packet_model_is_more_accurate) {
+        let longest_s = periods.iter().map(Summary::packet_model_s);
+        let longest_s = longest_s.fold(0.0, f64::max);
+        writeln!(
+            out,
+            " For packet-level results (about {}): {}",
+            rounded_time(longest_s),
+            arguments.scenario.packet_command(),
+        )?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -300,11 +345,11 @@ mod tests {
 
     /// The help states this default.
     #[test]
-    fn an_interval_is_as_long_as_that_of_the_library() {
+    fn default_interval_matches_the_library() {
         let arguments = Arguments::parse_from(["netflow", "run", "scenario.toml"]);
         let Command::Run(arguments) = arguments.command else {
             panic!("another command");
         };
-        assert_eq!(arguments.every, Settings::default().every_s);
+        assert_eq!(arguments.interval, Settings::default().every_s);
     }
 }

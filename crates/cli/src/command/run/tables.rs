@@ -2,46 +2,48 @@
 
 use std::io::{self, Write};
 
-use netflow::number::{count, percent, plain, short};
+use netflow::number::{count, packets, percent, plain, short};
 use netflow::profile::Provenance;
 use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
-use netflow::simulation::Network;
+use netflow::simulation::{ConnectionSpec, Network};
 
-use super::mean_and_std::beside;
+use super::mean_and_std::with_std;
 use super::{diffserv, users};
 use crate::output::table::{Table, format_or, mark_estimate};
 
 /// The text of a missing value.
-const NOTHING: &str = "-";
+const NO_VALUE: &str = "-";
+
+/// Utilization below which a link without losses is left out unless `--top` asks for it.
+const MIN_SHOWN_UTILIZATION: f64 = 0.01;
+
+/// Rows of a table, unless `--top` states another number.
+const DEFAULT_ROWS: usize = 20;
 
 pub fn print(
     network: &Network,
     summary: &Summary,
-    top: usize,
+    top: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    print_links(&with_sums(network, &summary.links), top, out)?;
-    for note in summary.estimate_notes() {
-        writeln!(out, " {note}")?;
-    }
+    print_links(&with_class_sums(network, &summary.links), top, out)?;
     writeln!(out)?;
-    print_connections(network, &summary.connections, top, out)?;
-    if let Some(note) = summary.goodput_note() {
-        writeln!(out, " {note}")?;
-    }
+    print_connections(network, summary, top, out)?;
     writeln!(out)?;
-    diffserv::print(summary, top, out)?;
-    users::print(&summary.workloads, top, out)?;
+    let rows = top.unwrap_or(DEFAULT_ROWS);
+    diffserv::print(summary, rows, out)?;
+    users::print(&summary.workloads, rows, out)?;
     print_totals("packets", &summary.totals, out)?;
-    if summary.acks.offered_pkts > 0.0 {
-        print_totals("acknowledgements", &summary.acks, out)?;
+    let acks = &summary.acks;
+    if acks.lost_pkts > 0.0 || acks.blocked_pkts > 0.0 || acks.imbalance() > 1e-9 {
+        print_totals("ACKs", acks, out)?;
     }
     Ok(())
 }
 
 /// Returns the rows of links. A link with classes gets the sums of its queues, and packets without a
 /// class get their own row.
-fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
+fn with_class_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
     let mut rows = links.to_vec();
     for link in network.classed_links() {
         let own = &links[link.index()];
@@ -98,162 +100,212 @@ fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
     rows
 }
 
-fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     // A link of class queues can be busy while its own queue is idle. A failed link loses its queued
     // packets.
     let used = (links.iter())
         .filter(|it| it.offered_pkts > 0.0 || it.utilization > 0.0 || it.lost_pkts > 0.0);
     let mut used: Vec<&LinkSummary> = used.collect();
     used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
-    let idle = links.len() - used.len();
-    let has_marks = (used.iter()).any(|it| it.marked_pkts.is_some_and(|pkts| pkts > 0.0));
+    let unused = links.len() - used.len();
+    let all = used.len();
+    let is_idle = |it: &&&LinkSummary| {
+        it.utilization < MIN_SHOWN_UTILIZATION
+            && it.lost_pkts == 0.0
+            && it.link_lost_pkts.unwrap_or(0.0) == 0.0
+    };
+    let idle = match top {
+        None => used.iter().filter(is_idle).count(),
+        Some(_) => 0,
+    };
+    // If all links are idle, they are what there is to see.
+    let idle = if idle == all { 0 } else { idle };
+    if idle > 0 {
+        used.retain(|it| !is_idle(&it));
+    }
+    let has = |of: &dyn Fn(&LinkSummary) -> Option<f64>| {
+        used.iter()
+            .any(|it| of(it).is_some_and(|value| value > 0.0))
+    };
+    let has_full = has(&|it| it.saturated_s);
+    let has_transit_losses = has(&|it| it.link_lost_pkts);
+    let has_marks = has(&|it| it.marked_pkts);
     let mut table = Table::of(used)
         .text("link", |it| it.link.clone())
+        .number("throughput [Mbit/s]", |it| {
+            let text = |bps| mark_estimate(it.utilization_is_estimate, short(bps / 1e6));
+            format_or(it.throughput_bps, text, NO_VALUE)
+        })
         .number("utilization", |it| {
             let std = std_of(&it.spread, "utilization");
-            let text = beside(it.utilization, std, percent);
+            let text = with_std(it.utilization, std, percent);
             mark_estimate(it.utilization_is_estimate, text)
         })
         .number("peak", |it| {
             let text = |peak| mark_estimate(it.utilization_is_estimate, percent(peak));
-            format_or(it.peak_utilization, text, NOTHING)
-        })
-        .number("saturated s", |it| {
-            format_or(it.saturated_s, short, NOTHING)
-        })
-        .number("offered load", |it| {
-            format_or(it.offered_load, percent, "unlimited")
-        })
-        .number("Mbit/s", |it| {
-            let text = |bps| mark_estimate(it.utilization_is_estimate, short(bps / 1e6));
-            format_or(it.throughput_bps, text, NOTHING)
-        })
-        .number("mean queue pkt", |it| {
+            format_or(it.peak_utilization, text, NO_VALUE)
+        });
+    if has_full {
+        table = table.number("at capacity [s]", |it| {
+            format_or(it.saturated_s, short, NO_VALUE)
+        });
+    }
+    table = table
+        .number("queue [pkt]", |it| {
             let std = std_of(&it.spread, "mean_queue_pkts");
-            mark_estimate(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
+            mark_estimate(
+                it.queue_is_estimate,
+                with_std(it.mean_queue_pkts, std, short),
+            )
         })
-        .number("max queue pkt", |it| {
+        .number("max queue [pkt]", |it| {
             if it.max_queue_pkts.is_nan() {
-                NOTHING.to_owned()
+                NO_VALUE.to_owned()
             } else {
-                mark_estimate(it.queue_is_estimate, short(it.max_queue_pkts))
+                mark_estimate(it.queue_is_estimate, packets(it.max_queue_pkts))
             }
         })
-        .number("queueing ms", |it| {
+        .number("sojourn [ms]", |it| {
             let std = std_of(&it.spread, "queueing_delay_s");
-            ms(it.queue_is_estimate, it.queueing_delay_s, std)
+            format_ms_with_std(it.queue_is_estimate, it.queueing_delay_s, std)
         })
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
-            let loss = beside(it.loss_probability, std, percent);
+            let loss = with_std(it.loss_probability, std, percent);
             mark_estimate(it.loss_is_estimate, loss)
-        })
-        .number("offered pkt", |it| short(it.offered_pkts))
-        .number("lost pkt", |it| {
-            let queue = beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
-            let queue = mark_estimate(it.loss_is_estimate, queue);
-            match it.link_lost_pkts {
-                None => queue,
-                Some(pkts) => format!("{queue} + {} on the way", short(pkts)),
-            }
         });
-    if has_marks {
-        table = table.number("marked pkt", |it| {
-            let std = std_of(&it.spread, "marked_pkts");
-            format_or(it.marked_pkts, |pkts| beside(pkts, std, short), NOTHING)
+    if has_transit_losses {
+        table = table.number("lost in transit [pkt]", |it| {
+            format_or(it.link_lost_pkts, packets, NO_VALUE)
         });
     }
-    table.print_top(top, "link", out)?;
-    match idle {
+    if has_marks {
+        table = table.number("marked [pkt]", |it| {
+            let std = std_of(&it.spread, "marked_pkts");
+            format_or(
+                it.marked_pkts,
+                |pkts| with_std(pkts, std, packets),
+                NO_VALUE,
+            )
+        });
+    }
+    table.print_top(top.unwrap_or(DEFAULT_ROWS), "link", out)?;
+    if idle > 0 {
+        let links = count(idle, "link");
+        writeln!(
+            out,
+            " {links} below 1 % utilization not shown (--top {all})"
+        )?;
+    }
+    match unused {
         0 => Ok(()),
-        idle => writeln!(out, " {} without traffic", count(idle, "link")),
+        unused => writeln!(out, " {} without traffic", count(unused, "link")),
     }
 }
 
 fn print_connections(
     network: &Network,
-    connections: &[ConnectionSummary],
-    top: usize,
+    summary: &Summary,
+    top: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let connections = &summary.connections;
     let specs = network.connections().map(|id| network.connection_spec(id));
     let mut rows: Vec<_> = specs.zip(connections).collect();
-    rows.sort_by(|(_, a), (_, b)| b.mean_goodput_pps.total_cmp(&a.mean_goodput_pps));
-    let mut sized = rows.iter().filter(|(spec, _)| spec.size_pkts.is_some());
-    let is_sized = sized.clone().next().is_some();
-    let has_several = sized.any(|(spec, _)| spec.count > 1);
-    let mut table = Table::of(rows)
-        .text("connection", |(spec, it)| match spec.count {
-            1 => it.connection.clone(),
-            n => format!("{} ×{n}", it.connection),
-        })
-        .number("sent pkt/s", |(_, it)| short(it.mean_send_pps))
-        .number("goodput pkt/s", |(_, it)| {
+    let delivered_bps = |(spec, it): &(&ConnectionSpec, &ConnectionSummary)| {
+        let whole_bps = it.mean_goodput_pps * spec.packet_size_bytes * 8.0;
+        if it.active_s > 0.0 {
+            whole_bps * summary.duration_s / it.active_s
+        } else {
+            whole_bps
+        }
+    };
+    rows.sort_by(|a, b| delivered_bps(b).total_cmp(&delivered_bps(a)));
+    let has = |of: &dyn Fn(&ConnectionSpec, &ConnectionSummary) -> bool| {
+        rows.iter().any(|(spec, it)| of(spec, it))
+    };
+    let is_partly_active = has(&|_, it| (it.active_s - summary.duration_s).abs() > 1e-9);
+    let is_outside = has(&|_, it| it.outside_profile_fraction > 0.0);
+    let is_sized = has(&|spec, _| spec.size_pkts.is_some());
+    let has_several = has(&|spec, _| spec.size_pkts.is_some() && spec.count > 1);
+    let mut table = Table::of(rows).text("connection", |(spec, it)| match spec.count {
+        1 => it.connection.clone(),
+        n => format!("{} ×{n}", it.connection),
+    });
+    if is_partly_active {
+        table = table.number("active [s]", |(_, it)| short(it.active_s));
+    }
+    table = table
+        .number("delivered [Mbit/s]", move |row| {
+            let (_, it) = row;
+            let mean = it.mean_goodput_pps;
+            let bps = delivered_bps(row);
             let std = std_of(&it.spread, "mean_goodput_pps");
-            let goodput = beside(it.mean_goodput_pps, std, short);
-            mark_estimate(it.goodput_is_estimate, goodput)
-        })
-        .number("goodput Mbit/s", |(spec, it)| {
-            let goodput = short(it.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6);
-            mark_estimate(it.goodput_is_estimate, goodput)
+            let std = std.map(|std| if mean > 0.0 { bps * std / mean } else { 0.0 });
+            let text = |bps: f64| short(bps / 1e6);
+            mark_estimate(it.goodput_is_estimate, with_std(bps, std, text))
         })
         .number("loss", |(_, it)| {
             let std = std_of(&it.spread, "loss_probability");
-            let text = |loss| mark_estimate(it.loss_is_estimate, beside(loss, std, percent));
-            format_or(it.loss_probability, text, NOTHING)
+            let text = |loss| mark_estimate(it.loss_is_estimate, with_std(loss, std, percent));
+            format_or(it.loss_probability, text, NO_VALUE)
         })
-        .number("delay ms", |(_, it)| {
+        .number("one-way delay [ms]", |(_, it)| {
             let std = std_of(&it.spread, "mean_delay_s");
-            ms(it.delay_is_estimate, it.mean_delay_s, std)
+            format_ms_with_std(it.delay_is_estimate, it.mean_delay_s, std)
         })
-        .number("p99 ms", |(_, it)| {
+        .number("p99 [ms]", |(_, it)| {
             let std = std_of(&it.spread, "delay_p99_s");
-            ms(it.delay_is_estimate, it.delay_p99_s, std)
+            format_ms_with_std(it.delay_is_estimate, it.delay_p99_s, std)
         })
-        .number("rtt ms", |(_, it)| {
+        .number("RTT [ms]", |(_, it)| {
             let std = std_of(&it.spread, "mean_rtt_s");
-            ms(it.delay_is_estimate, it.mean_rtt_s, std)
-        })
-        .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
-        .number("outside profile", |(_, it)| outside_profile(it));
+            format_ms_with_std(it.delay_is_estimate, it.mean_rtt_s, std)
+        });
+    if is_outside {
+        table = table.number("extrapolated", |(_, it)| outside_profile(it));
+    }
     if has_several {
-        table = table.number("mean finished s", |(_, it)| {
+        table = table.number("mean finish [s]", |(_, it)| {
             let std = std_of(&it.spread, "mean_finished_s");
-            format_or(it.mean_finished_s, |at_s| beside(at_s, std, short), NOTHING)
+            format_or(
+                it.mean_finished_s,
+                |at_s| with_std(at_s, std, short),
+                NO_VALUE,
+            )
         });
     }
     if is_sized {
-        table = table.number("finished s", |(_, it)| {
+        table = table.number("finish [s]", |(_, it)| {
             let std = std_of(&it.spread, "finished_s");
-            let time = format_or(it.finished_s, |at_s| beside(at_s, std, short), NOTHING);
+            let time = format_or(it.finished_s, |at_s| with_std(at_s, std, short), NO_VALUE);
             match seeds_of(&it.spread, "finished_s") {
                 Some(seeds) => format!("{time} of {seeds} seeds"),
                 None => time,
             }
         });
     }
-    table.print_top(top, "connection", out)?;
-    if connections.iter().any(|it| it.delay_p999_s.is_some()) {
-        writeln!(
-            out,
-            " p50, p95 and p99.9 of delays and round-trip times: --format json"
-        )?;
-    }
+    table.print_top(top.unwrap_or(DEFAULT_ROWS), "connection", out)?;
     for connection in connections {
         for outage in &connection.no_route_s {
-            writeln!(out, " {} has {}", connection.connection, no_route(outage))?;
+            writeln!(
+                out,
+                " {} has {}",
+                connection.connection,
+                format_outage(outage)
+            )?;
         }
     }
     Ok(())
 }
 
 /// Formats a time range without a route.
-pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
+pub fn format_outage(&(from_s, to_s): &(f64, f64)) -> String {
     format!("no route {}–{} s", plain(from_s), plain(to_s))
 }
 
 /// Formats a range of times in milliseconds.
-pub fn range((from_s, to_s): (f64, f64)) -> String {
+pub fn format_range_ms((from_s, to_s): (f64, f64)) -> String {
     // Repeated halving produces many digits.
     let ms = |time_s: f64| {
         plain(
@@ -273,42 +325,46 @@ pub fn range((from_s, to_s): (f64, f64)) -> String {
 fn outside_profile(connection: &ConnectionSummary) -> String {
     let outside = percent(connection.outside_profile_fraction);
     match connection.profile_use.as_deref() {
-        Some(rests_on) if rests_on == Provenance::NotUsable.name() => {
+        Some(rests_on) if rests_on == Provenance::Unreliable.name() => {
             format!("{outside}; rate {rests_on}")
         }
         _ => outside,
     }
 }
 
-fn ms(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
-    let text = |time_s: f64| beside(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
+fn format_ms_with_std(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
+    let text = |time_s: f64| with_std(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
     format_or(
         time_s,
         |time_s| mark_estimate(is_estimate, text(time_s)),
-        NOTHING,
+        NO_VALUE,
     )
 }
 
 fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {
+    let before = match totals.before_pkts {
+        0.0 => String::new(),
+        before => format!("{} in flight before + ", packets(before)),
+    };
+    let lost = if totals.lost_pkts > 0.0 && totals.offered_pkts > 0.0 {
+        let loss = percent(totals.lost_pkts / totals.offered_pkts);
+        format!("{} lost ({loss})", packets(totals.lost_pkts))
+    } else {
+        "0 lost".to_owned()
+    };
+    let unrouted = match totals.blocked_pkts {
+        0.0 => String::new(),
+        blocked => format!(" + {} without a route", packets(blocked)),
+    };
+    let gap = match totals.imbalance() {
+        gap if gap <= 1e-9 => String::new(),
+        gap => format!(" (imbalance: {})", percent(gap)),
+    };
     writeln!(
         out,
-        "{kind}: {}{} offered = {} delivered + {} lost{} + {} queued + {} in flight{}",
-        match totals.before_pkts {
-            0.0 => String::new(),
-            before => format!("{} under way before + ", short(before)),
-        },
-        short(totals.offered_pkts),
-        short(totals.delivered_pkts),
-        short(totals.lost_pkts),
-        match totals.blocked_pkts {
-            0.0 => String::new(),
-            blocked => format!(" + {} without a route", short(blocked)),
-        },
-        short(totals.queued_pkts),
-        short(totals.in_flight_pkts),
-        match totals.imbalance() {
-            gap if gap <= 1e-9 => String::new(),
-            gap => format!(" (they miss balance by {})", percent(gap)),
-        }
+        "{kind}: {before}{} sent = {} delivered + {lost}{unrouted} + {} in queues and in flight{gap}",
+        packets(totals.offered_pkts),
+        packets(totals.delivered_pkts),
+        packets(totals.queued_pkts + totals.in_flight_pkts),
     )
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::output::table::{Table, print_omitted_count};
 
 /// Number of steps of a distribution that are shown.
-const STEPS: usize = 3;
+const MAX_PRINTED_CLUSTERS: usize = 3;
 
 /// A kind of response time with its workload.
 #[derive(Default, Serialize)]
@@ -45,7 +45,7 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
         .number("p90 ms", |it| ms(it.wait.times.p90_s))
         .number("p95 ms", |it| ms(it.wait.times.p95_s))
         .number("p99 ms", |it| ms(it.wait.times.p99_s))
-        .number("whole round trips", |it| steps(&it.wait))
+        .number("whole round trips", |it| format_clusters(&it.wait))
         .print(out)?;
     for workload in shown {
         let came = usize::try_from(workload.came).unwrap_or(usize::MAX);
@@ -62,10 +62,10 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
 }
 
 /// Formats the largest steps in order: `1: 43.2 %, 2: 20.1 %`.
-fn steps(wait: &WaitSummary) -> String {
+fn format_clusters(wait: &WaitSummary) -> String {
     let mut largest = wait.steps.clone();
     largest.sort_by(|a, b| b.share.total_cmp(&a.share));
-    largest.truncate(STEPS);
+    largest.truncate(MAX_PRINTED_CLUSTERS);
     largest.sort_by_key(|step| step.round_trips);
     let shown = largest
         .iter()

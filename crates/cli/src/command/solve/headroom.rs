@@ -5,28 +5,30 @@ use std::io::{self, Write};
 use netflow::number::{percent, short};
 use netflow::simulation::Network;
 use netflow::steady::rows::{self, HeadroomRow};
-use netflow::steady::{Binding, Bounds, Headroom, Solver, SteadyOptions, Which};
+use netflow::steady::{Binding, Bounds, ConnectionSelection, Headroom, Solver, SteadyOptions};
 
-use super::{SolvedState, cannot};
+use super::{SolvedState, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
 
 /// Minimum loss probability that the answer reports.
-const LEAST_LOSS: f64 = 1e-6;
+const MIN_REPORTED_LOSS: f64 = 1e-6;
 
 pub(super) fn answer(
     seen: &SolvedState<'_>,
     solver: &mut Solver,
     bounds: &Bounds,
     scaled: Option<&str>,
-    scale: Which<'_>,
+    scale: ConnectionSelection<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let options = SteadyOptions::default();
-    let found = solver.headroom(bounds, scale, &options).map_err(cannot)?;
+    let found = solver
+        .headroom(bounds, scale, &options)
+        .map_err(steady_failure)?;
     let network = seen.network;
     let answer = rows::headroom(network, seen.at_s, bounds, scaled, &found);
-    Ok(seen.format.answer(
+    Ok(seen.format.print(
         out,
         &answer,
         |out| csv::write([&answer], out),
@@ -43,24 +45,24 @@ fn print_text(
     match (found.factor, found.binding) {
         (None, Some(binding)) => writeln!(
             out,
-            "no headroom: however small {} is, {}",
+            "no headroom: even with {} close to zero, a limit is exceeded by {}",
             answer.scaled,
-            held(network, binding, found),
+            limited_by(network, binding, found),
         ),
         (Some(factor), Some(binding)) => {
             writeln!(
                 out,
-                "{} may be {} times as much: {} Mbit/s of goodput in all",
+                "headroom: {} can grow by a factor of {}, to {} Mbit/s of total goodput",
                 answer.scaled,
                 short(factor),
                 short(answer.goodput_bps / 1e6),
             )?;
-            writeln!(out, " what binds there: {}", held(network, binding, found))?;
+            writeln!(out, " limited by {}", limited_by(network, binding, found))?;
             print_loss(network, found, out)
         }
         (factor, None) => writeln!(
             out,
-            "{} may be {} times as much, and more: no bound is met",
+            "headroom: {} can grow by a factor of {} or more; no limit is reached",
             answer.scaled,
             short(factor.unwrap_or(f64::NAN)),
         ),
@@ -69,13 +71,13 @@ fn print_text(
 
 /// Prints the losses at the answer, which bounds on load or delay permit.
 fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::Result<()> {
-    let loss = found.at.totals.loss_probability;
-    let links = network.links().zip(&found.at.links);
+    let loss = found.steady.totals.loss_probability;
+    let links = network.links().zip(&found.steady.links);
     let worst = links.max_by(|(_, a), (_, b)| a.loss_probability.total_cmp(&b.loss_probability));
     match worst {
-        Some((id, link)) if loss >= LEAST_LOSS => writeln!(
+        Some((id, link)) if loss >= MIN_REPORTED_LOSS => writeln!(
             out,
-            " loss at that load: {} of all packets, at most {} at {}; `--max-loss` limits it, a larger `buffer` lowers it",
+            " loss at this load: {} of all packets, at most {} at {}; limit it with `--max-loss`, or reduce it with a larger `buffer`",
             percent(loss),
             percent(link.loss_probability),
             network.link_name(id),
@@ -84,23 +86,23 @@ fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::R
     }
 }
 
-fn held(network: &Network, binding: Binding, found: &Headroom) -> String {
+fn limited_by(network: &Network, binding: Binding, found: &Headroom) -> String {
     let name = binding.name(network);
     match binding {
         Binding::Utilization(id) => {
             format!(
-                "link {name} has a load of {}",
-                percent(found.at.link(id).load)
+                "link {name} at a load of {}",
+                percent(found.steady.link(id).load)
             )
         }
         Binding::Delay(id) => {
-            let delay_s = found.at.connection(id).delay_s;
-            format!("packets of {name} take {} ms", short(delay_s * 1e3))
+            let delay_s = found.steady.connection(id).delay_s;
+            format!("the delay of {name}, {} ms", short(delay_s * 1e3))
         }
         Binding::Loss(id) => {
             format!(
-                "{name} loses {}",
-                percent(found.at.connection(id).loss_probability)
+                "the loss of {name}, {}",
+                percent(found.steady.connection(id).loss_probability)
             )
         }
     }

@@ -12,74 +12,78 @@ use clap::{ArgGroup, Args};
 use netflow::evaluate::steady_notes;
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{ConnectionId, Network};
-use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which, rows};
+use netflow::steady::{
+    Bounds, ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions, rows,
+};
 
 use crate::failure::Failure;
-use crate::input::{ScenarioArguments, unknown};
+use crate::input::{ScenarioArguments, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
 use crate::parse::{bandwidth, positive_time, probability};
 use crate::problems;
 
-/// Find where a scenario comes to rest, without stepping
+/// Compute the steady state of a scenario
 ///
-/// Solves the equations that a settled run of the fluid model obeys: every queue's law and every source's
-/// profile. Prints the links, highest load first, and the connections, fastest first, how far all that is from
-/// rest, and how many different steady states random starts led to. What is found is an equilibrium; a run
-/// may swing around it for ever.
+/// Solves the equations that a settled run of the fluid model satisfies: the queue model of every
+/// link and the profile of every source. Prints the links, highest load first, the connections,
+/// fastest first, the residual, and the number of steady states found from random starting points.
+/// A steady state is an equilibrium and may be unstable: a run can oscillate around it without end.
 #[derive(Args)]
 #[command(group(ArgGroup::new("bound").multiple(true)))]
 pub struct SolveArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
 
-    /// Look at the scenario as it is just before this time: its routes and bandwidths, and who sends
-    /// [default: the end of the run]
+    /// Time of the steady state: netflow uses the routes, bandwidths and active sources just before
+    /// it [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     at: Option<f64>,
 
-    /// Random starts besides the first, to see whether they lead to other steady states
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=i64::from(SteadyOptions::MOST_STARTS)))]
+    /// Number of additional random starting points, to find other steady states
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=i64::from(SteadyOptions::MAX_STARTS)))]
     starts: u32,
 
-    /// Run the fluid model until then, too, and say whether it comes to rest there
-    #[arg(long, conflicts_with_all = ["ranks", "headroom"])]
-    beside_run: bool,
+    /// Also run the fluid model until this time and report whether it settles
+    #[arg(long, alias = "beside-run", conflicts_with_all = ["sensitivity", "headroom"])]
+    verify_by_run: bool,
 
-    /// Tell what a little more of every link would change, and rank links by what they gain
-    #[arg(long = "where", conflicts_with = "headroom")]
-    ranks: bool,
+    /// Compute the effect of slightly more bandwidth, delay and buffer of every link; rank links by
+    /// gain
+    #[arg(long, alias = "where", conflicts_with = "headroom")]
+    sensitivity: bool,
 
-    /// Tell instead what so much more bandwidth of each link changes, by solving again with it, such as `1 Gbit/s`
-    #[arg(long, value_name = "RATE", value_parser = bandwidth, requires = "ranks")]
-    more: Option<f64>,
+    /// Bandwidth to add to each link in turn, solving again each time, such as `1 Gbit/s`
+    #[arg(long, alias = "more", value_name = "RATE", value_parser = bandwidth, requires = "sensitivity")]
+    upgrade: Option<f64>,
 
-    /// Tell instead what this demand or connection gets, with all of its parts; `NAME/1` is one of them
-    #[arg(long, value_name = "NAME", requires = "ranks", conflicts_with_all = ["more", "headroom"])]
-    of: Option<String>,
+    /// Compute effects on this demand or connection only, with all of its parts; `NAME/1` is one
+    /// part
+    #[arg(long, alias = "of", value_name = "NAME", requires = "sensitivity", conflicts_with_all = ["upgrade", "headroom"])]
+    target: Option<String>,
 
-    /// Tell how many times the demands may be what they are, within bounds
+    /// Find the largest factor by which demands can grow within the given limits
     #[arg(long, requires = "bound")]
     headroom: bool,
 
-    /// Highest load of any link: traffic demanded of it over its bandwidth
+    /// Limit for the load of every link: demanded traffic over bandwidth
     #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_utilization: Option<f64>,
 
-    /// No connection's packets may take longer than this on average, one way
+    /// Limit for the mean one-way delay of every connection
     #[arg(long, value_name = "TIME", value_parser = positive_time, group = "bound", requires = "headroom")]
     max_delay: Option<f64>,
 
-    /// No connection may lose more than this part of its packets
+    /// Limit for the fraction of packets that a connection loses
     #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_loss: Option<f64>,
 
-    /// Scale this demand only, or that of this connection, with all of its parts; `NAME/1` is one of them
-    #[arg(long, value_name = "NAME", requires = "headroom")]
-    scale: Option<String>,
+    /// Scale only this demand or connection, with all of its parts; `NAME/1` is one part
+    #[arg(long, alias = "scale", value_name = "NAME", requires = "headroom")]
+    headroom_of: Option<String>,
 
-    /// Rows of the printed tables at most
+    /// Maximum number of rows per printed table
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -91,7 +95,7 @@ pub struct SolveArguments {
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 }
@@ -106,10 +110,10 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         seed: scenario.options.seed,
         ..SteadyOptions::default()
     };
-    let mut solver = Solver::new(network, at_s).map_err(cannot)?;
-    let steady = solver.solve(&options).map_err(cannot)?;
+    let mut solver = Solver::new(network, at_s).map_err(steady_failure)?;
+    let steady = solver.solve(&options).map_err(steady_failure)?;
     for note in steady_notes(&scenario, &steady, at_s) {
-        problems::warn_of(&note);
+        problems::warn_message(&note);
     }
     let format = if arguments.json {
         Format::Json
@@ -123,29 +127,33 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         format,
         top: arguments.top,
     };
-    if let Some(more_bps) = arguments.more {
+    if let Some(more_bps) = arguments.upgrade {
         return upgrade::answer(&seen, &mut solver, more_bps, &options, out);
     }
-    if arguments.ranks {
-        let only = called(&scenario, arguments.of.as_deref())?;
-        let which = only.as_deref().map_or(Which::All, Which::Only);
-        return sensitivity::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
+    if arguments.sensitivity {
+        let only = requested_connections(&scenario, arguments.target.as_deref())?;
+        let which = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
+        return sensitivity::answer(&seen, &mut solver, which, arguments.target.as_deref(), out);
     }
     if arguments.headroom {
         let bounds = arguments.bounds();
-        let scaled = arguments.scale.as_deref();
-        let only = called(&scenario, scaled)?;
-        let scale = only.as_deref().map_or(Which::All, Which::Only);
+        let scaled = arguments.headroom_of.as_deref();
+        let only = requested_connections(&scenario, scaled)?;
+        let scale = only
+            .as_deref()
+            .map_or(ConnectionSelection::All, ConnectionSelection::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
-    if arguments.beside_run && scenario.links_fail_by(at_s) {
+    if arguments.verify_by_run && scenario.has_link_failure_before(at_s) {
         let told = scenario.failure_warnings(true);
         let of_runs = scenario.failure_warnings(false).into_iter();
         for warning in of_runs.filter(|it| !told.contains(it)) {
-            problems::warn_of(&format!("in the run beside it, {warning}"));
+            problems::warn_message(&format!("in the run, {warning}"));
         }
     }
-    let beside = if arguments.beside_run {
+    let beside = if arguments.verify_by_run {
         Some(settling_run::run(&seen, scenario.options.model)?)
     } else {
         None
@@ -158,9 +166,9 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     let answer = object! {
         at_s: at_s,
         residual: steady.residual,
-        newton_steps: steady.rounds,
+        newton_steps: steady.newton_steps,
         starts: steady.starts,
-        starts_led_to_rest: steady.starts_led,
+        starts_led_to_rest: steady.converged_starts,
         equilibria: steady.equilibria,
         totals: steady.totals,
         beside_run: beside.as_ref().map(|run| settling_run::row(network, run)),
@@ -168,16 +176,16 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         connections: &connections,
         transfers: &transfers,
     };
-    Ok(format.answer(
+    Ok(format.print(
         out,
         &answer,
         |out| {
-            csv::write_any_named("links", &links, out)?;
-            csv::write_any_named("connections", &connections, out)?;
+            csv::write_named_with_header("links", &links, out)?;
+            csv::write_named_with_header("connections", &connections, out)?;
             if transfers.is_empty() {
                 Ok(())
             } else {
-                csv::write_any_named("transfers", &transfers, out)
+                csv::write_named_with_header("transfers", &transfers, out)
             }
         },
         |out| {
@@ -211,34 +219,34 @@ impl SolveArguments {
 }
 
 /// Returns the connections of the requested demand or connection, if there is one.
-fn called(
+fn requested_connections(
     scenario: &CompiledScenario,
     name: Option<&str>,
 ) -> Result<Option<Vec<ConnectionId>>, Failure> {
     let Some(name) = name else {
         return Ok(None);
     };
-    let Some(ids) = scenario.connections_called(name) else {
+    let Some(ids) = scenario.connections_by_name(name) else {
         let message = format!("the scenario has no connection `{name}`");
         let known = scenario.connection_names();
-        return Err(unknown(message, name, known, None));
+        return Err(unknown_name(message, name, known, None));
     };
     Ok(Some(ids))
 }
 
-pub(super) fn cannot(error: SteadyError) -> Failure {
+pub(super) fn steady_failure(error: SteadyError) -> Failure {
     match error {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
-        | SteadyError::NothingFails
+        | SteadyError::NothingToFail
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales => Failure::usage(error.to_string()),
-        SteadyError::NothingSends { .. } => {
-            Failure::usage(format!("{error}; `--at` looks at another time"))
+        | SteadyError::NothingToScale => Failure::usage(error.to_string()),
+        SteadyError::NoTraffic { .. } => {
+            Failure::usage(format!("{error}; choose another time with `--at`"))
         }
         error if error.needs_profile() => Failure::Evaluation(format!(
-            "{error}\n  help: for this once, --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" of every such connection; or \
-             follow its packets by `netflow run`"
+            "{error}\n  help: write --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" for every such connection, or \
+             use the packet model with `netflow run`"
         )),
         _ => Failure::Evaluation(error.to_string()),
     }

@@ -24,7 +24,7 @@ pub fn print(
         writeln!(out)?;
     }
     print_totals(seen, out)?;
-    print_found(seen, out)
+    print_convergence(seen, out)
 }
 
 fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -127,20 +127,20 @@ fn print_totals(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Prints how the steady state was found, and whether there are others.
-pub fn print_found(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_convergence(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
     let steady = seen.steady;
     writeln!(
         out,
         "at rest with what sends just before {} s: {}, and no link is further off than {} of its load",
         plain(seen.at_s),
-        count(steady.rounds, "Newton step"),
+        count(steady.newton_steps, "Newton step"),
         if steady.residual < 1e-12 {
             "1e-12".to_owned()
         } else {
             format!("{:.0e}", steady.residual)
         },
     )?;
-    let (starts, led) = (steady.starts as usize, steady.starts_led as usize);
+    let (starts, led) = (steady.starts as usize, steady.converged_starts as usize);
     if starts == 0 {
         return Ok(());
     }

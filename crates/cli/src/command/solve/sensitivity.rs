@@ -1,13 +1,13 @@
-//! The subcommand `netflow solve SCENARIO --where`.
+//! The subcommand `netflow solve SCENARIO --sensitivity`.
 
 use std::io::{self, Write};
 
 use netflow::number::{percent, short};
 use netflow::simulation::LinkId;
-use netflow::steady::rows::{self, DemandGainRow, GainRow, Gains};
-use netflow::steady::{Solver, Which};
+use netflow::steady::rows::{self, DemandSensitivityRow, MeasureSensitivities, SensitivityRow};
+use netflow::steady::{ConnectionSelection, Solver};
 
-use super::{SolvedState, cannot, print};
+use super::{SolvedState, print, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::json::object;
@@ -17,13 +17,13 @@ use crate::output::table::Table;
 pub(super) fn answer(
     seen: &SolvedState<'_>,
     solver: &mut Solver,
-    which: Which<'_>,
+    which: ConnectionSelection<'_>,
     of: Option<&str>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let gains = Gains::at(solver, seen.steady, which).map_err(cannot)?;
-    let rows = rows::gains(seen.network, &gains);
-    let demands = rows::demand_gains(seen.network, seen.steady, &gains);
+    let gains = MeasureSensitivities::at(solver, seen.steady, which).map_err(steady_failure)?;
+    let rows = rows::link_sensitivities(seen.network, &gains);
+    let demands = rows::demand_sensitivities(seen.network, seen.steady, &gains);
     let bends = gains.one_sided_because_of(seen.network);
     let answer = object! {
         at_s: seen.at_s,
@@ -36,12 +36,12 @@ pub(super) fn answer(
         links: &rows,
         connections: &demands,
     };
-    Ok(seen.format.answer(
+    Ok(seen.format.print(
         out,
         &answer,
         |out| {
-            csv::write_any_named("links", &rows, out)?;
-            csv::write_any_named("connections", &demands, out)
+            csv::write_named_with_header("links", &rows, out)?;
+            csv::write_named_with_header("connections", &demands, out)
         },
         |out| print_text(seen, of, &gains, &rows, &demands, &bends, out),
     )?)
@@ -50,9 +50,9 @@ pub(super) fn answer(
 fn print_text(
     seen: &SolvedState<'_>,
     of: Option<&str>,
-    gains: &Gains,
-    rows: &[GainRow<'_>],
-    demands: &[DemandGainRow<'_>],
+    gains: &MeasureSensitivities,
+    rows: &[SensitivityRow<'_>],
+    demands: &[DemandSensitivityRow<'_>],
     bends: &[&str],
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -71,82 +71,84 @@ fn print_text(
     }
     match rows
         .first()
-        .filter(|row| row.goodput_bps_per_bps * 1e3 >= LITTLE)
+        .filter(|row| row.goodput_bps_per_bps * 1e3 >= NEGLIGIBLE_CHANGE)
     {
         Some(first) => writeln!(
             out,
-            "1 Mbit/s more gains most at {}: {} kbit/s of goodput{its} at the margin",
+            "best link to upgrade: {}, +{} kbit/s goodput{its} per additional Mbit/s",
             first.link,
             short(first.goodput_bps_per_bps * 1e3),
         )?,
         None if of.is_some() => writeln!(
             out,
-            "no link limits it: more bandwidth gains no goodput{its} anywhere"
+            "no link limits it: more bandwidth does not increase the goodput{its} at any link"
         )?,
-        None => writeln!(out, "{NO_LINK_LIMITS}{}", busiest(seen))?,
+        None => writeln!(out, "{NO_LINK_LIMITS}{}", describe_busiest(seen))?,
     }
     writeln!(out)?;
     writeln!(
         out,
-        "what more of each link changes{}, at the margin: goodput in kbit/s, mean delay and the delays' 95th percentile in ms, loss in %",
+        "sensitivities{}: goodput in kbit/s, mean delay and 95th percentile of delay in ms, loss in %",
         of.map_or_else(String::new, |name| format!(" for {name}")),
     )?;
     let none = |change: Option<f64>, unit: f64| {
-        change.map_or_else(|| "-".to_owned(), |it| little(it * unit))
+        change.map_or_else(|| "-".to_owned(), |it| format_change(it * unit))
     };
     Table::of(rows)
         .text("link", |it| it.link)
-        .number("1 Mbit/s: goodput", |it| {
-            little(it.goodput_bps_per_bps * 1e3)
+        .number("+1 Mbit/s: goodput", |it| {
+            format_change(it.goodput_bps_per_bps * 1e3)
         })
         .number("delay", |it| none(it.delay_s_per_bps, 1e9))
-        .number("95th", |it| little(it.delay_p95_s_per_bps * 1e9))
-        .number("loss", |it| little(it.loss_per_bps * 1e8))
-        .number("1 ms: goodput", |it| little(it.goodput_bps_per_s * 1e-6))
+        .number("p95", |it| format_change(it.delay_p95_s_per_bps * 1e9))
+        .number("loss", |it| format_change(it.loss_per_bps * 1e8))
+        .number("+1 ms delay: goodput", |it| {
+            format_change(it.goodput_bps_per_s * 1e-6)
+        })
         .number("delay", |it| none(it.delay_s_per_s, 1.0))
-        .number("loss", |it| little(it.loss_per_s * 0.1))
-        .number("1 packet of buffer: goodput", |it| {
-            little(it.goodput_bps_per_pkt * 1e-3)
+        .number("loss", |it| format_change(it.loss_per_s * 0.1))
+        .number("+1 pkt buffer: goodput", |it| {
+            format_change(it.goodput_bps_per_pkt * 1e-3)
         })
         .number("delay", |it| none(it.delay_s_per_pkt, 1e3))
-        .number("loss", |it| little(it.loss_per_pkt * 1e2))
+        .number("loss", |it| format_change(it.loss_per_pkt * 1e2))
         .print_top(seen.top, "link", out)?;
     writeln!(out)?;
     Table::of(demands)
         .text("connection", |it| it.connection)
-        .number("1 % more of it: goodput", |it| {
-            little(it.goodput_bps_per_factor * 1e-5)
+        .number("+1 % demand: goodput", |it| {
+            format_change(it.goodput_bps_per_factor * 1e-5)
         })
         .number("delay", |it| none(it.delay_s_per_factor, 10.0))
-        .number("95th", |it| little(it.delay_p95_s_per_factor * 10.0))
-        .number("loss", |it| little(it.loss_per_factor))
+        .number("p95", |it| format_change(it.delay_p95_s_per_factor * 10.0))
+        .number("loss", |it| format_change(it.loss_per_factor))
         .print_top(seen.top, "connection", out)?;
     writeln!(out)?;
     if !bends.is_empty() {
         writeln!(
             out,
-            "one-sided (of links of the same bandwidth that of less; `--more` tells what more does): a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
-            some(bends),
+            "sensitivities are one-sided, because the response has a kink at {}; for the effect of more bandwidth, use `--upgrade`",
+            list_first(bends),
         )?;
     }
-    print::print_found(seen, out)
+    print::print_convergence(seen, out)
 }
 
 /// Lists the first names.
-fn some(names: &[&str]) -> String {
-    const NAMED: usize = 3;
-    match names.len().saturating_sub(NAMED) {
+fn list_first(names: &[&str]) -> String {
+    const MAX_NAMED: usize = 3;
+    match names.len().saturating_sub(MAX_NAMED) {
         0 => names.join(", "),
-        more => format!("{} or one of {more} more", names[..NAMED].join(", ")),
+        more => format!("{} or one of {more} more", names[..MAX_NAMED].join(", ")),
     }
 }
 
 /// The message if more bandwidth has no benefit.
 pub(super) const NO_LINK_LIMITS: &str =
-    "no link limits anything: more bandwidth gains no goodput anywhere";
+    "no link is a bottleneck: more bandwidth does not increase the goodput at any link";
 
 /// Describes the link with the highest load, as the end of a sentence.
-pub(super) fn busiest(seen: &SolvedState<'_>) -> String {
+pub(super) fn describe_busiest(seen: &SolvedState<'_>) -> String {
     let of = |id: LinkId| seen.steady.link(id).load;
     // Of equal loads, the first is taken.
     let steps = |id: LinkId| (of(id) * 1e6).round();
@@ -162,11 +164,11 @@ pub(super) fn busiest(seen: &SolvedState<'_>) -> String {
 }
 
 /// Threshold below which a printed change counts as zero.
-const LITTLE: f64 = 1e-6;
+const NEGLIGIBLE_CHANGE: f64 = 1e-6;
 
 /// Formats a change, or `0` if it is negligible.
-pub(super) fn little(change: f64) -> String {
-    if change.abs() < LITTLE {
+pub(super) fn format_change(change: f64) -> String {
+    if change.abs() < NEGLIGIBLE_CHANGE {
         "0".to_owned()
     } else {
         short(change)

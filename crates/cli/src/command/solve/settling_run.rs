@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use netflow::number::{percent, plain, short};
 use netflow::simulation::{FluidOptions, Model, Network, Step};
-use netflow::steady::{BesideRun, beside_run};
+use netflow::steady::{RunComparison, compare_with_run};
 use serde::Serialize;
 
 use super::SolvedState;
@@ -14,14 +14,14 @@ use crate::output::json::object;
 
 /// Runs the fluid model. Step and transport are those of the scenario, if its model is a fluid that
 /// accounts for upstream losses.
-pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<BesideRun, Failure> {
+pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<RunComparison, Failure> {
     let options = match model {
         Model::Fluid(options) if !matches!(options, FluidOptions::Literal { .. }) => options,
         _ => FluidOptions::Fifo {
             step: Step::default(),
         },
     };
-    let run = beside_run(
+    let run = compare_with_run(
         seen.network,
         seen.steady,
         seen.at_s,
@@ -29,44 +29,44 @@ pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<BesideRun, Fai
         &interrupt::requested,
     )
     .map_err(|error| Failure::Evaluation(error.to_string()))?;
-    run.ok_or_else(|| Failure::Interrupted("interrupted".to_owned()))
+    run.ok_or_else(|| Failure::Interrupted("no results".to_owned()))
 }
 
-pub(super) fn row(network: &Network, run: &BesideRun) -> impl Serialize {
+pub(super) fn row(network: &Network, run: &RunComparison) -> impl Serialize {
     object! {
         duration_s: run.duration_s,
-        rests: run.rests(),
-        queues_away: run.queues_away,
-        rates_away: run.rates_away,
+        rests: run.has_settled(),
+        queues_away: run.max_queue_difference,
+        rates_away: run.max_rate_difference,
         most_moved_link: run.queue.map(|(id, _)| network.link_name(id).to_owned()),
-        least_pkts: run.queue.map(|(_, it)| it.least),
+        least_pkts: run.queue.map(|(_, it)| it.min),
         mean_pkts: run.queue.map(|(_, it)| it.mean),
-        most_pkts: run.queue.map(|(_, it)| it.most),
+        most_pkts: run.queue.map(|(_, it)| it.max),
     }
 }
 
-pub(super) fn print(network: &Network, run: &BesideRun, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(network: &Network, run: &RunComparison, out: &mut dyn Write) -> io::Result<()> {
     let seconds = plain(run.duration_s);
     let away = format!(
-        "mean queues within {}, mean rates within {} of these",
-        percent(run.queues_away),
-        percent(run.rates_away),
+        "mean queues differ by at most {} and mean rates by at most {}",
+        percent(run.max_queue_difference),
+        percent(run.max_rate_difference),
     );
     match run.queue {
-        _ if run.rests() => writeln!(
+        _ if run.has_settled() => writeln!(
             out,
-            "a run of {seconds} s rests in its last quarter: {away}"
+            "settled in the last quarter of a run of {seconds} s: {away}"
         ),
         Some((id, it)) => writeln!(
             out,
-            "a run of {seconds} s does not rest in its last quarter: the queue of {} goes from {} to {} packets; {away}",
+            "not settled in the last quarter of a run of {seconds} s: the queue of {} varies from {} to {} packets; {away}",
             network.link_name(id),
-            short(it.least),
-            short(it.most),
+            short(it.min),
+            short(it.max),
         ),
         None => writeln!(
             out,
-            "a run of {seconds} s does not rest in its last quarter; {away}"
+            "not settled in the last quarter of a run of {seconds} s: {away}"
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! The subcommand `netflow solve SCENARIO --where --more RATE`.
+//! The subcommand `netflow solve SCENARIO --sensitivity --upgrade RATE`.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use netflow::steady::rows::{self, UpgradeRow};
 use netflow::steady::{Solver, SteadyOptions};
 use netflow::units::BitsPerSecond;
 
-use super::sensitivity::{NO_LINK_LIMITS, busiest, little};
-use super::{SolvedState, cannot, print};
+use super::sensitivity::{NO_LINK_LIMITS, describe_busiest, format_change};
+use super::{SolvedState, print, steady_failure};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::csv;
@@ -16,7 +16,7 @@ use crate::output::json::object;
 use crate::output::table::Table;
 
 /// Change below which a gain counts as zero, as a fraction of the total goodput.
-const NOTHING: f64 = 1e-9;
+const NEGLIGIBLE_GAIN: f64 = 1e-9;
 
 /// Increases the bandwidth of every used link by `more_bps`, one at a time, and solves again.
 pub(super) fn answer(
@@ -32,10 +32,10 @@ pub(super) fn answer(
             continue;
         }
         if interrupt::requested() {
-            return Err(Failure::Interrupted("nothing is told".to_owned()));
+            return Err(Failure::Interrupted("no results".to_owned()));
         }
-        let found = solver.solve_with_more(link, more_bps, seen.steady, options);
-        with.push((link, found.map_err(cannot)?));
+        let found = solver.solve_with_upgrade(link, more_bps, seen.steady, options);
+        with.push((link, found.map_err(steady_failure)?));
     }
     let rows = rows::upgrades(seen.network, seen.steady, &with);
     let totals = &seen.steady.totals;
@@ -47,10 +47,10 @@ pub(super) fn answer(
         loss_probability: totals.loss_probability,
         links: &rows,
     };
-    Ok(seen.format.answer(
+    Ok(seen.format.print(
         out,
         &answer,
-        |out| csv::write_any(&rows, out),
+        |out| csv::write_with_header(&rows, out),
         |out| print_text(seen, more_bps, &rows, out),
     )?)
 }
@@ -62,28 +62,29 @@ fn print_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let more = BitsPerSecond(more_bps);
-    let gains = |row: &&UpgradeRow<'_>| row.goodput_bps > NOTHING * seen.steady.totals.goodput_bps;
+    let gains =
+        |row: &&UpgradeRow<'_>| row.goodput_bps > NEGLIGIBLE_GAIN * seen.steady.totals.goodput_bps;
     match rows.first().filter(gains) {
         Some(first) => writeln!(
             out,
-            "{more} more gains most at {}: {} Mbit/s of goodput",
+            "best link for {more} more bandwidth: {}, +{} Mbit/s goodput",
             first.link,
             short(first.goodput_bps / 1e6),
         )?,
-        None => writeln!(out, "{NO_LINK_LIMITS}{}", busiest(seen))?,
+        None => writeln!(out, "{NO_LINK_LIMITS}{}", describe_busiest(seen))?,
     }
     writeln!(out)?;
     writeln!(
         out,
-        "what {more} more of each link changes, each solved again: goodput in Mbit/s, mean delay in ms, loss in %"
+        "changes with {more} more bandwidth at each link in turn: goodput in Mbit/s, mean delay in ms, loss in %"
     )?;
     Table::of(rows)
         .text("link", |it| it.link)
-        .number("goodput", |it| little(it.goodput_bps / 1e6))
-        .number("delay", |it| little(it.delay_s * 1e3))
-        .number("loss", |it| little(it.loss_probability * 1e2))
+        .number("goodput", |it| format_change(it.goodput_bps / 1e6))
+        .number("delay", |it| format_change(it.delay_s * 1e3))
+        .number("loss", |it| format_change(it.loss_probability * 1e2))
         .number("new load", |it| percent(it.load))
         .print_top(seen.top, "link", out)?;
     writeln!(out)?;
-    print::print_found(seen, out)
+    print::print_convergence(seen, out)
 }

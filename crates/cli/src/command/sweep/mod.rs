@@ -10,8 +10,10 @@ use clap::{Args, ValueHint};
 use netflow::evaluate::Settings;
 use netflow::results;
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
-use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, WriteOptions, default_format};
-use netflow_files::{Kind, STANDARD_INPUT, read_text};
+use netflow::sweep::{
+    Axis, Error, Model, Shard, Sweep, SweepRequest, WriteOptions, default_format,
+};
+use netflow_files::{FileKind, STANDARD_INPUT, read_text};
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
@@ -20,37 +22,40 @@ use crate::parse::{directory, one_of, positive_time, table_format};
 use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
-/// Evaluate a scenario with every combination of settings, and write long tables
+/// Evaluate a scenario with all combinations of settings, and write long tables
 ///
-/// Every setting that `--set` takes can vary; several vary in all combinations. Tables of links,
-/// connections and networks have a column for each. A sweep that was interrupted goes on where it was
-/// when the same command is given again, and several processes or machines may each do a shard of it.
+/// Every setting that `--set` accepts can be varied; several settings are varied in all
+/// combinations. The tables of links, connections and networks have one column for each varied
+/// setting. If a sweep is interrupted, the same command continues it. Several processes or machines
+/// can each evaluate a shard.
 #[derive(Args)]
 pub struct SweepArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
 
-    /// A setting and its values, `KEY=10ms,50ms,200ms` or `KEY=1..4 Mbit/s/20`; may be given several times
+    /// Setting and its values, `KEY=10ms,50ms,200ms` or `KEY=1..4 Mbit/s/20`; may be given several
+    /// times
     ///
-    /// A range `A..B/N` has N values from A to B in equal steps, both ends included; `A..B/Nx` has them in
-    /// equal ratios. A unit stands behind every number, or behind the last. KEY is what `--set` takes.
+    /// A range `A..B/N` has N values from A to B in equal steps, including both ends; `A..B/Nx` has
+    /// equal ratios. Write the unit after every number, or only after the last. KEY is a key as in
+    /// `--set`.
     #[arg(long, value_name = "KEY=VALUES")]
     vary: Vec<String>,
 
-    /// Besides the intact network, every `[[link]]` down in turn, a duplex one in both directions
+    /// Also evaluate the failure of every `[[link]]`; a duplex link fails in both directions
     #[arg(long, value_name = "WHAT", value_parser = ["each-link"])]
     fail: Option<String>,
 
-    /// How every case is evaluated
+    /// Model of all cases
     #[arg(long, value_name = "MODEL", default_value = Model::Solve.name())]
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
-    /// Look for steady states at this time [default: the end of the run]
+    /// Time of the steady state [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     at: Option<f64>,
 
-    /// Runs with the scenario's seed and those after it, a case each
+    /// Number of runs with consecutive seeds, one case each
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: u32,
 
@@ -62,23 +67,23 @@ pub struct SweepArguments {
     #[arg(long, value_name = "parquet|csv", value_parser = table_format())]
     format: Option<results::Format>,
 
-    /// Threads to use at most; results do not depend on it [default: all cores]
+    /// Maximum number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Do the I-th of N equal parts; all of them may write to one directory at once
+    /// Evaluate the I-th of N equal parts; all parts can write to one directory at the same time
     #[arg(long, value_name = "I/N", default_value_t)]
     shard: Shard,
 
-    /// Count the cases, try a few, say how much it will be, and end
+    /// Count the cases, evaluate a few, print the estimated size and time, and exit
     #[arg(long)]
     dry_run: bool,
 
-    /// Remove what another sweep has written to the directory
+    /// Remove the files of another sweep from the directory
     #[arg(long, conflicts_with_all = ["dry_run", "shard"])]
     force: bool,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -92,16 +97,19 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     let sweep = on_threads(threads, || {
         Sweep::new(request, &load, &interrupt::requested)
     })?
-    .map_err(cannot)?;
+    .map_err(sweep_failure)?;
     if !arguments.quiet {
         problems::warn(sweep.base());
-        problems::warn_of_all(sweep.warnings());
-        sweep.notes().iter().for_each(|it| problems::warn_of(it));
+        problems::warn_all(sweep.warnings());
+        sweep
+            .notes()
+            .iter()
+            .for_each(|it| problems::warn_message(it));
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);
-        let estimate = estimate.map_err(cannot)?;
-        return Ok(print::estimate(
+        let estimate = estimate.map_err(sweep_failure)?;
+        return Ok(print::print_estimate(
             &sweep,
             arguments.shard,
             &estimate,
@@ -114,31 +122,31 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
         shard: arguments.shard,
         force: arguments.force,
     };
-    let mut progress = Progress::of("the cases", !arguments.quiet);
-    let mut on_progress = |part| progress.at(part);
+    let mut progress = Progress::new("the cases", !arguments.quiet);
+    let mut on_progress = |part| progress.set(part);
     let stop = &interrupt::requested;
     let written = on_threads(threads, || {
         sweep.write(directory, &writing, &load, &mut on_progress, stop)
     });
     progress.finish();
-    let written = written?.map_err(cannot)?;
+    let written = written?.map_err(sweep_failure)?;
     if !arguments.quiet {
         for file in &written.damaged {
-            problems::warn_of(&format!(
+            problems::warn_message(&format!(
                 "{file} was damaged; its cases were evaluated again"
             ));
         }
-        print::written(&sweep, directory, &writing, &written, began, out)?;
+        print::print_written(&sweep, directory, &writing, &written, began, out)?;
     }
     Ok(())
 }
 
 impl SweepArguments {
-    fn request(&self) -> Result<Request, Failure> {
+    fn request(&self) -> Result<SweepRequest, Failure> {
         let axes = self.vary.iter().map(|option| Axis::parse(option));
         let axes = axes.collect::<Result<_, _>>();
-        Ok(Request {
-            axes: axes.map_err(|error| cannot(error.into()))?,
+        Ok(SweepRequest {
+            axes: axes.map_err(|error| sweep_failure(error.into()))?,
             settings: self.scenario.overrides.clone(),
             each_link_fails: self.fail.is_some(),
             model: self.model,
@@ -161,14 +169,14 @@ impl Source<'_> {
     fn of(arguments: &ScenarioArguments) -> Result<Source<'_>, Failure> {
         let path = arguments.path.as_path();
         if path != Path::new(STANDARD_INPUT) {
-            return Ok(Source::File(path, arguments.reach()));
+            return Ok(Source::File(path, arguments.file_access()));
         }
         if arguments.allow_outside {
             return Err(Failure::usage(
-                "`--allow-outside` needs a scenario in a file: the standard input is nowhere",
+                "`--allow-outside` requires a scenario file: the standard input has no folder",
             ));
         }
-        let text = read_text(path, Kind::Scenario).map_err(|refusal| Failure::File {
+        let text = read_text(path, FileKind::Scenario).map_err(|refusal| Failure::File {
             action: "read",
             path: path.to_owned(),
             source: refusal.into(),
@@ -184,7 +192,7 @@ impl Source<'_> {
     }
 }
 
-fn cannot(error: Error) -> Failure {
+fn sweep_failure(error: Error) -> Failure {
     let help = error.help();
     match error {
         Error::Scenario(problems) => Failure::Input(problems.into()),

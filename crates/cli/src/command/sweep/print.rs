@@ -8,7 +8,7 @@ use netflow::number::{count, duration, short};
 use netflow::sweep::{Estimate, Shard, Sweep, WriteOptions, WriteSummary};
 
 /// Formats the axes: `20 values of link.A->B.bandwidth × 3 values of …`.
-fn factors(sweep: &Sweep) -> String {
+fn format_axes(sweep: &Sweep) -> String {
     let request = sweep.request();
     let axes = request.axes.iter();
     let mut factors: Vec<String> = axes
@@ -24,25 +24,25 @@ fn factors(sweep: &Sweep) -> String {
     factors.join(" × ")
 }
 
-fn cases(sweep: &Sweep) -> String {
+fn format_cases(sweep: &Sweep) -> String {
     let all = count(
         usize::try_from(sweep.cases().count()).unwrap_or(usize::MAX),
         "case",
     );
-    match factors(sweep) {
+    match format_axes(sweep) {
         factors if factors.is_empty() => all,
         factors => format!("{all}: {factors}"),
     }
 }
 
-pub fn estimate(
+pub fn print_estimate(
     sweep: &Sweep,
     shard: Shard,
     estimate: &Estimate,
     threads: Option<u16>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", cases(sweep))?;
+    writeln!(out, "{}", format_cases(sweep))?;
     if !shard.is_all() {
         writeln!(out, "{} of them in shard {shard}", estimate.cases)?;
     }
@@ -55,7 +55,7 @@ pub fn estimate(
     };
     writeln!(
         out,
-        "about {:.0} rows, {} MB of {}, {} of one processor{of_one}; told from {}",
+        "about {:.0} rows, {} MB of {}, {} of CPU time{of_one}; extrapolated from {}",
         estimate.rows,
         short(estimate.bytes / 1e6),
         sweep.request().format,
@@ -64,7 +64,7 @@ pub fn estimate(
     )
 }
 
-pub fn written(
+pub fn print_written(
     sweep: &Sweep,
     directory: &Path,
     writing: &WriteOptions,
@@ -72,7 +72,7 @@ pub fn written(
     began: Instant,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", cases(sweep))?;
+    writeln!(out, "{}", format_cases(sweep))?;
     let shard = if writing.shard.is_all() {
         String::new()
     } else {
@@ -80,7 +80,7 @@ pub fn written(
     };
     let what = match written.reused {
         0 => format!("evaluated{shard}"),
-        reused => format!("done{shard}, {reused} of them earlier"),
+        reused => format!("finished{shard}, {reused} of them earlier"),
     };
     writeln!(
         out,
@@ -89,11 +89,11 @@ pub fn written(
         written.rows,
         duration(began.elapsed().as_secs_f64()),
     )?;
-    if written.without_answer > 0 {
+    if written.without_result > 0 {
         writeln!(
             out,
-            "{} without an answer: `status` in the table `network` says why",
-            count(written.without_answer as usize, "case"),
+            "{} without a result: see the reason in column `status` of table `network`",
+            count(written.without_result as usize, "case"),
         )?;
     }
     let format = sweep.request().format;

@@ -26,25 +26,27 @@ use crate::output::format::{Format, HELP};
 use crate::parse::buffer_bytes;
 use network::NetworkArguments;
 
-/// Let real TCP run over an emulated link, or over a scenario's whole network
+/// Run real TCP over an emulated link or over the network of a scenario
 ///
-/// Without SCENARIO there are two hosts and a link: COMMAND runs at end a, --server at end b. NETFLOW_ADDRESS
-/// and NETFLOW_PEER in their environment are their own and the other end's address, NETFLOW_END is a or b.
+/// Without SCENARIO, there are two hosts and one link: COMMAND runs at end a, --server at end b. In
+/// their environment, NETFLOW_ADDRESS is the own address, NETFLOW_PEER the address of the other
+/// end, and NETFLOW_END is a or b.
 ///
-/// With SCENARIO every node where a connection begins or ends is a host, every link has its rate, delay,
-/// buffer and queue, and the connections are real ones of this machine's kernel. COMMAND, if there is one,
-/// runs at the node that --at names, which reaches all hosts by their names; --serve runs others meanwhile.
+/// With SCENARIO, every node at which a connection begins or ends is a host. Every link has its
+/// rate, delay, buffer and queue, and the connections use the kernel of this machine. COMMAND is
+/// optional and runs at the node given by --at, from which all hosts can be reached by name.
+/// --serve runs further commands at the same time.
 ///
-/// When COMMAND ends, so does everything; the report goes to the standard error, and the exit code is
-/// COMMAND's. No process and no namespace is left behind, whatever kills netflow.
+/// When COMMAND ends, the testbed ends, too. The report is printed on the standard error, and the
+/// exit code is that of COMMAND. No process and no namespace remains, even if netflow is killed.
 #[derive(Args)]
 pub struct TestbedArguments {
-    /// A scenario's file: its network instead of a link
+    /// Scenario file with the network that replaces the link
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath,
           conflicts_with_all = ["LinkArguments", "server", "stack", "congestion", "initial_window", "receive_buffer"])]
     scenario: Option<PathBuf>,
 
-    /// What runs at end a, or at the node that --at names
+    /// Command that runs at end a, or at the node given by --at
     #[arg(
         value_name = "COMMAND",
         required_unless_present = "scenario",
@@ -55,24 +57,25 @@ pub struct TestbedArguments {
     #[command(flatten)]
     network: NetworkArguments,
 
-    /// What the shell runs at end b
+    /// Shell command that runs at end b
     #[arg(long, value_name = "COMMAND")]
     server: Option<OsString>,
 
-    /// TCP at both ends: linux-6, with today's defaults; or legacy, nearest to the Linux of 1998: Reno,
-    /// initial window 2, neither SACK nor RACK nor tail loss probes, a receive window of 16 KB
+    /// TCP at both ends: linux-6, with current defaults; or legacy, similar to Linux of 1998: Reno,
+    /// initial window 2, no SACK, RACK or tail loss probes, and a receive window of 16 KB
     #[arg(long, default_value = "linux-6", value_parser = PossibleValuesParser::new(STACKS))]
     stack: String,
 
-    /// Congestion control, instead of the stack's: one of those that this kernel has
+    /// Congestion control of this kernel, instead of the default of the stack
     #[arg(long, alias = "cc", value_name = "NAME")]
     congestion: Option<String>,
 
-    /// Initial congestion window in segments, instead of the stack's
+    /// Initial congestion window in segments, instead of the default of the stack
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     initial_window: Option<u32>,
 
-    /// Receive buffer of a connection, instead of the stack's; the window is about half of it
+    /// Receive buffer of a connection, instead of the default of the stack; the window is about
+    /// half of it
     #[arg(long, value_name = "SIZE", value_parser = buffer_bytes)]
     receive_buffer: Option<u32>,
 
@@ -115,7 +118,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     });
     let mut server = server.transpose()?;
     let Some((program, rest)) = arguments.command.split_first() else {
-        return Err(Failure::usage("there is no command"));
+        return Err(Failure::usage("COMMAND is missing"));
     };
     let mut command = testbed.spawn(End::A, Command::new(program).args(rest))?;
     let status = wait(&mut command)?;
@@ -128,17 +131,17 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     // If the report cannot be written, there still is the exit code.
     let _ = report::print(&report, arguments.format, &mut io::stderr().lock());
     report.capture.check()?;
-    finish(status)
+    exit_result(status)
 }
 
 /// PID of the process inside the namespace.
-static INSIDE: AtomicI32 = AtomicI32::new(0);
+static INNER_PID: AtomicI32 = AtomicI32::new(0);
 
 /// Starts the process inside a PID namespace and waits for it. A separate process is needed so that all
 /// others end with it, and with this one.
 fn run_in_pid_namespace() -> Result<(), Failure> {
     become_root()?;
-    interrupt::install_handler_with(pass_on);
+    interrupt::install_handler_with(forward_interrupt);
     let system = |source: io::Error| Error::System {
         doing: "run netflow inside".to_owned(),
         source,
@@ -146,34 +149,34 @@ fn run_in_pid_namespace() -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(system)?;
     let mut inside =
         spawn_in_pid_namespace(Command::new(program).args(std::env::args_os().skip(1)))?;
-    INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
+    INNER_PID.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
     if interrupt::requested() {
-        pass_on(interrupt::InterruptCount::First);
+        forward_interrupt(interrupt::InterruptCount::First);
     }
     let status = inside.wait().map_err(system)?;
     match status.signal() {
-        Some(_) if interrupt::requested() => finish(status),
+        Some(_) if interrupt::requested() => exit_result(status),
         Some(signal) => Err(Failure::Evaluation(format!(
-            "the testbed was killed by signal {signal}, and all commands with it"
+            "signal {signal} killed the testbed and all of its commands"
         ))),
-        None => finish(status),
+        None => exit_result(status),
     }
 }
 
 /// Forwards an interrupt to the process inside. The second interrupt kills everything.
-fn pass_on(again: interrupt::InterruptCount) {
+fn forward_interrupt(again: interrupt::InterruptCount) {
     let signal = match again {
         interrupt::InterruptCount::First => Signal::TERM,
         interrupt::InterruptCount::Later => Signal::KILL,
     };
-    if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
+    if let Some(inside) = Pid::from_raw(INNER_PID.load(Ordering::Relaxed)) {
         // The process may already have ended.
         let _ = kill_process(inside, signal);
     }
 }
 
 /// Time in which an interrupted command must end.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TERMINATION_TIMEOUT: Duration = Duration::from_millis(500);
 
 fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
     let system = |source: io::Error| Error::System {
@@ -193,7 +196,9 @@ fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
                     let _ = kill_process(number, Signal::TERM);
                 }
             }
-            Some(asked) if asked.elapsed() > PATIENCE => command.kill().map_err(system)?,
+            Some(asked) if asked.elapsed() > TERMINATION_TIMEOUT => {
+                command.kill().map_err(system)?
+            }
             _ => {}
         }
         thread::sleep(Duration::from_millis(5));
@@ -201,7 +206,7 @@ fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
 }
 
 /// Returns the exit code of the command by the convention of shells, or that of an interrupt.
-fn finish(status: ExitStatus) -> Result<(), Failure> {
+fn exit_result(status: ExitStatus) -> Result<(), Failure> {
     let code = match (status.code(), status.signal()) {
         _ if interrupt::requested() => interrupt::CODE.into(),
         (Some(code), _) => code,

@@ -18,7 +18,7 @@ use netflow_testbed::network::{LinkCounts, NetworkReport, OneWayDelay};
 use netflow_testbed::{Capture, Lateness, bind_etc_hosts, is_pid_namespace_child};
 use serde::Serialize;
 
-use super::{finish, run_in_pid_namespace, wait};
+use super::{exit_result, run_in_pid_namespace, wait};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::progress::Progress;
@@ -30,19 +30,20 @@ use crate::{interrupt, problems};
 #[derive(Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct NetworkArguments {
-    /// The node where COMMAND runs
+    /// Node at which COMMAND runs
     #[arg(long, value_name = "NODE", requires = "scenario")]
     at: Option<String>,
 
-    /// A shell at this node, instead of COMMAND
+    /// Run a shell at this node instead of COMMAND
     #[arg(long, value_name = "NODE", requires = "scenario", conflicts_with_all = ["command", "at"])]
     shell: Option<String>,
 
-    /// What the shell runs at a node meanwhile; may be given several times
+    /// Shell command to run at a node at the same time; may be given several times
     #[arg(long, value_name = "NODE=COMMAND", requires = "scenario")]
     serve: Vec<String>,
 
-    /// Write the packets that arrive at a link to a file (pcap, raw IP); may be given several times
+    /// Capture the packets that arrive at a link to a file (pcap, raw IP); may be given several
+    /// times
     #[arg(long, value_name = "A->B=FILE", requires = "scenario", value_hint = ValueHint::FilePath)]
     capture: Vec<String>,
 
@@ -50,7 +51,7 @@ pub struct NetworkArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     overrides: Vec<String>,
 
-    /// How many links and connections to show
+    /// Maximum number of printed links and connections
     #[arg(
         allow_negative_numbers = true,
         long,
@@ -60,7 +61,7 @@ pub struct NetworkArguments {
     )]
     top: usize,
 
-    /// Say nothing but the answer
+    /// Print only results and errors
     #[arg(short, long, requires = "scenario")]
     quiet: bool,
 }
@@ -76,13 +77,13 @@ pub fn testbed(
     // All errors are reported before anything is created.
     let scenario = evaluate::load(path, &arguments.overrides, FileAccess::BelowDirectory)
         .map_err(|problems| Failure::Input(problems.into()))?;
-    let work = Work::new(&scenario.network, arguments, command)?;
+    let work = NodeCommand::new(&scenario.network, arguments, command)?;
     let expected =
         netflow_emulation::check_feasibility(&scenario).map_err(netflow_emulation::Error::from)?;
     if !inside {
         if !arguments.quiet {
             for warning in warning_texts(&scenario) {
-                problems::warn_of(&warning);
+                problems::warn_message(&warning);
             }
             eprintln!(
                 "{}, about {} packets/s at hosts and {} at links",
@@ -104,7 +105,7 @@ pub fn testbed(
     let mut emulation = Emulation::new(&scenario, &settings)?;
     let Some((node, program)) = &work.command else {
         let wanted = !arguments.quiet;
-        let report = to_the_end(emulation, scenario.options.duration_s, wanted)?;
+        let report = run_to_end(emulation, scenario.options.duration_s, wanted)?;
         print(&scenario, &report, arguments.top, format, out)?;
         return Ok(report.captures.check()?);
     };
@@ -134,7 +135,7 @@ pub fn testbed(
         served.push(emulation.network().spawn(host, &mut shell)?);
     }
     let Some((program, rest)) = program.split_first() else {
-        return Err(Failure::usage("there is no command"));
+        return Err(Failure::usage("COMMAND is missing"));
     };
     let mut child = emulation
         .network()
@@ -144,7 +145,7 @@ pub fn testbed(
         if let Ok(Some(status)) = server.try_wait()
             && !status.success()
         {
-            eprintln!("warning: what --serve runs ended with {status}");
+            eprintln!("warning: the command of --serve ended with {status}");
         }
     }
     let report = emulation.finish()?;
@@ -157,28 +158,28 @@ pub fn testbed(
         &mut io::stderr().lock(),
     );
     report.captures.check()?;
-    finish(status)
+    exit_result(status)
 }
 
 /// The commands by node, and the captures.
-struct Work<'a> {
+struct NodeCommand<'a> {
     command: Option<(NodeId, Vec<OsString>)>,
     serving: Vec<(NodeId, &'a str)>,
     captures: Vec<(LinkId, Capture)>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> NodeCommand<'a> {
     fn new(
         network: &Network,
         arguments: &'a NetworkArguments,
         command: &[OsString],
-    ) -> Result<Work<'a>, Failure> {
+    ) -> Result<NodeCommand<'a>, Failure> {
         let command = match (&arguments.shell, &arguments.at, command) {
             (Some(name), ..) => {
                 if !io::stdin().is_terminal() {
                     return Err(Failure::Usage {
-                        message: "--shell needs a terminal".to_owned(),
-                        help: Some(format!("for a script: --at {name} -- COMMAND")),
+                        message: "--shell requires a terminal".to_owned(),
+                        help: Some(format!("in a script, write --at {name} -- COMMAND")),
                     });
                 }
                 let shell = std::env::var_os("SHELL").unwrap_or_else(|| "sh".into());
@@ -187,14 +188,14 @@ impl<'a> Work<'a> {
             (None, Some(name), [_, ..]) => Some((node(network, name)?, command.to_vec())),
             (None, Some(_), []) => {
                 return Err(Failure::Usage {
-                    message: "--at says where COMMAND runs, but there is none".to_owned(),
+                    message: "--at requires a COMMAND".to_owned(),
                     help: Some("add `-- COMMAND`, or use --shell".to_owned()),
                 });
             }
             (None, None, [_, ..]) => {
                 return Err(Failure::Usage {
-                    message: "nobody said at which node COMMAND runs".to_owned(),
-                    help: Some("say it with --at NODE".to_owned()),
+                    message: "the node of COMMAND is missing".to_owned(),
+                    help: Some("add --at NODE".to_owned()),
                 });
             }
             (None, None, []) => None,
@@ -220,15 +221,13 @@ impl<'a> Work<'a> {
             };
             Ok((link(network, name)?, capture))
         });
-        let work = Work {
+        let work = NodeCommand {
             serving: serving.collect::<Result<_, Failure>>()?,
             captures: captures.collect::<Result<_, Failure>>()?,
             command,
         };
         if work.command.is_none() && !work.serving.is_empty() {
-            return Err(Failure::usage(
-                "--serve is for a COMMAND or a --shell, and there is none",
-            ));
+            return Err(Failure::usage("--serve requires a COMMAND or --shell"));
         }
         Ok(work)
     }
@@ -244,41 +243,41 @@ impl<'a> Work<'a> {
 fn node(network: &Network, name: &str) -> Result<NodeId, Failure> {
     let found = network.nodes().find(|&id| network.node_name(id) == name);
     let names = network.nodes().map(|id| network.node_name(id));
-    found.ok_or_else(|| unknown("node", name, names))
+    found.ok_or_else(|| unknown_item("node", name, names))
 }
 
 fn link(network: &Network, name: &str) -> Result<LinkId, Failure> {
     let names = network.links().map(|id| network.link_name(id));
     let found = network.link_by_name(name);
-    found.ok_or_else(|| unknown("link", name, names))
+    found.ok_or_else(|| unknown_item("link", name, names))
 }
 
-fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
+fn unknown_item<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
     let names: Vec<&str> = names.collect();
     let nearest = nearest_name(name, names.iter().copied(), &[]);
     Failure::Usage {
-        message: format!("there is no {what} `{name}`"),
+        message: format!("unknown {what} `{name}`"),
         help: nearest.map(|nearest| format!("did you mean `{nearest}`?")),
     }
 }
 
 /// Runs the scenario to its end.
-fn to_the_end(
+fn run_to_end(
     mut emulation: Emulation,
     duration_s: f64,
     wanted: bool,
 ) -> Result<NetworkReport, Failure> {
-    let mut progress = Progress::of("the network time", wanted);
+    let mut progress = Progress::new("the run", wanted);
     let began = emulation.start()?;
     let end = began + Duration::from_secs_f64(duration_s);
     while Instant::now() < end {
         if interrupt::requested() {
             return Err(netflow_emulation::Error::Stopped.into());
         }
-        if !emulation.network().alive() {
+        if !emulation.network().is_alive() {
             break;
         }
-        progress.at(began.elapsed().as_secs_f64() / duration_s);
+        progress.set(began.elapsed().as_secs_f64() / duration_s);
         let left = end.saturating_duration_since(Instant::now());
         thread::sleep(left.min(Duration::from_millis(50)));
     }
@@ -309,7 +308,7 @@ struct ConnectionRow {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct JsonNetworkReport {
     seconds: f64,
     links: Vec<LinkRow>,
     connections: Vec<ConnectionRow>,
@@ -323,8 +322,8 @@ struct Answer {
     doubt: Option<String>,
 }
 
-impl Answer {
-    fn new(scenario: &CompiledScenario, report: &NetworkReport) -> Answer {
+impl JsonNetworkReport {
+    fn new(scenario: &CompiledScenario, report: &NetworkReport) -> JsonNetworkReport {
         let network = &scenario.network;
         let links = network.links().zip(&report.links).map(|(id, counts)| {
             let LinkCounts {
@@ -362,7 +361,7 @@ impl Answer {
                     delay: report.delays[id.index()],
                 }
             });
-        Answer {
+        JsonNetworkReport {
             seconds: report.seconds,
             links: links.collect(),
             connections: connections.collect(),
@@ -372,7 +371,7 @@ impl Answer {
             unrouted_pkts: report.unrouted_pkts,
             capture_failures: report.captures.missing_pkts,
             realtime: report.realtime,
-            doubt: report.doubt(),
+            doubt: report.unreliable_reason(),
         }
     }
 }
@@ -384,8 +383,8 @@ fn print(
     format: Format,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let answer = Answer::new(scenario, report);
-    format.answer(
+    let answer = JsonNetworkReport::new(scenario, report);
+    format.print(
         out,
         &answer,
         |out| {
@@ -397,7 +396,7 @@ fn print(
     )
 }
 
-fn tables(answer: &Answer, top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn tables(answer: &JsonNetworkReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut links: Vec<&LinkRow> = answer.links.iter().collect();
     links.sort_by(|a, b| b.mean_queue_pkts.total_cmp(&a.mean_queue_pkts));
     Table::of(links)
@@ -434,7 +433,7 @@ fn tables(answer: &Answer, top: usize, out: &mut dyn Write) -> io::Result<()> {
         short(answer.lateness.max_us),
     )?;
     for (pkts, what) in [
-        (answer.unrouted_pkts, "found no way while links were down"),
+        (answer.unrouted_pkts, "had no route while links were down"),
         (answer.capture_failures, "are missing in captures"),
     ] {
         if pkts > 0 {

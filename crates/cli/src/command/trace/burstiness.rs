@@ -9,17 +9,18 @@ use netflow::trace::NodeNames;
 use netflow::trace::analysis::{Burstiness, IntervalVariation};
 use serde::Serialize;
 
-use super::reading::{Files, complete, read};
+use super::trace_files::{Files, check_intervals, read};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::Format;
 use crate::output::table::Table;
 use crate::parse::{positive_time, time_from_zero};
 
-/// How much the packets that arrive at a link vary from interval to interval
+/// Compute the burstiness of packet arrivals at links
 ///
-/// The coefficient of variation (standard deviation / mean) of the number of packets that arrive in
-/// an interval, beside that of Poisson arrivals of the same mean. What a queue drops has arrived.
+/// Prints the coefficient of variation (standard deviation / mean) of the number of arrivals in an
+/// interval, and its value for Poisson arrivals with the same mean. Packets that a queue drops
+/// count as arrivals.
 #[derive(Args)]
 pub struct BurstinessArguments {
     #[command(flatten)]
@@ -29,21 +30,21 @@ pub struct BurstinessArguments {
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = positive_time)]
     interval: f64,
 
-    /// Only this link, such as `N5->N7`
+    /// Restrict the output to this link, such as `N5->N7`
     #[arg(long, value_name = "LINK")]
     link: Option<String>,
 
-    /// Leave out what was before
+    /// Start of the analysed period
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time_from_zero)]
     from: f64,
 
-    /// Leave out what comes later
+    /// End of the analysed period
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     until: Option<f64>,
 }
 
 #[derive(Default, Serialize)]
-struct Shown {
+struct JsonBurstiness {
     file: String,
     link: Option<String>,
     interval_s: f64,
@@ -56,16 +57,16 @@ pub fn burstiness(arguments: &BurstinessArguments, out: &mut dyn Write) -> Resul
         return Err(Failure::usage("--until must be later than --from"));
     }
     if arguments.files.format == Format::Text {
-        return arguments.files.each(out, |file, out| {
+        return arguments.files.for_each(out, |file, out| {
             print(&gather(arguments, file)?, arguments, out)
         });
     }
-    let rows = all(arguments)?;
-    let csv = |out: &mut dyn Write| csv::write_any(&rows, out);
-    Ok(arguments.files.format.answer(out, &rows, csv, |_| Ok(()))?)
+    let rows = gather_all(arguments)?;
+    let csv = |out: &mut dyn Write| csv::write_with_header(&rows, out);
+    Ok(arguments.files.format.print(out, &rows, csv, |_| Ok(()))?)
 }
 
-fn all(arguments: &BurstinessArguments) -> Result<Vec<Shown>, Failure> {
+fn gather_all(arguments: &BurstinessArguments) -> Result<Vec<JsonBurstiness>, Failure> {
     let mut rows = Vec::new();
     for file in &arguments.files.files {
         rows.extend(gather(arguments, file)?);
@@ -73,25 +74,25 @@ fn all(arguments: &BurstinessArguments) -> Result<Vec<Shown>, Failure> {
     Ok(rows)
 }
 
-fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<Shown>, Failure> {
+fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<JsonBurstiness>, Failure> {
     let mut counting = Burstiness::new(arguments.interval, arguments.from, arguments.until);
-    let reader = read(file, |event| counting.on(event))?;
-    complete(counting.left_out(), arguments.interval)?;
+    let reader = read(file, |event| counting.on_event(event))?;
+    check_intervals(counting.omitted_events(), arguments.interval)?;
     let names: &NodeNames = reader.names();
     let spreads = counting.finish().into_iter();
-    let rows = spreads.map(|spread| Shown {
+    let rows = spreads.map(|spread| JsonBurstiness {
         file: file.display().to_string(),
         link: spread.link.map(|link| names.link(link)),
         interval_s: arguments.interval,
         spread,
     });
-    let mut rows: Vec<Shown> = rows.collect();
+    let mut rows: Vec<JsonBurstiness> = rows.collect();
     if let Some(wanted) = &arguments.link {
         let known: Vec<String> = rows.iter().filter_map(|row| row.link.clone()).collect();
         rows.retain(|row| row.link.as_ref() == Some(wanted));
         if rows.is_empty() {
             return Err(Failure::Usage {
-                message: format!("no packet arrives at a link `{wanted}` in this time"),
+                message: format!("no packets arrive at link `{wanted}` in this period"),
                 help: Some(format!("links: {}", known.join(", "))),
             });
         }
@@ -101,7 +102,7 @@ fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<Shown>, Fa
 }
 
 fn print(
-    rows: &[Shown],
+    rows: &[JsonBurstiness],
     arguments: &BurstinessArguments,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {

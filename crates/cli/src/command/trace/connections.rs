@@ -10,38 +10,38 @@ use netflow::trace::analysis::{ConnectionSeries, Connections};
 use netflow::trace::sender::Options;
 use netflow::trace::{NodeNames, Reader};
 
-use super::reading::{Files, complete, few_flows, read};
+use super::trace_files::{Files, check_flow_count, check_intervals, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::json::object;
 use crate::output::table::{Table, format_or};
 use crate::parse::positive_time;
 
-/// What every sender sent, what arrived, what was lost, and round-trip times
+/// Print sent, delivered and lost packets and round-trip times of every sender
 ///
-/// Where a trace does not show packets arrive (captures, traces of the first link), goodput is what
-/// is acknowledged, and lost is what had to be sent again.
+/// If a trace does not contain arrivals of packets (captures, traces of the first link), goodput is
+/// the acknowledged data, and losses are the retransmitted packets.
 #[derive(Args)]
 pub struct ConnectionsArguments {
     #[command(flatten)]
     files: Files,
 
-    /// Length of the intervals
-    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
-    every: f64,
+    /// Length of a recording interval
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    interval: f64,
 }
 
 pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.files.format;
     if format == Format::Text {
-        return arguments.files.each(out, |file, out| {
+        return arguments.files.for_each(out, |file, out| {
             // Only totals are shown, so there is one interval.
             let (series, reader) = gather(f64::INFINITY, file)?;
             print(&series, reader.names(), arguments.files.top, out)
         });
     }
-    let (series, reader) = gather(arguments.every, arguments.files.single()?)?;
-    let name = ConnectionSeries::namer(&series, reader.names());
+    let (series, reader) = gather(arguments.interval, arguments.files.single()?)?;
+    let name = ConnectionSeries::unique_names(&series, reader.names());
     let shown = series.iter().map(|series| {
         object! {
             connection: name(series),
@@ -56,14 +56,14 @@ pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Res
     let csv = |out: &mut dyn Write| {
         results::write_csv(ConnectionSeries::rows(&series, reader.names()), out)
     };
-    Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
+    Ok(format.print(out, &shown, csv, |_| Ok(()))?)
 }
 
 fn gather(every_s: f64, file: &Path) -> Result<(Vec<ConnectionSeries>, Reader), Failure> {
     let mut connections = Connections::new(every_s, Options::default());
-    let reader = read(file, |event| connections.on(event))?;
-    few_flows(file, connections.flows_left_out())?;
-    complete(connections.left_out(), every_s)?;
+    let reader = read(file, |event| connections.on_event(event))?;
+    check_flow_count(file, connections.events_of_omitted_flows())?;
+    check_intervals(connections.omitted_events(), every_s)?;
     Ok((connections.finish(), reader))
 }
 
@@ -75,7 +75,7 @@ fn print(
 ) -> Result<(), Failure> {
     let mut order: Vec<&ConnectionSeries> = series.iter().collect();
     order.sort_by_key(|series| std::cmp::Reverse(series.totals.sent_pkts));
-    let name = ConnectionSeries::namer(series, names);
+    let name = ConnectionSeries::unique_names(series, names);
     Table::of(&order)
         .text("connection", |it| name(it))
         .text("rtt by", |it| {
@@ -98,7 +98,7 @@ fn print(
     if order.iter().any(|series| !series.whole_network) {
         writeln!(
             out,
-            " by the sender's view where no packet is seen to arrive: delivered is what was acknowledged, lost what was sent again"
+            " as seen by the sender if the trace has no arrivals: delivered packets are acknowledged ones, lost packets are retransmitted ones"
         )?;
     }
     Ok(())

@@ -10,33 +10,33 @@ use netflow::trace::analysis::{LinkSeries, LinkTraceInterval, Links, TraceTotals
 use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
-use super::reading::{Files, complete, read};
+use super::trace_files::{Files, check_intervals, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::table::{Table, format_or};
 use crate::parse::{link_bandwidth, positive_time};
 
-/// The queue of every link of an ns-2 trace: arrivals, losses, utilization
+/// Print the queue of every link of an ns-2 trace: arrivals, losses, utilization
 ///
-/// A queue counts the packet in service, as in `links.csv`: its time follows from the link's
-/// bandwidth, which the trace does not hold; it is found out from packets that follow each other
-/// without a pause.
+/// As in `links.csv`, a queue includes the packet in service. Its time in service follows from the
+/// bandwidth of the link, which the trace does not contain. netflow estimates the bandwidth from
+/// packets that leave a queue without a pause between them.
 #[derive(Args)]
 pub struct LinksArguments {
     #[command(flatten)]
     files: Files,
 
-    /// Length of the intervals
-    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
-    every: f64,
+    /// Length of a recording interval
+    #[arg(long, alias = "every", value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    interval: f64,
 
-    /// A link's bandwidth, such as `N5->N7=8 Mbit/s`; may be given several times
+    /// Bandwidth of a link, such as `N5->N7=8 Mbit/s`; may be given several times
     #[arg(long, value_name = "LINK=RATE", value_parser = link_bandwidth)]
     bandwidth: Vec<(String, f64)>,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JsonLinks<'a> {
     link: String,
     #[serde(flatten)]
     totals: &'a TraceTotals,
@@ -46,27 +46,27 @@ struct Shown<'a> {
 pub fn links(arguments: &LinksArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.files.format;
     if format == Format::Text {
-        return arguments.files.each(out, |file, out| {
+        return arguments.files.for_each(out, |file, out| {
             let (series, reader) = gather(arguments, file)?;
             print(&series, reader.names(), arguments.files.top, out)
         });
     }
     let (series, reader) = gather(arguments, arguments.files.single()?)?;
-    let shown = series.iter().map(|series| Shown {
+    let shown = series.iter().map(|series| JsonLinks {
         link: reader.names().link(series.link),
         totals: &series.totals,
         intervals: &series.bins,
     });
-    let shown: Vec<Shown<'_>> = shown.collect();
+    let shown: Vec<JsonLinks<'_>> = shown.collect();
     let csv =
         |out: &mut dyn Write| results::write_csv(LinkSeries::rows(&series, reader.names()), out);
-    Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
+    Ok(format.print(out, &shown, csv, |_| Ok(()))?)
 }
 
 fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, Reader), Failure> {
-    let mut links = Links::new(arguments.every);
-    let reader = read(file, |event| links.on(event))?;
-    complete(links.left_out(), arguments.every)?;
+    let mut links = Links::new(arguments.interval);
+    let reader = read(file, |event| links.on_event(event))?;
+    check_intervals(links.omitted_events(), arguments.interval)?;
     let names = reader.names();
     for (name, bps) in &arguments.bandwidth {
         let Some(link) = links.links().find(|&link| names.link(link) == *name) else {
@@ -76,12 +76,12 @@ fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, R
                 help: Some(format!("links: {}", known.join(", "))),
             });
         };
-        links.bandwidth(link, *bps);
+        links.set_bandwidth(link, *bps);
     }
     let series = links.finish();
     if series.is_empty() {
         return Err(Failure::usage(format!(
-            "{} shows no queues: only ns-2 traces have links",
+            "{} contains no queues: only ns-2 traces have links",
             file.display()
         )));
     }
@@ -125,7 +125,7 @@ fn print(
     if no_bandwidth {
         writeln!(
             out,
-            " ? no packets followed each other there: give the bandwidth with --bandwidth LINK=RATE"
+            " ? unknown, because no packets left without a pause: give the bandwidth with --bandwidth LINK=RATE"
         )?;
     }
     Ok(())

@@ -3,9 +3,9 @@
 mod burstiness;
 mod connections;
 mod links;
-pub mod reading;
 pub mod samples;
 mod summary;
+pub mod trace_files;
 
 use std::io::Write;
 
@@ -13,12 +13,12 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Read packet traces of ns-2 and captures (pcap, pcapng)
+/// Analyse packet traces of ns-2 and captures (pcap, pcapng)
 ///
-/// Traces may be compressed by gzip; `-` is the standard input. What is malformed is counted and
-/// reported, and reading goes on where that is safe. Memory does not grow with a trace's length but
-/// with its flows: about 0.5 KB for a flow of ns-2, 1.2 KB for a captured connection. A trace of more
-/// than 4194304 flows is refused.
+/// Traces may be compressed with gzip; `-` is the standard input. Malformed records are counted and
+/// reported, and reading continues where that is safe. Memory grows with the number of flows, not
+/// with the length of a trace: about 0.5 KB per ns-2 flow and 1.2 KB per captured connection.
+/// Traces with more than 4194304 flows are rejected.
 #[derive(Args)]
 pub struct TraceArguments {
     #[command(subcommand)]

@@ -11,13 +11,13 @@ use netflow::trace::analysis::Summary;
 use netflow::trace::sender::{Flow, Options, Senders, Tracker};
 use serde::Serialize;
 
-use super::reading::{Files, few_flows, read, warn_of_vantage};
+use super::trace_files::{Files, check_flow_count, read, warn_about_capture_point};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::Format;
 use crate::output::table::{Table, format_or};
 
-/// What is in a trace
+/// Summarize a trace
 #[derive(Args)]
 pub struct SummaryArguments {
     #[command(flatten)]
@@ -25,29 +25,29 @@ pub struct SummaryArguments {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JsonSummary<'a> {
     file: String,
     trace_format: String,
     compressed: bool,
     #[serde(flatten)]
     summary: &'a Summary,
     flows: usize,
-    links: Vec<ShownLink>,
-    tcp_senders: Vec<ShownSender>,
+    links: Vec<JsonLink>,
+    tcp_senders: Vec<JsonSender>,
     malformed: u64,
     skipped: u64,
     truncated: bool,
 }
 
 #[derive(Default, Serialize)]
-struct ShownLink {
+struct JsonLink {
     link: String,
     enqueued: u64,
     dropped: u64,
 }
 
 #[derive(Default, Serialize)]
-struct ShownSender {
+struct JsonSender {
     connection: String,
     sent_pkts: u64,
     resent_pkts: u64,
@@ -59,36 +59,43 @@ struct ShownSender {
 pub fn summary(arguments: &SummaryArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.files.format;
     if format == Format::Text {
-        return arguments.files.each(out, |file, out| {
+        return arguments.files.for_each(out, |file, out| {
             let (summary, senders, reader) = gather(file)?;
             let mut senders = tcp_senders(&senders);
             senders.sort_by_key(|(_, tracker)| Reverse(tracker.totals().sent_pkts));
-            let shown = shown(file, &summary, &reader);
+            let shown = json_summary(file, &summary, &reader);
             Ok(print(&shown, &senders, arguments.files.top, out)?)
         });
     }
     let file = arguments.files.single()?;
     let (summary, senders, reader) = gather(file)?;
-    let mut shown = shown(file, &summary, &reader);
+    let mut shown = json_summary(file, &summary, &reader);
     let all = tcp_senders(&senders).into_iter();
-    shown.tcp_senders = all.map(|(flow, tracker)| sender(flow, tracker)).collect();
+    shown.tcp_senders = all
+        .map(|(flow, tracker)| json_sender(flow, tracker))
+        .collect();
     let csv = |out: &mut dyn Write| {
-        csv::write_any_named("links", &shown.links, out)?;
+        csv::write_named_with_header("links", &shown.links, out)?;
         writeln!(out)?;
-        csv::write_any_named("tcp_senders", &shown.tcp_senders, out)
+        csv::write_named_with_header("tcp_senders", &shown.tcp_senders, out)
     };
-    Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
+    Ok(format.print(out, &shown, csv, |_| Ok(()))?)
 }
 
 fn gather(file: &Path) -> Result<(Summary, Senders, Reader), Failure> {
     let mut summary = Summary::default();
     let mut senders = Senders::new(Options::default());
     let reader = read(file, |event| {
-        summary.on(event);
-        senders.on(event, |_, _| {});
+        summary.on_event(event);
+        senders.on_event(event, |_, _| {});
     })?;
-    few_flows(file, summary.flows_left_out().max(senders.flows_left_out()))?;
-    warn_of_vantage(file, &senders);
+    check_flow_count(
+        file,
+        summary
+            .events_of_omitted_flows()
+            .max(senders.events_of_omitted_flows()),
+    )?;
+    warn_about_capture_point(file, &senders);
     Ok((summary, senders, reader))
 }
 
@@ -98,13 +105,13 @@ fn tcp_senders(senders: &Senders) -> Vec<(&Flow, &Tracker)> {
 }
 
 /// Returns the summary without the senders. There may be millions of them, of which only some are shown.
-fn shown<'a>(file: &Path, summary: &'a Summary, reader: &Reader) -> Shown<'a> {
-    let links = summary.links.iter().map(|(&link, events)| ShownLink {
+fn json_summary<'a>(file: &Path, summary: &'a Summary, reader: &Reader) -> JsonSummary<'a> {
+    let links = summary.links.iter().map(|(&link, events)| JsonLink {
         link: reader.names().link(link),
         enqueued: events.enqueued,
         dropped: events.dropped,
     });
-    Shown {
+    JsonSummary {
         file: file.display().to_string(),
         trace_format: reader.format().to_string(),
         compressed: reader.is_compressed(),
@@ -118,8 +125,8 @@ fn shown<'a>(file: &Path, summary: &'a Summary, reader: &Reader) -> Shown<'a> {
     }
 }
 
-fn sender(flow: &Flow, tracker: &Tracker) -> ShownSender {
-    ShownSender {
+fn json_sender(flow: &Flow, tracker: &Tracker) -> JsonSender {
+    JsonSender {
         connection: flow.to_string(),
         sent_pkts: tracker.totals().sent_pkts,
         resent_pkts: tracker.totals().resent_pkts,
@@ -130,7 +137,7 @@ fn sender(flow: &Flow, tracker: &Tracker) -> ShownSender {
 }
 
 fn print(
-    shown: &Shown<'_>,
+    shown: &JsonSummary<'_>,
     senders: &[(&Flow, &Tracker)],
     top: usize,
     out: &mut dyn Write,
@@ -173,11 +180,11 @@ fn print(
         count(shown.flows, "flow"),
     )?;
     if shown.skipped > 0 {
-        writeln!(out, "{} of kinds that say nothing here", shown.skipped)?;
+        writeln!(out, "{} of other types, skipped", shown.skipped)?;
     }
     if !shown.links.is_empty() {
         writeln!(out)?;
-        let mut links: Vec<&ShownLink> = shown.links.iter().collect();
+        let mut links: Vec<&JsonLink> = shown.links.iter().collect();
         links.sort_by_key(|link| Reverse((link.dropped, link.enqueued)));
         Table::of(links)
             .text("link", |it| it.link.clone())

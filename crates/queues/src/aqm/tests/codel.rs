@@ -27,7 +27,7 @@ fn drops(fates: &[Fate]) -> Vec<u64> {
 
 /// Returns the drop times: the first at `first_ms`, the next 100/√count ms later, and so on. The link
 /// dequeues each ms, so a drop occurs at the first whole ms after it is due.
-fn law(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
+fn control_law_times(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
     let mut due = first_ms as f64;
     let mut times = vec![first_ms * MS];
     loop {
@@ -46,9 +46,13 @@ fn law(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
 #[test]
 fn overload_drops_follow_the_control_law() {
     let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
-    let mut dropped = drops(&play(&mut default_queue(false), &packets, NS_PER_BYTE));
+    let mut dropped = drops(&run_packets(
+        &mut default_queue(false),
+        &packets,
+        NS_PER_BYTE,
+    ));
     dropped.retain(|at| *at < 5000 * MS);
-    assert_eq!(dropped, law(110, 1, 5000));
+    assert_eq!(dropped, control_law_times(110, 1, 5000));
     assert!(dropped.len() > 500);
 }
 
@@ -56,20 +60,20 @@ fn overload_drops_follow_the_control_law() {
 #[test]
 fn marks_replace_drops() {
     let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, true).collect();
-    let fates = play(&mut default_queue(true), &packets, NS_PER_BYTE);
+    let fates = run_packets(&mut default_queue(true), &packets, NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
     let mut marks: Vec<u64> = fates.iter().filter_map(|fate| fate.mark_ns()).collect();
     marks.retain(|at| *at < 5000 * MS);
-    assert_eq!(marks, law(110, 1, 5000));
+    assert_eq!(marks, control_law_times(110, 1, 5000));
     // Nothing is marked without ECN at the queue or at the packets.
     let unable: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
-    let reference = play(&mut default_queue(false), &unable, NS_PER_BYTE);
+    let reference = run_packets(&mut default_queue(false), &unable, NS_PER_BYTE);
     assert_eq!(
-        play(&mut default_queue(true), &unable, NS_PER_BYTE),
+        run_packets(&mut default_queue(true), &unable, NS_PER_BYTE),
         reference
     );
     assert_eq!(
-        play(&mut default_queue(false), &packets, NS_PER_BYTE),
+        run_packets(&mut default_queue(false), &packets, NS_PER_BYTE),
         reference
     );
     assert!(reference.iter().all(|fate| fate.mark_ns().is_none()));
@@ -85,21 +89,21 @@ fn short_delays_cause_no_drops() {
     };
     let mut below: Vec<_> = burst(0, 5).collect();
     below.extend(steady(MS, 10_000 * MS, MS, BYTES, false));
-    let fates = play(&mut default_queue(false), &below, NS_PER_BYTE);
+    let fates = run_packets(&mut default_queue(false), &below, NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
     // One packet more keeps the sojourn time at the target.
     below.insert(0, below[0]);
-    let fates = play(&mut default_queue(false), &below, NS_PER_BYTE);
+    let fates = run_packets(&mut default_queue(false), &below, NS_PER_BYTE);
     assert!(!drops(&fates).is_empty());
 
     let each: Vec<_> = (0..100).flat_map(|k| burst(100 * k, 99)).collect();
-    let fates = play(&mut default_queue(false), &each, NS_PER_BYTE);
+    let fates = run_packets(&mut default_queue(false), &each, NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
 
     // Each takes 10 ms, and one more waits for the same time.
     let pair = burst(0, 2).chain(steady(10 * MS, 10_000 * MS, 10 * MS, BYTES, false));
     let pair: Vec<_> = pair.collect();
-    let fates = play(&mut default_queue(false), &pair, 10 * NS_PER_BYTE);
+    let fates = run_packets(&mut default_queue(false), &pair, 10 * NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
 }
 
@@ -110,7 +114,7 @@ fn dropping_resumes_at_the_previous_count() {
         let mut packets: Vec<_> = steady(0, 1500 * MS, MS / 2, BYTES, false).collect();
         // The queue is empty when all packets that were not dropped have been sent.
         let mut alone = default_queue(false);
-        let first = play(&mut alone, &packets, NS_PER_BYTE);
+        let first = run_packets(&mut alone, &packets, NS_PER_BYTE);
         let before = drops(&first);
         let empty_ms = (packets.len() - before.len()) as u64;
         let again_ms = empty_ms + silence_ms;
@@ -121,7 +125,7 @@ fn dropping_resumes_at_the_previous_count() {
             BYTES,
             false,
         ));
-        let fates = play(&mut default_queue(false), &packets, NS_PER_BYTE);
+        let fates = run_packets(&mut default_queue(false), &packets, NS_PER_BYTE);
         let mut after = drops(&fates[first.len()..]);
         after.retain(|at| *at < (again_ms + 1000) * MS);
         assert_eq!(drops(&fates[..first.len()]), before);
@@ -133,7 +137,7 @@ fn dropping_resumes_at_the_previous_count() {
         let begins_ms = again_ms + 110;
         assert_eq!(
             after,
-            law(begins_ms, count, again_ms + 1000),
+            control_law_times(begins_ms, count, again_ms + 1000),
             "{silence_ms} ms"
         );
     }
@@ -159,7 +163,10 @@ fn ce_threshold_marks_by_sojourn_time() {
             ..CoDel::default()
         };
         let mut queue = AqmQueue::new(Aqm::CoDel(rules), Buffer::Unbounded, 0);
-        for (packet, fate) in packets.iter().zip(play(&mut queue, &packets, ns_per_byte)) {
+        for (packet, fate) in packets
+            .iter()
+            .zip(run_packets(&mut queue, &packets, ns_per_byte))
+        {
             let Fate::Sent { at_ns, marked: is } = fate else {
                 panic!("no packet is dropped");
             };
@@ -329,8 +336,8 @@ fn matches_the_rfc_pseudo_code() {
         let limit = buffer(&mut random);
         let mut ours = AqmQueue::new(Aqm::CoDel(rules), limit, 0);
         let mut reference = RfcReference::new(rules, limit);
-        let fates = play(&mut ours, &packets, ns_per_byte);
-        same(&fates, &play(&mut reference, &packets, ns_per_byte));
+        let fates = run_packets(&mut ours, &packets, ns_per_byte);
+        same(&fates, &run_packets(&mut reference, &packets, ns_per_byte));
         if limit == Buffer::Unbounded {
             dropped += drops(&fates).len();
             marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();

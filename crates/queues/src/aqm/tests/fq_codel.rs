@@ -74,7 +74,7 @@ fn a_sparse_flow_has_low_delay() {
             .flat_map(|flow| (0..400).map(move |_| arrival(0, 1500, flow)))
             .collect();
         packets.extend((1..=4000 * MS / gap_ns).map(|k| arrival(k * gap_ns + 17, 200, 99)));
-        let fates = play(&mut fair(NEVER, Buffer::Unbounded), &packets, ns_per_byte);
+        let fates = run_packets(&mut fair(NEVER, Buffer::Unbounded), &packets, ns_per_byte);
         let mut longest_ns = 0;
         for (packet, fate) in packets.iter().zip(&fates).skip(4000) {
             let Fate::Sent { at_ns, .. } = fate else {
@@ -95,7 +95,7 @@ fn a_sparse_flow_has_low_delay() {
 
 /// A full buffer drops half of the bytes of the queue with the most bytes, from its head, or 64 packets.
 #[test]
-fn the_longest_queue_loses() {
+fn longest_queue_drops_on_overflow() {
     for (fat_pkts, batch) in [(50, 26), (127, 64), (400, 64)] {
         let limit = Buffer::Packets(fat_pkts + 30);
         let mut queue = fair(NEVER, limit);
@@ -152,8 +152,8 @@ fn one_queue_is_codel() {
         };
         let mut one = AqmQueue::new(Aqm::FqCoDel(rules), Buffer::Unbounded, 0);
         let mut other = AqmQueue::new(Aqm::CoDel(codel), Buffer::Unbounded, 0);
-        let fates = play(&mut one, &packets, ns_per_byte);
-        same(&fates, &play(&mut other, &packets, ns_per_byte));
+        let fates = run_packets(&mut one, &packets, ns_per_byte);
+        same(&fates, &run_packets(&mut other, &packets, ns_per_byte));
         dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
     }
     assert!(dropped > 1000);
@@ -300,8 +300,8 @@ fn matches_the_rfc() {
             new: Vec::new(),
             old: Vec::new(),
         };
-        let fates = play(&mut ours, &packets, ns_per_byte);
-        same(&fates, &play(&mut reference, &packets, ns_per_byte));
+        let fates = run_packets(&mut ours, &packets, ns_per_byte);
+        same(&fates, &run_packets(&mut reference, &packets, ns_per_byte));
         if limit == Buffer::Unbounded {
             dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
             marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();

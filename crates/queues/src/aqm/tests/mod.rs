@@ -103,7 +103,7 @@ impl Queue for AqmQueue<usize> {
 
 /// Sends the packets through a queue to a link with a service time of `ns_per_byte` ns per byte. Each packet
 /// leaves exactly once.
-pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Vec<Fate> {
+pub fn run_packets(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Vec<Fate> {
     let mut fates = vec![None; packets.len()];
     let mut dropped = Vec::new();
     let mut next = 0;
@@ -317,7 +317,7 @@ fn every_packet_is_accounted_for() {
                 present: BTreeMap::new(),
                 last: BTreeMap::new(),
             };
-            let fates = play(&mut queue, &packets, ns_per_byte);
+            let fates = run_packets(&mut queue, &packets, ns_per_byte);
             let drops = fates.iter().filter(|fate| fate.drop_ns().is_some());
             dropped[k] += drops.count();
         }
@@ -327,7 +327,7 @@ fn every_packet_is_accounted_for() {
 
 /// The iterator returns the waiting packets, `clear` removes them, and afterwards the queue equals a new one.
 #[test]
-fn a_cleared_queue_is_as_new() {
+fn cleared_queue_equals_new_queue() {
     let mut random = Pcg32::seed_from_u64(2);
     for seed in 0..30 {
         let (mut packets, ns_per_byte) = pattern(&mut random, 1500);
@@ -365,8 +365,8 @@ fn a_cleared_queue_is_as_new() {
                 }
             }
             same(
-                &play(&mut queue, after, ns_per_byte),
-                &play(&mut fresh, after, ns_per_byte),
+                &run_packets(&mut queue, after, ns_per_byte),
+                &run_packets(&mut fresh, after, ns_per_byte),
             );
         }
     }
@@ -374,13 +374,13 @@ fn a_cleared_queue_is_as_new() {
 
 /// The same seed gives the same fates; with PIE, another seed gives others.
 #[test]
-fn the_seed_decides() {
+fn results_depend_on_the_seed() {
     let mut random = Pcg32::seed_from_u64(3);
     let packets: Vec<_> = steady(1, 3000 * MS, MS / 2, 1000, false).collect();
     for discipline in disciplines(&mut random) {
         let run = |seed| {
             let mut queue = AqmQueue::new(discipline, Buffer::Packets(50), seed);
-            play(&mut queue, &packets, 1000)
+            run_packets(&mut queue, &packets, 1000)
         };
         assert_eq!(run(1), run(1));
         assert_eq!(run(1) != run(2), matches!(discipline, Aqm::Pie(_)));

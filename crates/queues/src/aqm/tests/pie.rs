@@ -220,8 +220,8 @@ fn matches_the_rfc_pseudo_code() {
         };
         early.reseed(seed);
         let mut reference = RfcReference::new(rules, limit, SplitMix64::new(seed));
-        let fates = play(&mut ours, &packets, ns_per_byte);
-        same(&fates, &play(&mut reference, &packets, ns_per_byte));
+        let fates = run_packets(&mut ours, &packets, ns_per_byte);
+        same(&fates, &run_packets(&mut reference, &packets, ns_per_byte));
         if limit == Buffer::Unbounded {
             dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
             marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();
@@ -243,8 +243,8 @@ fn a_long_overload_matches_the_pseudo_code() {
         early.reseed(5);
     }
     let mut reference = RfcReference::new(rules, Buffer::Unbounded, SplitMix64::new(5));
-    let fates = play(&mut ours, &packets, 1000);
-    same(&fates, &play(&mut reference, &packets, 1000));
+    let fates = run_packets(&mut ours, &packets, 1000);
+    same(&fates, &run_packets(&mut reference, &packets, 1000));
     assert!(reference.ends > 3, "{}", reference.ends);
 }
 
@@ -259,7 +259,7 @@ fn a_long_idle_time_is_cheap() {
         };
         let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
         let packets: Vec<_> = steady(0, 1000 * MS, MS / 2, 1000, false).collect();
-        play(&mut queue, &packets, 1000);
+        run_packets(&mut queue, &packets, 1000);
         assert!(queue.drop_probability() >= 0.0);
         let mut dropped = Vec::new();
         let year_ns = 365 * 86_400 * 1000 * MS;
@@ -302,7 +302,7 @@ fn overload_delay_converges_to_the_target() {
             // 10 Mbit/s.
             let gap_ns = (800_000.0 / load) as u64;
             let packets: Vec<_> = steady(0, 60_000 * MS, gap_ns, 1000, false).collect();
-            let fates = play(&mut queue, &packets, 800);
+            let fates = run_packets(&mut queue, &packets, 800);
             let (wait_ms, share) = settled(&packets, &fates);
             let wanted = 1.0 - 1.0 / load;
             assert!((share / wanted - 1.0).abs() < 0.02, "{share} at {load}");
@@ -439,7 +439,7 @@ fn a_burst_is_let_through() {
         };
         let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
         let packets: Vec<_> = steady(5000 * MS, 7000 * MS, 200_000, 1000, false).collect();
-        let fates = play(&mut queue, &packets, 800);
+        let fates = run_packets(&mut queue, &packets, 800);
         let first = fates.iter().filter_map(|fate| fate.drop_ns()).min();
         first.unwrap() / MS - 5000
     };
@@ -465,7 +465,7 @@ fn a_short_queue_has_no_drops() {
     let run = |packets: &[Arrival]| {
         let rules = Aqm::Pie(Pie::default());
         let mut queue = AqmQueue::new(rules, Buffer::Unbounded, 1);
-        let fates = play(&mut queue, packets, 40_000);
+        let fates = run_packets(&mut queue, packets, 40_000);
         fates.iter().filter_map(|fate| fate.drop_ns()).count()
     };
     assert_eq!(run(&packets), 0);
@@ -488,7 +488,7 @@ fn a_high_probability_drops_all() {
         let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Packets(500), 1);
         let gap_ns = (800_000.0 / load) as u64;
         let packets: Vec<_> = steady(0, 60_000 * MS, gap_ns, 1000, true).collect();
-        let fates = play(&mut queue, &packets, 800);
+        let fates = run_packets(&mut queue, &packets, 800);
         let late = || {
             let late = packets.iter().zip(&fates);
             late.filter(|(packet, _)| packet.at_ns > 40_000 * MS)

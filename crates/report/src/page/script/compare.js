@@ -1,11 +1,11 @@
-/* ---- results beside each other ---- */
+/* ---- comparison of results ---- */
 
 /* One metric at a time: shares differ by percentage points, everything else by parts of the first. */
 const METRICS = [
   { title: "goodput of connections", kind: "connection", value: (it) => it.goodput, text: (it) => goodput(it) },
-  { title: "short of what connections would get alone", kind: "connection", value: (it) => it.short, text: (it) => percent(it.short), share: true },
+  { title: "throughput lost to competition", kind: "connection", value: (it) => it.short, text: (it) => percent(it.short), share: true },
   { title: "mean delay of connections, ms", kind: "connection", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)) },
-  { title: "delay that 99 % stay below, ms", kind: "connection", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
+  { title: "99th percentile of the delay of connections, ms", kind: "connection", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
   { title: "loss of connections", kind: "connection", value: (it) => it.loss, text: lossOf, share: true },
   { title: "utilization of links", kind: "link", value: (it) => it.utilization, text: (it) => percent(it.utilization), share: true },
   { title: "mean queue of links, pkt", kind: "link", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
@@ -13,7 +13,7 @@ const METRICS = [
   { title: "loss of links", kind: "link", value: (it) => it.loss, text: lossOf, share: true },
 ];
 let compared = 100;
-/* How far a value is from the first result's; null where either is missing. */
+/* The difference from the first result; null if either value is missing. */
 function difference(metric, first, value) {
   if (!known(first) || !known(value)) return null;
   return metric.share ? value - first : first === 0 ? (value === 0 ? 0 : null) : value / first - 1;
@@ -52,7 +52,7 @@ function showComparison() {
     return { name, all, by, most: Math.max(...by.map((it) => (known(it) ? Math.abs(it) : 0))) };
   });
   rows.sort((a, b) => b.most - a.most || a.name.localeCompare(b.name, "en", { numeric: true }));
-  const titles = [metric.kind, runs[0].name, ...runs.slice(1).flatMap((run) => [run.name, "differs by"])];
+  const titles = [metric.kind, runs[0].name, ...runs.slice(1).flatMap((run) => [run.name, "difference"])];
   const table = $("compare-table");
   fillTable(table, titles, rows.slice(0, compared).map(({ name, all, by }) => [
     name, ...all.flatMap((it, i) => [it ? metric.text(it) : "–", ...(i > 0 ? [differs(metric, by[i])] : [])]),

@@ -131,8 +131,8 @@ function drawCharts() {
   } else {
     chart("Utilization of the links", [
       ...overlay((run) => run.whole.highest, "highest"),
-      ...(runs.length > 1 ? [] : overlay((run) => run.whole.ninth, "90 % are below", 1, DASH)),
-      ...(runs.length > 1 ? [] : overlay((run) => run.whole.median, "half are below", 2, [2, 3])),
+      ...(runs.length > 1 ? [] : overlay((run) => run.whole.ninth, "90th percentile", 1, DASH)),
+      ...(runs.length > 1 ? [] : overlay((run) => run.whole.median, "median", 2, [2, 3])),
     ], percent);
     chart("Packets in all queues", overlay((run) => run.whole.queue, "queued"), (v) => short(v));
     chart("All connections (pkt/s)", [

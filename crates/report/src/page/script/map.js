@@ -42,7 +42,7 @@ function drawMap() {
     box.append(el("p", "There are no links.", "none"));
     return;
   }
-  const picture = shape("svg", { role: "group", "aria-label": `Map of ${plural(nodes.length, "node")} and ${plural(links.length, "link")}. Arrows go from node to node, with Shift they select the link that leads there.` });
+  const picture = shape("svg", { role: "group", "aria-label": `Map of ${plural(nodes.length, "node")} and ${plural(links.length, "link")}. Arrow keys move from node to node, with Shift they select the link to it.` });
   box.append(picture);
   const span = (key) => {
     const values = nodes.map((n) => n[key]);
@@ -255,8 +255,8 @@ function drawLegend() {
   const dot = shape("svg", { width: 12, height: 12, "aria-hidden": "true" });
   dot.append(shape("circle", { cx: 6, cy: 6, r: 5 }, "hot"));
   const hot = el("span");
-  hot.append(dot, "queue a quarter full or more");
-  box.append(utilization, el("span", "thicker: more bandwidth"), hot);
+  hot.append(dot, "queue at least 25\u00a0% full");
+  box.append(utilization, el("span", "line width: bandwidth"), hot);
   if (here().events.some((it) => it.fails)) {
     const mark = shape("svg", { width: 26, height: 12, viewBox: "0 0 26 12", "aria-hidden": "true" });
     mark.append(shape("line", { x1: 0, y1: 6, x2: 26, y2: 6, "stroke-width": 3 }, "wire gone"), shape("path", { d: "M8 1L18 11M8 11L18 1" }, "cross shown"));
@@ -265,6 +265,6 @@ function drawLegend() {
     box.append(failed);
   }
   if (data.map.left_out > 0) {
-    box.append(el("strong", `${plural(data.map.links.length, "busiest link")} drawn, ${plural(data.map.left_out, "other")} left out`));
+    box.append(el("strong", `${plural(data.map.links.length, "busiest link")} shown, ${plural(data.map.left_out, "other")} omitted`));
   }
 }

@@ -47,14 +47,14 @@ function down() {
   }
   return names;
 }
-/* What happens at one time, in words. */
+/* Events at one time, in words. */
 function happenings(run) {
   const times = new Map();
   for (const event of run.manifest.events || []) {
     if (!times.has(event.at_s)) times.set(event.at_s, new Map());
-    const what = event.change === "down" ? "down" : event.change === "up" ? "up again"
-      : event.change === "loss" ? `loses ${event.loss}`
-      : event.change === "delay" ? `takes ${ms(event.delay_s)} ms` : `at ${rate(event.bandwidth_bps)}`;
+    const what = event.change === "down" ? "down" : event.change === "up" ? "up"
+      : event.change === "loss" ? `loss ${event.loss}`
+      : event.change === "delay" ? `delay ${ms(event.delay_s)} ms` : `bandwidth ${rate(event.bandwidth_bps)}`;
     const link = run.links[run.linkAt.get(event.link)];
     const links = times.get(event.at_s);
     if (!links.has(what)) links.set(what, []);

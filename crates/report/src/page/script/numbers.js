@@ -1,4 +1,4 @@
-/* ---- numbers as people write them ---- */
+/* ---- formatted numbers ---- */
 
 const known = (v) => typeof v === "number";
 const grouped = (v) => v.toLocaleString("en").replaceAll(",", "\u202f");
@@ -17,9 +17,9 @@ function short(v, digits = 3) {
 }
 const clock = (v) => (known(v) ? `${Number(v.toPrecision(6))}\u00a0s` : "–");
 const percent = (v) => (known(v) ? (v > 0 && v < 1e-5 ? "<0.001" : short(100 * v)) + "\u00a0%" : "–");
-/* With the sign of an estimate where the link's queue, or one on the connection's way, is one. */
+/* Adds the sign of an estimate if the link's queue, or a queue on the connection's path, is an estimate. */
 const signed = (it, text) => (it.sign || "") + text;
-/* The part of the packets that is lost, likewise. */
+/* The fraction of lost packets, with the sign of an estimate. */
 const lossOf = (it) => (it.loss_sign || "") + percent(it.loss);
 const ms = (v) => (known(v) ? short(1000 * v) : "–");
 const packets = (v) => (known(v) ? short(v) + "\u00a0pkt" : "–");
@@ -32,9 +32,9 @@ function rate(bps) {
 }
 /* Packets are told as they are asked for: `window` is what files call that model. */
 const byPackets = (run) => run.manifest.options.model === "window";
-const model = (run) => (byPackets(run) ? "packets" : `${run.manifest.options.model} model`);
+const model = (run) => (byPackets(run) ? "packet model" : `${run.manifest.options.model} model`);
 const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 const bps = (c) => (known(c.goodput) && known(c.bytes) ? c.goodput * c.bytes * 8 : null);
 const goodput = (c) => (c.goodput_sign || "") + (known(bps(c)) ? rate(bps(c)) : `${short(c.goodput)}\u00a0pkt/s`);
-const notUsable = (connection) => (connection.profile_use === "not usable" ? ", not usable" : "");
+const notUsable = (connection) => (connection.profile_use === "not usable" ? ", unreliable" : "");
 const most = (items, value) => items.reduce((best, it) => (known(value(it)) && (!best || value(it) > value(best)) ? it : best), null);

@@ -54,7 +54,7 @@ function list(id, kind, noun, rows, columns) {
       body.append(row);
     });
     if (current.length === 0) {
-      const cell = el("td", rows().length === 0 ? `There are no ${noun}s.` : `No ${noun} is called so.`, "none");
+      const cell = el("td", rows().length === 0 ? `There are no ${noun}s.` : `No ${noun} matches.`, "none");
       cell.colSpan = columns().length;
       const row = el("tr");
       row.append(cell);
@@ -81,20 +81,20 @@ const lists = [
   list("links", "link", "link", () => here().links, () => [
     { title: "link", value: (it) => it.name },
     { title: "utilization", value: (it) => it.utilization, text: (it) => percent(it.utilization) },
-    { title: "mean queue pkt", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
-    { title: "longest", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)), aside: true },
-    { title: "delay ms", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)), aside: true },
+    { title: "queue [pkt]", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
+    { title: "max [pkt]", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)), aside: true },
+    { title: "delay [ms]", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)), aside: true },
     { title: "loss", value: (it) => it.loss, text: lossOf, aside: true },
     { title: "bandwidth", value: (it) => it.bps, text: (it) => rate(it.bps), aside: true },
   ]),
   list("connections", "connection", "connection", () => here().connections, () => [
     { title: "connection", value: (it) => it.name, text: (it) => (it.count > 1 ? `${it.name} ×${it.count}` : it.name) },
     { title: "goodput", value: (it) => bps(it) ?? it.goodput, text: goodput },
-    { title: "short by", value: (it) => it.short, text: (it) => percent(it.short) },
-    { title: "delay ms", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)), aside: true },
-    { title: "95 %", value: (it) => it.delay95, text: (it) => signed(it, ms(it.delay95)), aside: true },
-    { title: "99 %", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)), aside: true },
+    { title: "lost to competition", value: (it) => it.short, text: (it) => percent(it.short) },
+    { title: "delay [ms]", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)), aside: true },
+    { title: "p95 [ms]", value: (it) => it.delay95, text: (it) => signed(it, ms(it.delay95)), aside: true },
+    { title: "p99 [ms]", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)), aside: true },
     { title: "loss", value: (it) => it.loss, text: lossOf, aside: true },
-    ...(anyOutside() ? [{ title: "outside profile", value: (it) => it.outside, text: (it) => percent(it.outside) + notUsable(it), aside: true }] : []),
+    ...(anyOutside() ? [{ title: "extrapolated", value: (it) => it.outside, text: (it) => percent(it.outside) + notUsable(it), aside: true }] : []),
   ]),
 ];

@@ -1,6 +1,6 @@
 /* ---- users, and aggregates ---- */
 
-/* The distributions of waits, a picture for every workload, and their numbers. */
+/* The distributions of response times: a figure for every workload, and their numbers. */
 function showUsers() {
   const waits = here().waits;
   const rows = runs.flatMap((run) => run.workloads.flatMap((of) => of.waits.map((wait) => ({ run, of, wait }))));
@@ -8,18 +8,18 @@ function showUsers() {
   $("waits").replaceChildren();
   for (const name of new Set(waits.map((it) => it.workload))) {
     const figure = el("div");
-    figure.append(el("h3", `${name}: share of all waits up to a time`), cdf(waits.filter((it) => it.workload === name), name));
+    figure.append(el("h3", `${name}: cumulative distribution of response times`), cdf(waits.filter((it) => it.workload === name), name));
     $("waits").append(figure);
   }
-  const steps = (it) => it.steps.slice(0, 5).map((step) => `${percent(step.share)} of ${step.round_trips}`).join(", ");
+  const steps = (it) => it.steps.slice(0, 5).map((step) => `${step.round_trips}: ${percent(step.share)}`).join(", ");
   const several = runs.length > 1;
-  const titles = ["users of", ...(several ? ["results"] : []), "came", "went", "waited for", "waits", "mean ms", "half up to", "95 % up to", "99 % up to", "longest", "whole round trips"];
+  const titles = ["users of", ...(several ? ["results"] : []), "arrived", "finished", "event", "count", "mean [ms]", "median [ms]", "p95 [ms]", "p99 [ms]", "max [ms]", "duration in RTTs"];
   fillTable($("wait-table"), titles, rows.map(({ run, of, wait }) => [
     of.workload, ...(several ? [run.name] : []), short(of.came), short(of.gone), wait.wait, short(wait.count),
     ...["mean_s", "median_s", "p95_s", "p99_s", "max_s"].map((key) => ms(wait[key])), steps(wait) || "–",
   ]));
 }
-/* Conditioned aggregates: what became of each drop precedence. */
+/* Conditioned aggregates by drop precedence. */
 function showAggregates() {
   const rows = runs.flatMap((run) => run.aggregates.map((it) => ({ run, it })));
   $("aggregates").hidden = rows.length === 0;
@@ -37,7 +37,7 @@ function cdf(curves, name) {
   const low = Math.log10(Math.min(...all)) - 0.02, high = Math.max(Math.log10(Math.max(...all)), low + 0.5);
   const x = (t) => left + (width - left - right) * (Math.log10(t) - low) / (high - low);
   const y = (share) => top + (height - top - bottom) * (1 - share);
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Distributions of what users of ${name} waited` });
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Distributions of the response times of users of ${name}` });
   const label = (text, at) => {
     const node = shape("text", at);
     node.textContent = text;

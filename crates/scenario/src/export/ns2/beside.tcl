@@ -1,5 +1,5 @@
 
-# Acknowledgements that are no traffic: they come back beside the network, after this time.
+# Acknowledgements that are not traffic: they arrive after this delay, outside the network.
 proc beside {connection from to delay} {
     global id flow routes slots
     set hidden [new-node]

@@ -6,16 +6,16 @@ use netflow_network::{
 };
 use netflow_profile::Profile;
 
-use super::super::tcl::{list, word};
+use super::super::tcl::{list, quote_word};
 use super::super::{ExportError, Ns2Tcp};
-use super::{Export, MOST_PACKETS, Warnings};
+use super::{Export, MAX_TRANSFER_PKTS, Warnings};
 
 /// Rate in bit/s of exponential sources without bursts, which send one packet after each gap: high
 /// enough that the packet itself takes no time.
-const AT_ONCE_BPS: f64 = 1e15;
+const INSTANT_RATE_BPS: f64 = 1e15;
 
 /// Packet size in bytes above all real ones.
-const LARGEST_PACKET: f64 = 1e9;
+const MAX_PACKET_BYTES: f64 = 1e9;
 
 pub(super) fn is_tcp(spec: &ConnectionSpec) -> bool {
     matches!(
@@ -53,10 +53,10 @@ impl Export<'_> {
             }
             text += &self.routes(id, spec);
         }
-        let beside = self.acks_beside().count();
+        let beside = self.connections_without_ack_traffic().count();
         if beside > 0 {
             warnings.add(format!(
-                "acknowledgements that are no traffic ({beside} of the connections) do not wait in any queue"
+                "acknowledgements that are not traffic ({beside} connections) do not pass any queue"
             ));
         }
         self.warn_of_constant_sizes(warnings);
@@ -137,7 +137,7 @@ impl Export<'_> {
             window.unwrap_or(DEFAULT_MAX_WINDOW_PKTS)
         );
         let mut options = options(spec);
-        if let Some(size) = whole_size(spec)? {
+        if let Some(size) = size_in_packets(spec)? {
             options += &format!(" size {size}");
         }
         if tcp == Ns2Tcp::Cubic {
@@ -177,19 +177,19 @@ impl Export<'_> {
 
     /// Returns the initial routes.
     fn routes(&self, id: ConnectionId, spec: &ConnectionSpec) -> String {
-        let mut text = self.way(spec, &self.network.path(id));
+        let mut text = self.data_route(spec, &self.network.path(id));
         if is_tcp(spec) {
             let back = self.network.return_path(id);
             text += &match spec.acks {
-                Acks::None => self.beside(spec, &back),
-                _ => self.way_back(spec, &back),
+                Acks::None => self.ack_delay_command(spec, &back),
+                _ => self.ack_route(spec, &back),
             };
         }
         text
     }
 
     /// Returns a change of the data's route.
-    pub(super) fn way(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
+    pub(super) fn data_route(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
         if way.is_empty() {
             return format!("no-route {}\n", self.name_and_ends(spec));
         }
@@ -197,7 +197,7 @@ impl Export<'_> {
     }
 
     /// Returns a change of the acknowledgements' route; without a path they keep the former one.
-    pub(super) fn way_back(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
+    pub(super) fn ack_route(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
         if way.is_empty() {
             String::new()
         } else {
@@ -206,11 +206,11 @@ impl Export<'_> {
     }
 
     fn route(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
-        let nodes = list(self.way_nodes(way));
-        format!("route {} {nodes}\n", word(&spec.name))
+        let nodes = list(self.path_nodes(way));
+        format!("route {} {nodes}\n", quote_word(&spec.name))
     }
 
-    fn beside(&self, spec: &ConnectionSpec, back: &[LinkId]) -> String {
+    fn ack_delay_command(&self, spec: &ConnectionSpec, back: &[LinkId]) -> String {
         let delays_s = self.network.delays_at_s(0.0);
         let delay_s: f64 = back
             .iter()
@@ -219,15 +219,15 @@ impl Export<'_> {
                 delays_s[id.index()] + ACK_BYTES * 8.0 / link.bandwidth_bps
             })
             .sum();
-        let name = |node| word(self.network.node_name(node));
+        let name = |node| quote_word(self.network.node_name(node));
         let (from, to) = (name(spec.to), name(spec.from));
-        format!("beside {} {from} {to} {delay_s}\n", word(&spec.name))
+        format!("beside {} {from} {to} {delay_s}\n", quote_word(&spec.name))
     }
 
     pub(super) fn name_and_ends(&self, spec: &ConnectionSpec) -> String {
-        let name = |node| word(self.network.node_name(node));
+        let name = |node| quote_word(self.network.node_name(node));
         let (from, to) = (name(spec.from), name(spec.to));
-        format!("{} {from} {to}", word(&spec.name))
+        format!("{} {from} {to}", quote_word(&spec.name))
     }
 
     /// Warns of sizes of unresponsive sources: netflow sends until the size was delivered, but ns-2's
@@ -238,7 +238,7 @@ impl Export<'_> {
             if !is_tcp(spec) && spec.size_pkts.is_some() {
                 warnings.add(format!(
                     "connection {}: it ends when its size is sent, not when it is delivered",
-                    word(&spec.name)
+                    quote_word(&spec.name)
                 ));
             }
         }
@@ -265,7 +265,7 @@ fn payload(
 ) -> Result<f64, ExportError> {
     let bytes = spec.packet_size_bytes;
     let payload = bytes - header_bytes;
-    if bytes.fract() == 0.0 && payload >= 1.0 && bytes <= LARGEST_PACKET {
+    if bytes.fract() == 0.0 && payload >= 1.0 && bytes <= MAX_PACKET_BYTES {
         Ok(payload)
     } else {
         Err(ExportError::PacketSize {
@@ -277,10 +277,10 @@ fn payload(
 }
 
 /// Returns the transfer size, rounded up to whole packets.
-fn whole_size(spec: &ConnectionSpec) -> Result<Option<f64>, ExportError> {
+fn size_in_packets(spec: &ConnectionSpec) -> Result<Option<f64>, ExportError> {
     let size = spec.size_pkts.map(f64::ceil);
     match size {
-        Some(size_pkts) if size_pkts > MOST_PACKETS => Err(ExportError::Size {
+        Some(size_pkts) if size_pkts > MAX_TRANSFER_PKTS => Err(ExportError::Size {
             connection: spec.name.clone(),
             size_pkts,
         }),
@@ -293,7 +293,7 @@ fn constant(spec: &ConnectionSpec, rate_pps: f64) -> Result<String, ExportError>
     let rate_bps = rate_pps * 8.0 * bytes;
     let mut source =
         format!("Application/Traffic/CBR packetSize_ {bytes} rate_ {rate_bps} random_ 0");
-    if let Some(size) = whole_size(spec)? {
+    if let Some(size) = size_in_packets(spec)? {
         source += &format!(" maxpkts_ {size}");
     }
     Ok(source)
@@ -320,7 +320,7 @@ fn on_off(bytes: f64, rate_pps: f64, [on_s, off_s]: [f64; 2]) -> String {
 /// Returns a source of packets with exponential gaps.
 fn exponential(bytes: f64, rate_pps: f64) -> String {
     format!(
-        "Application/Traffic/Exponential packetSize_ {bytes} burst_time_ 0 idle_time_ {} rate_ {AT_ONCE_BPS:e}",
+        "Application/Traffic/Exponential packetSize_ {bytes} burst_time_ 0 idle_time_ {} rate_ {INSTANT_RATE_BPS:e}",
         1.0 / rate_pps
     )
 }

@@ -4,7 +4,7 @@ use netflow_network::{Acks, Buffer, Change, DropPolicy, EventSpec, LinkId};
 use std::collections::BTreeSet;
 
 use super::super::ExportError;
-use super::super::tcl::word;
+use super::super::tcl::quote_word;
 use super::connections::is_tcp;
 use super::links::UNITS;
 use super::{Export, Warnings};
@@ -15,14 +15,14 @@ impl Export<'_> {
     /// # Errors
     /// Losses that ns-2 does not support.
     pub(super) fn events(&self, warnings: &mut Warnings) -> Result<String, ExportError> {
-        let events: Vec<EventSpec> = self.events_in_time().collect();
+        let events: Vec<EventSpec> = self.events_before_end().collect();
         if events.is_empty() {
             return Ok(String::new());
         }
-        let mut text = String::from("\n# ---- what happens on the way\n\n");
+        let mut text = String::from("\n# ---- events\n\n");
         let breakable: BTreeSet<LinkId> = self.reroutings().map(|event| event.link).collect();
         for link in breakable {
-            text += &format!("breakable {}\n", self.ends(link));
+            text += &format!("breakable {}\n", self.end_names(link));
         }
         let mut before_s = 0.0;
         for at_once in events.chunk_by(|a, b| a.at_s == b.at_s) {
@@ -42,7 +42,7 @@ impl Export<'_> {
     }
 
     fn change(&self, event: &EventSpec) -> Result<Vec<String>, ExportError> {
-        let ends = self.ends(event.link);
+        let ends = self.end_names(event.link);
         Ok(match event.change {
             Change::Bandwidth(_)
                 if matches!(self.network.link_spec(event.link).buffer, Buffer::Time(_)) =>
@@ -74,12 +74,12 @@ impl Export<'_> {
             let data = network.path_at(id, at_s);
             let mut commands = String::new();
             if data != network.path_at(id, before_s) {
-                commands += &self.way(spec, &data);
+                commands += &self.data_route(spec, &data);
             }
             let back = network.return_path_at(id, at_s);
             let goes_back = is_tcp(spec) && spec.acks != Acks::None;
             if goes_back && back != network.return_path_at(id, before_s) {
-                commands += &self.way_back(spec, &back);
+                commands += &self.ack_route(spec, &back);
             }
             for command in commands.lines() {
                 text += &format!("$ns at {at_s} {{{command}}}\n");
@@ -94,8 +94,8 @@ impl Export<'_> {
             let spec = network.link_spec(event.link);
             if matches!(event.change, Change::Bandwidth(_)) && spec.queue != DropPolicy::DropTail {
                 warnings.add(format!(
-                    "link {}: when its bandwidth changes, RED goes on reckoning with the first one while the queue is empty",
-                    word(network.link_name(event.link))
+                    "link {}: if its bandwidth changes, RED uses the first bandwidth for idle times",
+                    quote_word(network.link_name(event.link))
                 ));
             }
         }
@@ -104,7 +104,7 @@ impl Export<'_> {
             .any(|event| matches!(event.change, Change::Loss(_)) && event.at_s > 0.0)
         {
             warnings.add(
-                "when a link's loss changes, it is the new one for packets that are on the way over it, too"
+                "if the loss of a link changes, the new loss also applies to packets in flight on the link"
                     .to_owned(),
             );
         }
@@ -115,7 +115,7 @@ impl Export<'_> {
         };
         if delays().next().is_some() {
             warnings.add(
-                "when a link's delay changes, the packet that is being transmitted keeps the one before"
+                "if the delay of a link changes, the packet in service keeps the old delay"
                     .to_owned(),
             );
         }
@@ -126,9 +126,9 @@ impl Export<'_> {
             (false, true) => "changes of delays",
             (true, true) => "failures and changes of delays",
         };
-        if self.acks_beside().next().is_some() {
+        if self.connections_without_ack_traffic().next().is_some() {
             warnings.add(format!(
-                "acknowledgements that are no traffic take as long after {what} as before"
+                "acknowledgements that are not traffic keep their delay after {what}"
             ));
         }
     }

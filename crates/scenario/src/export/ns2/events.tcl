@@ -1,17 +1,17 @@
 
-# The bandwidth in bit/s is this from now on.
+# Sets the bandwidth in bit/s.
 proc bandwidth {from to bandwidth} {
     global links id
     [$links($id($from):$id($to)) link] set bandwidth_ $bandwidth
 }
 
-# The delay in seconds is this for what is transmitted from now on.
+# Sets the delay in seconds of packets transmitted from now on.
 proc delay {from to delay} {
     global links id
     [$links($id($from):$id($to)) link] set delay_ $delay
 }
 
-# A link that `down` and `up` work on.
+# Declares a link that `down` and `up` can change.
 proc breakable {from to} {
     global links id gates
     set link $links($id($from):$id($to))
@@ -21,7 +21,7 @@ proc breakable {from to} {
     set gates($id($from):$id($to)) $gate
 }
 
-# What waits is lost, and what comes; what is on the way over the link arrives.
+# Drops queued and arriving packets; packets in flight on the link arrive.
 proc down {from to} {
     global links id gates
     $gates($id($from):$id($to)) set status_ 0
@@ -33,7 +33,7 @@ proc up {from to} {
     $gates($id($from):$id($to)) set status_ 1
 }
 
-# There is no way at present: what the connection sends is lost at its sender.
+# The connection has no path: its packets are lost at the sender.
 proc no-route {connection from to} {
     global ns id flow routes
     set slot [$routes($id($from)) installNext [$ns set nullAgent_]]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use netflow_network::{Buffer, Change, DropPolicy, LinkId, LinkLoss, LinkSpec, Red};
 
 use super::super::ExportError;
-use super::super::tcl::word;
+use super::super::tcl::quote_word;
 use super::{Export, Warnings};
 
 const LOSSY: &str = include_str!("lossy.tcl");
@@ -14,10 +14,10 @@ const LOSSY: &str = include_str!("lossy.tcl");
 pub(super) const UNITS: [&str; 2] = ["pkt", "byte"];
 
 /// Largest `limit_` of a queue.
-const MOST_LIMIT: f64 = i32::MAX as f64;
+const MAX_QUEUE_LIMIT: f64 = i32::MAX as f64;
 
 /// Smallest threshold: ns-2 interprets 0 as automatic.
-const SMALLEST_THRESHOLD: f64 = 1e-9;
+const MIN_THRESHOLD_PKTS: f64 = 1e-9;
 
 /// Data packets that cross a link at the start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,22 +50,22 @@ impl Export<'_> {
             } = network.link_spec(id);
             if circuit.is_some() {
                 let link = network.link_name(id).to_owned();
-                return Err(ExportError::Circuit { link });
+                return Err(ExportError::ParallelLink { link });
             }
             if !overhead.is_none() {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::Overhead { link });
             }
             rows.push([
-                format!("link {}", word(network.node_name(from))),
-                word(network.node_name(to)),
+                format!("link {}", quote_word(network.node_name(from))),
+                quote_word(network.node_name(to)),
                 bandwidth_bps.to_string(),
                 delay_s.to_string(),
                 self.queue(id, load, warnings)?,
             ]);
         }
         Ok(format!(
-            "\n# ---- links; a queue's limit is what its buffer holds, the packet in service included\n\
+            "\n# ---- links; the limit of a queue is its buffer size, the packet in service included\n\
              # (RED does not count that packet)\n\n{}",
             aligned(&rows)
         ))
@@ -77,7 +77,7 @@ impl Export<'_> {
         let mut lines = String::new();
         for id in network.links() {
             let (ends, rates) = (
-                self.ends(id),
+                self.end_names(id),
                 self.loss_rates(id, &network.link_spec(id).loss)?,
             );
             let ever = self.lossy_units(id)?;
@@ -88,15 +88,13 @@ impl Export<'_> {
         if lines.is_empty() {
             Ok(lines)
         } else {
-            Ok(format!(
-                "\n# ---- what links lose on the way, after the queue\n{LOSSY}\n{lines}"
-            ))
+            Ok(format!("\n# ---- losses after the queue\n{LOSSY}\n{lines}"))
         }
     }
 
     /// Returns the loss rates of a link per packet and per byte, as [`UNITS`].
     pub(super) fn loss_rates(&self, id: LinkId, loss: &LinkLoss) -> Result<[f64; 2], ExportError> {
-        let in_bursts = || ExportError::LossInBursts {
+        let in_bursts = || ExportError::BurstyLoss {
             link: self.network.link_name(id).to_owned(),
         };
         let byte = match loss.bit_errors.map(|errors| errors.rate()) {
@@ -113,7 +111,7 @@ impl Export<'_> {
 
     /// Returns which of [`UNITS`] a link loses at any time.
     pub(super) fn lossy_units(&self, id: LinkId) -> Result<[bool; 2], ExportError> {
-        let later = self.events_in_time().filter(|event| event.link == id);
+        let later = self.events_before_end().filter(|event| event.link == id);
         let later = later.filter_map(|event| match event.change {
             Change::Loss(loss) => Some(loss),
             Change::Bandwidth(_) | Change::Delay(_) | Change::Down | Change::Up => None,
@@ -157,18 +155,18 @@ impl Export<'_> {
         let network = self.network;
         let buffer_pkts = network.buffer_pkts(id);
         if buffer_pkts < 2.0 {
-            return Err(ExportError::Room {
+            return Err(ExportError::BufferTooSmall {
                 link: network.link_name(id).to_owned(),
                 buffer_pkts,
             });
         }
-        let whole_pkts = buffer_pkts.floor().min(MOST_LIMIT);
+        let whole_pkts = buffer_pkts.floor().min(MAX_QUEUE_LIMIT);
         let spec = network.link_spec(id);
         let mut in_packets = |why: &str| {
             if whole_pkts != buffer_pkts {
-                let link = word(network.link_name(id));
+                let link = quote_word(network.link_name(id));
                 warnings.add(format!(
-                    "link {link}: its buffer holds {whole_pkts} pkt, not {buffer_pkts}{why}"
+                    "link {link}: its buffer is {whole_pkts} pkt, not {buffer_pkts}{why}"
                 ));
             }
         };
@@ -180,10 +178,10 @@ impl Export<'_> {
                 });
                 Ok(red_queue(&red, whole_pkts, load))
             }
-            (DropPolicy::Managed(_), _) => Err(ExportError::Managed {
+            (DropPolicy::Managed(_), _) => Err(ExportError::UnsupportedQueue {
                 link: network.link_name(id).to_owned(),
             }),
-            (DropPolicy::Rio(_), _) => Err(ExportError::Precedences {
+            (DropPolicy::Rio(_), _) => Err(ExportError::DropPrecedences {
                 link: network.link_name(id).to_owned(),
             }),
             (DropPolicy::DropTail, Buffer::Packets(_) | Buffer::BandwidthDelay) => {
@@ -206,7 +204,9 @@ impl Export<'_> {
         mean_bytes: f64,
         load: &Load,
     ) -> Result<String, ExportError> {
-        let waiting_bytes = (buffer_bytes - mean_bytes).floor().min(MOST_LIMIT - 1.0);
+        let waiting_bytes = (buffer_bytes - mean_bytes)
+            .floor()
+            .min(MAX_QUEUE_LIMIT - 1.0);
         let limit = waiting_bytes + 1.0;
         if let Some((packet_bytes, connection)) = load.largest
             && packet_bytes > waiting_bytes
@@ -239,7 +239,7 @@ fn red_queue(red: &Red, buffer_pkts: f64, load: &Load) -> String {
         "{{RED limit_ {} thresh_ {} maxthresh_ {} linterm_ {} q_weight_ {} gentle_ {} \
          mean_pktsize_ {mean_bytes} bytes_ false queue_in_bytes_ false adaptive_ 0}}",
         buffer_pkts - 1.0,
-        red.min_pkts.max(SMALLEST_THRESHOLD),
+        red.min_pkts.max(MIN_THRESHOLD_PKTS),
         red.max_pkts,
         1.0 / red.max_p,
         red.weight,

@@ -13,7 +13,7 @@ proc lossy {from to unit rate} {
     set lossy($id($from):$id($to):$unit) $errors
 }
 
-# It is lost at this rate from now on.
+# Sets the loss rate.
 proc loses {from to unit rate} {
     global id lossy
     $lossy($id($from):$id($to):$unit) set rate_ $rate

@@ -6,7 +6,7 @@ mod links;
 
 use netflow_network::{Acks, Change, ConnectionId, EventSpec, LinkId, Network};
 
-use super::tcl::word;
+use super::tcl::quote_word;
 use super::{ExportError, Ns2Tcp};
 use crate::compiled_scenario::CompiledScenario;
 
@@ -48,13 +48,13 @@ pub const NS2_CONNECTION_COLUMNS: [&str; 6] = [
 pub const NS2_TRACE_FILE: &str = "ns-trace.tr";
 
 /// Largest sequence number of ns-2: half of the range of a signed 32-bit integer.
-pub(super) const MOST_PACKETS: f64 = 1_073_741_823.0;
+pub(super) const MAX_TRANSFER_PKTS: f64 = 1_073_741_823.0;
 
 /// Largest seed of ns-2.
-const MOST_SEED: u64 = 2_147_483_646;
+const MAX_SEED: u64 = 2_147_483_646;
 
 /// Largest number of links that a packet crosses with ns-2's default time-to-live.
-const LINKS_BY_DEFAULT: usize = 31;
+const DEFAULT_MAX_HOPS: usize = 31;
 
 /// Options of the export to ns-2.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,7 +152,7 @@ pub fn ns2(scenario: &CompiledScenario, options: &Ns2Options) -> Result<String, 
     let mut script = header(scenario, &warnings);
     script += &export.settings(seed);
     script += include_str!("setup.tcl");
-    if export.acks_beside().next().is_some() {
+    if export.connections_without_ack_traffic().next().is_some() {
         script += include_str!("beside.tcl");
     }
     if !events.is_empty() {
@@ -191,12 +191,12 @@ fn check(options: &Ns2Options) -> Result<(), ExportError> {
 }
 
 fn seed(seed: u64, warnings: &mut Warnings) -> u64 {
-    if (1..=MOST_SEED).contains(&seed) {
+    if (1..=MAX_SEED).contains(&seed) {
         return seed;
     }
-    let instead = seed % MOST_SEED + 1;
+    let instead = seed % MAX_SEED + 1;
     warnings.add(format!(
-        "seed {seed} is {instead} here: ns-2 takes 1 to {MOST_SEED}"
+        "seed {seed} is {instead} here: ns-2 takes 1 to {MAX_SEED}"
     ));
     instead
 }
@@ -205,7 +205,7 @@ fn header(scenario: &CompiledScenario, warnings: &Warnings) -> String {
     let file = scenario.sources.iter().next();
     let name = file.map_or_else(String::new, |path| {
         let name = path.file_name().unwrap_or(path.as_os_str());
-        format!(" {}", word(&name.to_string_lossy()))
+        format!(" {}", quote_word(&name.to_string_lossy()))
     });
     let mut text = format!(
         "# The scenario{name} for ns-2.35, {NS2_HEADER}.\n\
@@ -215,7 +215,7 @@ fn header(scenario: &CompiledScenario, warnings: &Warnings) -> String {
          # writes {NS2_LINKS_FILE} and {NS2_CONNECTIONS_FILE} into the directory (default: this one).\n"
     );
     if !warnings.0.is_empty() {
-        text += "#\n# Not quite as in the scenario:\n";
+        text += "#\n# Differences from the scenario:\n";
         for warning in &warnings.0 {
             text += &format!("# - {warning}\n");
         }
@@ -254,24 +254,24 @@ impl Export<'_> {
             text += &format!("{setting:24};# s{about}\n");
         };
         set("duration", self.duration_s, "");
-        set("every", *every_s, ", the intervals of the files");
+        set("every", *every_s, "; interval of the output files");
         set(
             "start_jitter",
             *start_jitter_s,
-            "; connections start up to this much later, at random",
+            "; largest random delay of the start of connections",
         );
         set(
             "overhead",
             *overhead_s,
-            "; TCP waits up to this before it sends a packet, at random",
+            "; largest random delay before TCP sends a packet",
         );
         text += &format!(
             "set link_columns {}\nset connection_columns {}\n",
             NS2_LINK_COLUMNS.join(","),
             NS2_CONNECTION_COLUMNS.join(","),
         );
-        let longest = self.longest_way();
-        if longest > LINKS_BY_DEFAULT {
+        let longest = self.max_path_links();
+        if longest > DEFAULT_MAX_HOPS {
             let ttl = longest + 1;
             let setting = format!("Agent set ttl_ {ttl}");
             text += &format!("{setting:24};# the longest path has {longest} links\n");
@@ -279,7 +279,7 @@ impl Export<'_> {
         text + "\n"
     }
 
-    fn longest_way(&self) -> usize {
+    fn max_path_links(&self) -> usize {
         let network = self.network;
         let changes: Vec<f64> = std::iter::once(0.0)
             .chain(self.reroutings().map(|event| event.at_s))
@@ -298,7 +298,7 @@ impl Export<'_> {
         let network = self.network;
         let every_s = self.options.every_s.min(self.duration_s);
         let changed = self
-            .events_in_time()
+            .events_before_end()
             .filter_map(|event| match event.change {
                 Change::Bandwidth(bps) => Some((event.link, bps)),
                 _ => None,
@@ -320,7 +320,7 @@ impl Export<'_> {
     fn nodes(&self) -> String {
         let mut text = String::from("\n# ---- nodes\n\n");
         for id in self.network.nodes() {
-            text += &format!("node {}\n", word(self.network.node_name(id)));
+            text += &format!("node {}\n", quote_word(self.network.node_name(id)));
         }
         text
     }
@@ -340,20 +340,20 @@ impl Export<'_> {
         };
         let mut text = String::from("\n# ---- the trace\n\nopen-trace\n");
         for id in links {
-            text += &format!("trace-packets {}\n", self.ends(id));
+            text += &format!("trace-packets {}\n", self.end_names(id));
         }
         Ok(text)
     }
 
     /// Returns both ends of a link, as two words.
-    fn ends(&self, id: LinkId) -> String {
+    fn end_names(&self, id: LinkId) -> String {
         let spec = self.network.link_spec(id);
-        let name = |node| word(self.network.node_name(node));
+        let name = |node| quote_word(self.network.node_name(node));
         format!("{} {}", name(spec.from), name(spec.to))
     }
 
     /// Returns the names of the nodes on a path of at least one link.
-    fn way_nodes(&self, way: &[LinkId]) -> Vec<&str> {
+    fn path_nodes(&self, way: &[LinkId]) -> Vec<&str> {
         let network = self.network;
         let first = way.first().map(|&link| network.link_spec(link).from);
         let others = way.iter().map(|&link| network.link_spec(link).to);
@@ -362,19 +362,19 @@ impl Export<'_> {
     }
 
     /// Iterates over events before the end.
-    fn events_in_time(&self) -> impl Iterator<Item = EventSpec> + '_ {
+    fn events_before_end(&self) -> impl Iterator<Item = EventSpec> + '_ {
         let events = self.network.events();
         events.filter(|event| event.at_s < self.duration_s)
     }
 
     /// Iterates over events that change routes.
     fn reroutings(&self) -> impl Iterator<Item = EventSpec> + '_ {
-        let events = self.events_in_time();
+        let events = self.events_before_end();
         events.filter(|event| event.change.reroutes())
     }
 
     /// Iterates over TCP connections whose acknowledgements are not traffic.
-    fn acks_beside(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+    fn connections_without_ack_traffic(&self) -> impl Iterator<Item = ConnectionId> + '_ {
         let network = self.network;
         network.connections().filter(|&id| {
             let spec = network.connection_spec(id);

@@ -1,5 +1,5 @@
 
-# ---- what is counted, and written every $every seconds
+# ---- statistics, written every $every seconds
 
 # A field of a CSV file, quoted where it must be.
 proc csv {field} {
@@ -11,7 +11,7 @@ foreach link $link_list {
     set monitors($link) [$links($link) init-monitor $ns {} 0]
 }
 
-# What happened at every link since the last time.
+# Statistics of every link since the last call.
 proc report-links {now length} {
     global link_list link_names monitors link_file
     foreach link $link_list {
@@ -31,7 +31,7 @@ proc report-links {now length} {
     }
 }
 
-# What every connection has done since the last time.
+# Statistics of every connection since the last call.
 proc report-connections {now} {
     global connection_names before connection_file
     foreach name $connection_names {
@@ -65,7 +65,7 @@ proc totals {name} {
     return $sum
 }
 
-# Writes the interval that ends now, and comes again.
+# Writes the interval that ends now, and schedules the next call.
 proc report {number last} {
     global ns every duration
     set now [$ns now]
@@ -75,7 +75,7 @@ proc report {number last} {
     $ns at [end-of-interval [expr {$number + 1}]] [list report [expr {$number + 1}] $now]
 }
 
-# The last one may be shorter, but not so short that it is nothing but rounding.
+# The last interval may be shorter, unless the rest is only a rounding error.
 proc end-of-interval {number} {
     global every duration
     set end [expr {$number * $every}]
@@ -93,7 +93,7 @@ proc finish {} {
     exit 0
 }
 
-# ---- and go
+# ---- run
 
 foreach name $connection_names { set before($name) {0 0 0 0} }
 set link_file [create [file join $directory ns-links.csv]]

@@ -1,4 +1,4 @@
-# ---- words to describe a network with; the network itself stands below
+# ---- commands that describe a network; the network itself is below
 
 if {$argc > 3} {
     puts stderr "usage: ns SCRIPT \[SEED \[DIRECTORY \[TRACE\]\]\]"
@@ -81,7 +81,7 @@ proc new-link {from to bandwidth delay queue} {
     set slots($from:$to) [$routes($from) installNext [$link head]]
 }
 
-# What a connection sends from the first node of a way to its last goes over those between them.
+# Routes packets of a connection along the nodes of a path.
 proc route {connection way} {
     global id flow routes slots
     set ends [list $id([lindex $way 0]) $id([lindex $way end])]
@@ -98,7 +98,7 @@ proc make {class args} {
     return $object
 }
 
-# TCP connections that behave alike.
+# Identical TCP connections.
 proc tcp {name from to agent sink options} {
     set flow [connection $name]
     set options [dict merge {count 1 application Application/FTP} $options]
@@ -115,7 +115,7 @@ proc tcp {name from to agent sink options} {
     }
 }
 
-# Sources that send whatever happens.
+# Unresponsive sources.
 proc udp {name from to application options} {
     global receivers sent
     set flow [connection $name]
@@ -164,7 +164,7 @@ proc schedule {application agent options} {
     }
 }
 
-# No new packets from now on; TCP repeats what was lost.
+# Stops new packets; TCP still retransmits lost packets.
 proc stop {application agent} {
     $application stop
     if {[string match Agent/TCP* [$agent info class]]} {

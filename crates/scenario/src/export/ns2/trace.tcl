@@ -1,5 +1,5 @@
 
-# Writes what happens to packets at a link.
+# Traces the packets of a link.
 proc trace-packets {from to} {
     global ns nodes id trace
     $ns trace-queue $nodes($id($from)) $nodes($id($to)) $trace

@@ -76,7 +76,7 @@ fn unsupported<T>(place: String, what: impl Into<String>) -> Result<T, Ns3Error>
 /// # Errors
 /// Features that ns-3 does not support.
 pub fn ns3(scenario: &CompiledScenario, options: &Ns3Options) -> Result<String, Ns3Error> {
-    let mut text = head();
+    let mut text = file_header();
     text += "\nint main(int argc, char **argv) {\n";
     add_run(scenario, options, &mut text)?;
     text += "}\n";
@@ -88,28 +88,28 @@ pub fn ns3(scenario: &CompiledScenario, options: &Ns3Options) -> Result<String, 
 ///
 /// # Errors
 /// Features that ns-3 does not support.
-pub fn ns3_together(
+pub fn ns3_batch(
     scenarios: &[&CompiledScenario],
     options: &Ns3Options,
 ) -> Result<String, Ns3Error> {
-    let mut text = head();
+    let mut text = file_header();
     for (i, scenario) in scenarios.iter().enumerate() {
         text += &format!("\nvoid Run{i}(int argc, char **argv) {{\n");
         add_run(scenario, options, &mut text)?;
         text += "}\n";
     }
     text += "\nint main(int argc, char **argv) {\n";
-    line(
+    push_line(
         &mut text,
         format_args!("switch (argc > 3 ? std::stoi(argv[3]) : 0) {{"),
     );
     for i in 0..scenarios.len() {
-        line(
+        push_line(
             &mut text,
             format_args!("case {i}: Run{i}(argc, argv); break;"),
         );
     }
-    line(&mut text, format_args!("}}"));
+    push_line(&mut text, format_args!("}}"));
     text += "}\n";
     Ok(text)
 }
@@ -128,7 +128,7 @@ fn add_run(
         );
     }
     if let Some(demand) = scenario.demands.first() {
-        let what = "transfers that come and go cannot be exported to ns-3";
+        let what = "finite transfers cannot be exported to ns-3";
         return unsupported(format!("demand {}", demand.name), what);
     }
     if let Some(link) = network.classed_links().next() {
@@ -145,7 +145,7 @@ fn add_run(
         delays_from_s,
     } = options;
     let duration_s = scenario.options.duration_s;
-    line(
+    push_line(
         text,
         format_args!(
             "Network net(argc, argv, {duration_s}, {every_s}, {start_jitter_s}, {delays_from_s});"
@@ -164,20 +164,20 @@ fn add_run(
                     "a buffer given as a time whose bandwidth changes cannot be exported to ns-3";
                 return unsupported(format!("link {name}"), what);
             }
-            Change::Bandwidth(bps) => line(
+            Change::Bandwidth(bps) => push_line(
                 text,
                 format_args!("net.SetBandwidth({}, {}, {bps});", event.at_s, quoted(name)),
             ),
             Change::Loss(_) => {
-                let what = "losses that change on the way cannot be exported to ns-3 yet";
+                let what = "changes of losses cannot be exported to ns-3 yet";
                 return unsupported(format!("link {name}"), what);
             }
-            Change::Delay(delay_s) => line(
+            Change::Delay(delay_s) => push_line(
                 text,
                 format_args!("net.SetDelay({}, {}, {delay_s});", event.at_s, quoted(name)),
             ),
             Change::Down | Change::Up => {
-                let what = "links that fail cannot be exported to ns-3 yet";
+                let what = "failures of links cannot be exported to ns-3 yet";
                 return unsupported(format!("link {name}"), what);
             }
         }
@@ -185,11 +185,11 @@ fn add_run(
     for id in network.connections() {
         add_connection(network, id, text)?;
     }
-    line(text, format_args!("net.Run();"));
+    push_line(text, format_args!("net.Run();"));
     Ok(())
 }
 
-fn head() -> String {
+fn file_header() -> String {
     let libraries = NS3_LIBRARIES.map(|name| format!("-lns3-{name}")).join(" ");
     format!(
         "{NS3_HEADER}. To compile it (on Debian: apt-get install libns3-dev g++):\n\
@@ -197,12 +197,11 @@ fn head() -> String {
          //   g++ -std=c++17 -O2 FILE -o scenario {libraries}\n\
          //\n\
          // and to run it: ./scenario [SEED [DIRECTORY]]. It writes {NS3_LINKS_FILE}, {NS3_CONNECTIONS_FILE} and\n\
-         // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet; an overhead includes\n\
-         // them.\n\n"
+         // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet; an overhead includes them.\n\n"
     ) + include_str!("run.cc")
 }
 
-fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
+fn push_line(text: &mut String, what: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "    {what}");
 }
@@ -248,7 +247,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
     }
     // CoDel does not drop if the queue behind a packet is at most the largest packet. ns-3's queue
     // counts bytes without PPP.
-    let more_than_one = || (largest_bytes(network).floor() + 1.0).to_string();
+    let more_than_one = || (max_packet_bytes(network).floor() + 1.0).to_string();
     let queue = match *policy {
         DropPolicy::DropTail => queue(network, id, "", &[], None)?,
         DropPolicy::Red(red) => queue(
@@ -309,17 +308,20 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         (true, None, None) => format!(", {}", loss.random),
         (false, None, Some(errors)) if errors.rate().1 => format!(", {}, true", errors.rate().0),
         (true, None, Some(_)) => {
-            return unsupported(place(), "one kind of loss can be exported to ns-3, not two");
+            return unsupported(
+                place(),
+                "several kinds of loss cannot be exported to ns-3; use one",
+            );
         }
         _ => {
             return unsupported(
                 place(),
-                "losses in bursts cannot be exported to ns-3; independent ones can",
+                "burst losses cannot be exported to ns-3; use independent losses",
             );
         }
     };
     let [from, to] = [from, to].map(|node| quoted(network.node_name(node)));
-    line(
+    push_line(
         text,
         format_args!(
             "net.AddLink({from}, {to}, {bandwidth_bps}, {delay_s}, {}, {queue}{loss});",
@@ -335,7 +337,7 @@ fn supports_overhead(spec: &LinkSpec) -> Result<(), &'static str> {
     let plain = Overhead::of(spec.overhead.bytes);
     if spec.overhead != plain {
         return Err(
-            "an `overhead` with `minimum` or `cells` cannot be exported to ns-3; plain bytes can",
+            "an `overhead` with `minimum` or `cells` cannot be exported to ns-3; use plain bytes",
         );
     }
     if matches!(spec.queue, DropPolicy::Managed(Aqm::FqCoDel(_))) {
@@ -350,7 +352,7 @@ fn supports_overhead(spec: &LinkSpec) -> Result<(), &'static str> {
     }
     if spec.loss.bit_errors.is_some() {
         return Err(
-            "bit errors with `overhead` cannot be exported to ns-3, where they hit IP bytes",
+            "bit errors with `overhead` cannot be exported to ns-3, which applies them to IP bytes",
         );
     }
     Ok(())
@@ -365,7 +367,7 @@ fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
     ];
     match rules.ce_threshold_ns {
         Some(_) if !rules.ecn => {
-            return Err("ns-3 marks above `ce-threshold` only where `ecn` is true");
+            return Err("ns-3 needs `ecn = true` for `ce-threshold`");
         }
         Some(most_ns) => settings.push(("CeThreshold", format!("{most_ns}ns"))),
         None => {}
@@ -374,7 +376,7 @@ fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
 }
 
 /// Returns the largest packet size of all connections, in bytes.
-fn largest_bytes(network: &Network) -> f64 {
+fn max_packet_bytes(network: &Network) -> f64 {
     let sizes = network
         .connections()
         .map(|id| network.connection_spec(id).packet_size_bytes);
@@ -393,12 +395,12 @@ fn queue(
     let spec = network.link_spec(id);
     let room = match spec.buffer.bytes(spec.bandwidth_bps) {
         Some(bytes) => {
-            let largest = largest_bytes(network);
+            let largest = max_packet_bytes(network);
             let waiting = bytes - largest;
             if waiting < largest {
                 return unsupported(
                     place(),
-                    "its buffer has no room for a packet that waits, as ns-3's must",
+                    "its buffer is too small for a waiting packet, which ns-3 needs",
                 );
             }
             format!("{}B", waiting.floor())
@@ -406,7 +408,7 @@ fn queue(
         None => {
             let waiting = network.buffer_pkts(id).floor() - 1.0;
             if waiting < 1.0 {
-                let what = "its buffer has no room for a packet that waits, as ns-3's must: 2 pkt at least";
+                let what = "its buffer is too small for a waiting packet, which ns-3 needs: use at least 2 pkt";
                 return unsupported(place(), what);
             }
             format!("{waiting}p")
@@ -428,7 +430,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
     let place = || format!("connection {}", spec.name);
     let nodes = |links: &[LinkId]| {
         let Some(&first) = links.first() else {
-            return unsupported(place(), "it has no way");
+            return unsupported(place(), "it has no path");
         };
         let first = network.link_spec(first).from;
         let ends = links.iter().map(|&link| network.link_spec(link).to);
@@ -447,11 +449,11 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             if spec.size_pkts.is_some() {
                 return unsupported(
                     place(),
-                    "sources that nobody answers have no `size` in ns-3; a `stop` can be exported",
+                    "fixed-rate sources cannot have a `size` in ns-3; use `stop`",
                 );
             }
             let poisson = matches!(spec.source, Source::Poisson { .. });
-            line(
+            push_line(
                 text,
                 format_args!(
                     "net.AddUdp({name}, {way}, {bytes}, {count}, {rate_pps}, {poisson}, {start_s}, {stop_s});"
@@ -462,7 +464,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             let LinuxTcp {
                 congestion,
                 initial_window,
-                largest_window,
+                max_window: largest_window,
                 ecn,
             } = tcp;
             let way_back = network.return_path(id);
@@ -474,7 +476,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             let buffer = default_socket_buffer_bytes(network, id)
                 .clamp(262_144.0, 1e9)
                 .round();
-            line(
+            push_line(
                 text,
                 format_args!(
                     "net.AddTcp({name}, {way}, {back}, {bytes}, {count}, \"{}\", {}, {}, {buffer}, {ecn}, {start_s}, {stop_s}, {}, {empty_s});",
@@ -485,7 +487,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
                 ),
             );
         }
-        (_, None) => return unsupported(place(), "ns-3 has nothing like it"),
+        (_, None) => return unsupported(place(), "its source cannot be exported to ns-3"),
     }
     Ok(())
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use netflow_scenario::export::{Ns2Options, Ns2Tcp, Ns2Trace};
 
-use super::ns::{lines, node_numbers, prepared, run, sums, traced};
+use super::ns2::{compile_scenario, lines, node_numbers, run, sums, traced};
 
 /// Two paths from A to D, one through B and one through C.
-const TWO_WAYS: &str = r#"
+const TWO_PATHS: &str = r#"
 [simulation]
 duration = "10.3 s"
 packet-size = "1000 B"
@@ -39,14 +39,14 @@ delay = "15 ms"
 queue = { discipline = "red", min = "5 pkt", max = "15 pkt" }
 "#;
 
-fn two_ways(connections: &str) -> String {
-    format!("{TWO_WAYS}{connections}")
+fn two_paths(connections: &str) -> String {
+    format!("{TWO_PATHS}{connections}")
 }
 
 /// Connections that share a node and a destination and take different paths; acknowledgements on
 /// another return path.
 fn parted() -> String {
-    two_ways(
+    two_paths(
         r#"
 [[connection]]
 name = "through-b"
@@ -77,8 +77,8 @@ path = ["A", "C", "D"]
 }
 
 #[test]
-fn counts_are_those_of_the_trace() {
-    let Some(run) = run(&prepared(&parted()), &traced(), 7) else {
+fn counts_match_trace() {
+    let Some(run) = run(&compile_scenario(&parted()), &traced(), 7) else {
         return;
     };
     let names = node_numbers(&run.trace);
@@ -130,8 +130,8 @@ fn counts_are_those_of_the_trace() {
 }
 
 #[test]
-fn every_connection_takes_its_own_way() {
-    let Some(run) = run(&prepared(&parted()), &traced(), 7) else {
+fn connections_use_their_own_paths() {
+    let Some(run) = run(&compile_scenario(&parted()), &traced(), 7) else {
         return;
     };
     let names = node_numbers(&run.trace);
@@ -168,7 +168,7 @@ fn every_connection_takes_its_own_way() {
 }
 
 #[test]
-fn a_buffer_has_room_for_as_many_as_it_says() {
+fn buffer_size_is_exact() {
     // A burst of 30 packets of 1000 B, one per microsecond, on a link that needs 8 ms for one.
     let burst = |buffer: &str, queue: &str| {
         format!(
@@ -187,7 +187,11 @@ fn a_buffer_has_room_for_as_many_as_it_says() {
         ("10 pkt", lazy, 10.0),
         ("2 pkt", lazy, 2.0),
     ] {
-        let Some(run) = run(&prepared(&burst(buffer, queue)), &Ns2Options::default(), 1) else {
+        let Some(run) = run(
+            &compile_scenario(&burst(buffer, queue)),
+            &Ns2Options::default(),
+            1,
+        ) else {
             return;
         };
         let counts = &sums(&run.links)["A->B"];
@@ -197,9 +201,9 @@ fn a_buffer_has_room_for_as_many_as_it_says() {
 }
 
 #[test]
-fn transfers_end_when_so_much_is_delivered() {
+fn transfers_end_after_delivered_size() {
     for tcp in Ns2Tcp::ALL {
-        let text = two_ways(
+        let text = two_paths(
             "[[connection]]\nname = \"file\"\nfrom = \"A\"\nto = \"D\"\nsize = \"200.5 KB\"\n\
              start = \"0.2 s\"\nsource = { profile = \"ns-reno\" }\npath = [\"A\", \"B\", \"D\"]\n",
         );
@@ -207,7 +211,7 @@ fn transfers_end_when_so_much_is_delivered() {
             tcp: Some(tcp),
             ..traced()
         };
-        let Some(run) = run(&prepared(&text), &options, 1) else {
+        let Some(run) = run(&compile_scenario(&text), &options, 1) else {
             return;
         };
         let counts = &sums(&run.connections)["file"];
@@ -225,8 +229,8 @@ fn transfers_end_when_so_much_is_delivered() {
 }
 
 #[test]
-fn stops_and_starts_are_kept() {
-    let Some(run) = run(&prepared(&parted()), &traced(), 3) else {
+fn start_and_stop_times_are_exported() {
+    let Some(run) = run(&compile_scenario(&parted()), &traced(), 3) else {
         return;
     };
     let mut last_new = 0.0_f64;
@@ -240,13 +244,13 @@ fn stops_and_starts_are_kept() {
 }
 
 #[test]
-fn an_application_feeds_its_tcp() {
-    let text = two_ways(
+fn application_limits_its_tcp() {
+    let text = two_paths(
         "[[connection]]\nname = \"client\"\nfrom = \"A\"\nto = \"D\"\ncount = 20\n\
          source = { profile = \"ns-reno\" }\napplication = { poisson = \"5 pkt/s\" }\n\
          path = [\"A\", \"C\", \"D\"]\n",
     );
-    let Some(run) = run(&prepared(&text), &Ns2Options::default(), 1) else {
+    let Some(run) = run(&compile_scenario(&text), &Ns2Options::default(), 1) else {
         return;
     };
     // 20 × 5 × 10.3 s = 1030 ± 32.
@@ -258,12 +262,12 @@ fn an_application_feeds_its_tcp() {
 }
 
 #[test]
-fn acknowledgements_that_are_no_traffic_leave_the_network_alone() {
-    let text = two_ways(
+fn acks_without_traffic_use_no_bandwidth() {
+    let text = two_paths(
         "[[connection]]\nname = \"quiet\"\nfrom = \"A\"\nto = \"D\"\nacks = false\n\
          source = { profile = \"ns-reno\" }\nmax-window = \"10 pkt\"\npath = [\"A\", \"C\", \"D\"]\n",
     );
-    let Some(run) = run(&prepared(&text), &traced(), 1) else {
+    let Some(run) = run(&compile_scenario(&text), &traced(), 1) else {
         return;
     };
     assert!(lines(&run.trace).all(|line| line.kind == "tcp"));
@@ -283,8 +287,8 @@ fn acknowledgements_that_are_no_traffic_leave_the_network_alone() {
 }
 
 #[test]
-fn bandwidths_change_and_links_fail_and_come_back() {
-    let text = two_ways(
+fn bandwidth_changes_and_failures_are_exported() {
+    let text = two_paths(
         r#"
 [[connection]]
 name = "udp"
@@ -315,7 +319,7 @@ link = "A->B"
 up = true
 "#,
     );
-    let Some(run) = run(&prepared(&text), &traced(), 1) else {
+    let Some(run) = run(&compile_scenario(&text), &traced(), 1) else {
         return;
     };
     let names = node_numbers(&run.trace);
@@ -352,13 +356,13 @@ up = true
 }
 
 #[test]
-fn seeds_matter_and_repeat() {
+fn results_depend_only_on_seed() {
     let jittered = Ns2Options {
         start_jitter_s: 0.5,
         max_send_jitter_s: 1e-3,
         ..Ns2Options::default()
     };
-    let run = |seed| Some(run(&prepared(&parted()), &jittered, seed)?.connections);
+    let run = |seed| Some(run(&compile_scenario(&parted()), &jittered, seed)?.connections);
     let Some(first) = run(1) else {
         return;
     };
@@ -367,16 +371,16 @@ fn seeds_matter_and_repeat() {
 }
 
 #[test]
-fn only_the_links_named_are_traced() {
+fn only_named_links_are_traced() {
     let options = Ns2Options {
         trace: Ns2Trace::Links(vec!["B->D".to_owned()]),
         ..Ns2Options::default()
     };
-    let Some(run) = run(&prepared(&parted()), &options, 1) else {
+    let Some(run) = run(&compile_scenario(&parted()), &options, 1) else {
         return;
     };
     let number = |name: &str| {
-        let network = prepared(&parted()).network;
+        let network = compile_scenario(&parted()).network;
         let mut nodes = network.nodes();
         nodes
             .position(|id| network.node_name(id) == name)
@@ -390,7 +394,7 @@ fn only_the_links_named_are_traced() {
 
 /// ns-2 packets have a time-to-live of 32.
 #[test]
-fn paths_may_be_long() {
+fn long_paths_are_supported() {
     let mut text = String::from("[simulation]\nduration = \"5 s\"\npacket-size = \"1000 B\"\n");
     for node in 0..45 {
         text += &format!(
@@ -400,7 +404,7 @@ fn paths_may_be_long() {
     }
     text += "[[connection]]\nname = \"far\"\nfrom = \"n0\"\nto = \"n45\"\nsize = \"50 KB\"\n\
              source = { profile = \"ns-reno\" }\n";
-    let Some(run) = run(&prepared(&text), &Ns2Options::default(), 1) else {
+    let Some(run) = run(&compile_scenario(&text), &Ns2Options::default(), 1) else {
         return;
     };
     assert_eq!(sums(&run.connections)["far"][1], 50.0);

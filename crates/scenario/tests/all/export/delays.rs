@@ -2,13 +2,13 @@
 
 use netflow_simulation::{Model, Options, Run as _, Simulation};
 
-use super::ns::{lines, node_numbers, prepared, run, traced};
+use super::ns2::{compile_scenario, lines, node_numbers, run, traced};
 
 const SCENARIO: &str = r#"
 [simulation]
 duration = "6 s"
 packet-size = "1000 B"
-model = "packets"
+model = "packet"
 
 [[link]]
 from = "A"
@@ -37,8 +37,8 @@ set = { delay = "20 ms" }
 /// Each packet has the delay at the start of its transmission, in ns-2 too; the number of
 /// overtaking packets is the same.
 #[test]
-fn ns_delays_packets_as_the_events_say() {
-    let scenario = prepared(SCENARIO);
+fn ns2_applies_delay_events() {
+    let scenario = compile_scenario(SCENARIO);
     let Some(run) = run(&scenario, &traced(), 1) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use netflow_scenario::export::{ExportError, Ns2Options, Ns2Trace, ns2};
 
-use super::ns::prepared;
+use super::ns2::compile_scenario;
 
 fn scenario(link: &str, connection: &str) -> String {
     format!(
@@ -12,15 +12,16 @@ fn scenario(link: &str, connection: &str) -> String {
     )
 }
 
-fn refused(link: &str, connection: &str, options: &Ns2Options) -> String {
-    let error: ExportError = ns2(&prepared(&scenario(link, connection)), options).unwrap_err();
+fn export_error(link: &str, connection: &str, options: &Ns2Options) -> String {
+    let error: ExportError =
+        ns2(&compile_scenario(&scenario(link, connection)), options).unwrap_err();
     error.to_string()
 }
 
 const RENO: &str = "source = { profile = \"ns-reno\" }";
 
 #[test]
-fn what_cannot_be_is_refused_with_a_reason() {
+fn unsupported_features_are_rejected_with_reason() {
     let default = Ns2Options::default();
     for (link, connection, message) in [
         (
@@ -33,17 +34,17 @@ fn what_cannot_be_is_refused_with_a_reason() {
             "",
             "source = { profile = \"ns-reno\" }\n[[demand]]\nfrom = \"A\"\nto = \"B\"\nrate = \"1 Mbit/s\"\n\
              size = { constant = \"10 KB\" }",
-            "demand A->B: transfers that come and go cannot be exported to ns-2 yet",
+            "demand A->B: finite transfers cannot be exported to ns-2 yet",
         ),
         (
             "buffer = \"1 pkt\"",
             RENO,
-            "link A->B: its buffer has room for 1 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
+            "link A->B: its buffer is 1 pkt, but queues of ns-2 need at least 2 (the packet in service and one more)",
         ),
         (
             "buffer = \"1500 B\"",
             RENO,
-            "link A->B: its buffer has room for 1.5 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
+            "link A->B: its buffer is 1.5 pkt, but queues of ns-2 need at least 2 (the packet in service and one more)",
         ),
         (
             "",
@@ -58,33 +59,33 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (
             "",
             "source = { poisson = \"1 Mbit/s\" }\nsize = \"1 MB\"",
-            "connection c: ns-2's Poisson sources do not end after a number of packets; give it a `stop` instead of its `size`",
+            "connection c: Poisson sources of ns-2 do not support a `size`; use `stop` instead",
         ),
         (
             "",
             "source = { profile = \"ns-reno\" }\nsize = \"2000 GB\"",
-            "connection c: 2000000000 packets are more than the 1073741823 that ns-2 can count",
+            "connection c: it has 2000000000 packets, but ns-2 counts at most 1073741823",
         ),
     ] {
-        assert_eq!(refused(link, connection, &default), message);
+        assert_eq!(export_error(link, connection, &default), message);
     }
 }
 
 #[test]
-fn a_large_packet_among_small_ones_is_refused() {
+fn unusually_large_packet_is_rejected() {
     // The mean packet has 192 B, so 2000 B contain ten of them and at most 1808 B wait.
     let small = "source = { constant = \"1 pkt/s\" }\npacket-size = \"100 B\"\ncount = 19\n\
                  [[connection]]\nname = \"large\"\nfrom = \"A\"\nto = \"B\"\n\
                  source = { constant = \"1 pkt/s\" }\npacket-size = \"1940 B\"";
     assert_eq!(
-        refused("buffer = \"2000 B\"", small, &Ns2Options::default()),
-        "link A->B: packets of 1940 B (connection large) do not fit into its buffer beside one in service, so ns-2 would let none through"
+        export_error("buffer = \"2000 B\"", small, &Ns2Options::default()),
+        "link A->B: packets of 1940 B (connection large) do not fit into its buffer with another packet in service, so ns-2 would drop all of them"
     );
 }
 
 #[test]
-fn options_out_of_range_are_refused() {
-    let refused = |options| refused("", RENO, &options);
+fn options_out_of_range_are_rejected() {
+    let refused = |options| export_error("", RENO, &options);
     let default = Ns2Options::default;
     assert_eq!(
         refused(Ns2Options {
@@ -110,22 +111,22 @@ fn options_out_of_range_are_refused() {
     let trace = Ns2Trace::Links(vec!["A->C".to_owned()]);
     assert_eq!(
         refused(Ns2Options { trace, ..default() }),
-        "there is no link `A->C` to trace"
+        "unknown link `A->C` to trace"
     );
 }
 
 #[test]
-fn more_bytes_than_a_counter_holds_are_refused() {
+fn byte_counter_overflow_is_rejected() {
     let text = scenario("", RENO).replace("8 Mbit/s", "100 Gbit/s");
-    let error = ns2(&prepared(&text), &Ns2Options::default()).unwrap_err();
+    let error = ns2(&compile_scenario(&text), &Ns2Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "an interval of 0.5 s is too long: ns-2 counts up to 4294967295 bytes, and more can cross link A->B in it"
+        "an interval of 0.5 s is too long: ns-2 counts up to 4294967295 bytes, but more can cross link A->B in it"
     );
 }
 
 #[test]
-fn a_profile_of_an_unknown_tcp_needs_a_choice() {
+fn profile_of_unknown_tcp_requires_option() {
     let place = tempfile::tempdir().unwrap();
     let profile = "format = 1\nkind = \"pftk-full\"\nname = \"lab\"\n";
     std::fs::write(place.path().join("lab.toml"), profile).unwrap();
@@ -134,7 +135,7 @@ fn a_profile_of_an_unknown_tcp_needs_a_choice() {
     let error = ns2(&prepared, &Ns2Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "connection c: which TCP of ns-2 stands for profile `lab` is not known; choose one for all (--tcp)"
+        "connection c: no ns-2 TCP is known for profile `lab`; choose one for all connections (--tcp)"
     );
     let chosen = Ns2Options {
         tcp: Some(netflow_scenario::export::Ns2Tcp::Sack),
@@ -144,20 +145,20 @@ fn a_profile_of_an_unknown_tcp_needs_a_choice() {
 }
 
 #[test]
-fn what_differs_is_said_at_the_top() {
+fn script_header_lists_differences() {
     let text = scenario(
         "buffer = \"12.5 pkt\"",
         "source = { constant = \"1 Mbit/s\" }\nsize = \"1 MB\"",
     )
     .replace("[simulation]", "[simulation]\nseed = 0");
-    let script = ns2(&prepared(&text), &Ns2Options::default()).unwrap();
+    let script = ns2(&compile_scenario(&text), &Ns2Options::default()).unwrap();
     let (top, _) = script.split_once("\nset seed").unwrap();
     assert!(
         top.ends_with(
-            "# Not quite as in the scenario:\n\
+            "# Differences from the scenario:\n\
          # - seed 0 is 1 here: ns-2 takes 1 to 2147483646\n\
-         # - link A->B: its buffer holds 12 pkt, not 12.5\n\
-         # - link B->A: its buffer holds 12 pkt, not 12.5\n\
+         # - link A->B: its buffer is 12 pkt, not 12.5\n\
+         # - link B->A: its buffer is 12 pkt, not 12.5\n\
          # - connection c: it ends when its size is sent, not when it is delivered\n"
         ),
         "{top}"

@@ -2,7 +2,7 @@
 
 use netflow_scenario::export::{ExportError, Ns2Options, ns2};
 
-use super::ns::{prepared, run, sums};
+use super::ns2::{compile_scenario, run, sums};
 
 fn lossy(loss: &str) -> String {
     format!(
@@ -34,7 +34,7 @@ source = {{ constant = "400 pkt/s" }}
 
 /// The expected number of 40 000 packets arrives, for losses per packet and per bit.
 #[test]
-fn ns_loses_what_the_link_loses() {
+fn ns2_loss_matches_link_loss() {
     for (loss, wanted) in [
         ("\"10 %\"", 0.1),
         ("{ ber = 1e-5 }", 1.0 - (1.0 - 1e-5_f64).powi(8000)),
@@ -43,7 +43,7 @@ fn ns_loses_what_the_link_loses() {
             1.0 - 0.95 * (1.0 - 1e-5_f64).powi(8000),
         ),
     ] {
-        let Some(run) = run(&prepared(&lossy(loss)), &Ns2Options::default(), 3) else {
+        let Some(run) = run(&compile_scenario(&lossy(loss)), &Ns2Options::default(), 3) else {
             return;
         };
         let sums = sums(&run.links);
@@ -61,13 +61,13 @@ fn ns_loses_what_the_link_loses() {
 /// A loss that changes after 16 000 of 40 000 packets, on a lossy link and on one without loss
 /// before.
 #[test]
-fn ns_loses_another_part_from_some_time_on() {
+fn ns2_applies_loss_events() {
     let by_bits = 1.0 - (1.0 - 1e-5_f64).powi(8000);
     for (first, before) in [("0", 0.0), ("\"10 %\"", 0.1)] {
         for (then, after) in [("0.02", 0.02), ("{ ber = 1e-5 }", by_bits), ("0", 0.0)] {
             let event = "[[event]]\nat = \"40 s\"\nlink = \"A->R\"\nset = { loss = ";
             let text = format!("{}\n{event}{then} }}\n", lossy(first));
-            let Some(run) = run(&prepared(&text), &Ns2Options::default(), 3) else {
+            let Some(run) = run(&compile_scenario(&text), &Ns2Options::default(), 3) else {
                 return;
             };
             let sums = sums(&run.links);
@@ -84,7 +84,7 @@ fn ns_loses_another_part_from_some_time_on() {
 }
 
 #[test]
-fn losses_in_bursts_are_refused() {
+fn bursty_losses_are_rejected() {
     for loss in [
         "{ gilbert = { p = 0.01, r = 0.25 } }",
         "{ ber = 1e-5, burst = 16 }",
@@ -92,9 +92,9 @@ fn losses_in_bursts_are_refused() {
         let event = "[[event]]\nat = \"40 s\"\nlink = \"A->R\"\nset = { loss = ";
         let later = format!("{}\n{event}{loss} }}\n", lossy("0"));
         for text in [lossy(loss), later] {
-            let error = ns2(&prepared(&text), &Ns2Options::default()).unwrap_err();
+            let error = ns2(&compile_scenario(&text), &Ns2Options::default()).unwrap_err();
             let link = "A->R".to_owned();
-            assert_eq!(error, ExportError::LossInBursts { link });
+            assert_eq!(error, ExportError::BurstyLoss { link });
         }
     }
 }

@@ -5,9 +5,9 @@ use netflow_simulation::{
     Acks, Application, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Source,
 };
 
-use super::ns::{is_written, node_numbers, prepared, run, traced};
+use super::ns2::{compile_scenario, is_written, node_numbers, run, traced};
 
-const NASTY: [&str; 10] = [
+const SPECIAL_NAMES: [&str; 10] = [
     "[exec touch pwned]",
     "$env(HOME);exec touch pwned",
     "a\"b#c",
@@ -24,18 +24,18 @@ const NASTY: [&str; 10] = [
 /// scenario files reject control characters.
 fn network() -> Network {
     let mut builder = NetworkBuilder::new();
-    let nodes = NASTY.map(|name| builder.node(name));
+    let nodes = SPECIAL_NAMES.map(|name| builder.node(name));
     for ends in nodes.windows(2) {
         builder.link(LinkSpec {
             delay_s: 1e-3,
             ..LinkSpec::new(ends[0], ends[1], 8e6)
         });
     }
-    for name in NASTY {
+    for name in SPECIAL_NAMES {
         builder.connection(ConnectionSpec {
             name: name.to_owned(),
             from: nodes[0],
-            to: nodes[NASTY.len() - 1],
+            to: nodes[SPECIAL_NAMES.len() - 1],
             source: Source::Constant { rate_pps: 10.0 },
             application: Application::Bulk,
             start_s: 0.01,
@@ -56,13 +56,13 @@ fn network() -> Network {
 }
 
 #[test]
-fn names_stay_names() {
+fn special_characters_in_names_are_preserved() {
     let harmless = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
                     bandwidth = \"1 Mbit/s\"\n[[connection]]\nfrom = \"A\"\nto = \"B\"\n\
                     source = { constant = \"1 pkt/s\" }\n";
     let scenario = CompiledScenario {
         network: network(),
-        ..prepared(harmless)
+        ..compile_scenario(harmless)
     };
     let Some(run) = run(&scenario, &traced(), 1) else {
         return;
@@ -75,17 +75,17 @@ fn names_stay_names() {
             name.to_owned()
         }
     };
-    for pair in NASTY.windows(2) {
+    for pair in SPECIAL_NAMES.windows(2) {
         let link = quoted(&format!("{}->{}", pair[0], pair[1]));
         assert!(run.links.contains(&format!("\n1,{link},")), "{link}");
     }
-    for name in NASTY {
+    for name in SPECIAL_NAMES {
         // At 0.51, 0.61 … 0.91 s.
         let row = format!("\n1,{},5,5,0,0\n", quoted(name));
         assert!(run.connections.contains(&row), "{row}\n{}", run.connections);
     }
     let numbers = node_numbers(&run.trace);
-    for (number, name) in NASTY.iter().enumerate() {
+    for (number, name) in SPECIAL_NAMES.iter().enumerate() {
         let escaped = name
             .replace('\\', "\\\\")
             .replace('\n', "\\n")

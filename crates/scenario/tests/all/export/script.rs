@@ -2,7 +2,7 @@
 
 use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
 
-use super::ns::prepared;
+use super::ns2::compile_scenario;
 
 const SCENARIO: &str = r#"
 [simulation]
@@ -75,12 +75,12 @@ set = { delay = "80 ms" }
 /// The description of the network equals `tests/export/script.tcl`; `NETFLOW_BLESS=1` rewrites that
 /// file, whose diff must be reviewed.
 #[test]
-fn the_network_is_described_as_it_was() {
+fn script_describes_whole_network() {
     let options = Ns2Options {
         trace: Ns2Trace::Links(vec!["R->new york".to_owned()]),
         ..Ns2Options::default()
     };
-    let script = ns2(&prepared(SCENARIO), &options).unwrap();
+    let script = ns2(&compile_scenario(SCENARIO), &options).unwrap();
     let (top, rest) = script.split_once("\n# ---- words").unwrap();
     let (_, rest) = rest.split_once("\n# ---- nodes").unwrap();
     let (network, _) = rest.split_once("\n# ---- what is counted").unwrap();

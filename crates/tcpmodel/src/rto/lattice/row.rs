@@ -4,14 +4,14 @@ use super::Shift;
 
 /// Probabilities of the lattice points from `first` on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct LatticeDistribution {
     first: usize,
     mass: Vec<f64>,
 }
 
-impl Row {
+impl LatticeDistribution {
     /// Returns the distribution with probability 1 at time 0.
-    pub fn certain() -> Self {
+    pub fn at_zero() -> Self {
         Self {
             first: 0,
             mass: vec![1.0],
@@ -26,19 +26,19 @@ impl Row {
     }
 
     /// Adds `weight` times `from`, shifted by `shift`.
-    pub fn add(&mut self, from: &Row, weight: f64, shift: Shift) {
+    pub fn add(&mut self, from: &LatticeDistribution, weight: f64, shift: Shift) {
         if from.mass.is_empty() || weight == 0.0 {
             return;
         }
-        self.add_at(from, weight * (1.0 - shift.part), shift.points);
-        if shift.part > 0.0 {
-            self.add_at(from, weight * shift.part, shift.points + 1);
+        self.add_at(from, weight * (1.0 - shift.fraction), shift.points);
+        if shift.fraction > 0.0 {
+            self.add_at(from, weight * shift.fraction, shift.points + 1);
         }
     }
 
-    fn add_at(&mut self, from: &Row, weight: f64, points: usize) {
+    fn add_at(&mut self, from: &LatticeDistribution, weight: f64, points: usize) {
         let first = from.first + points;
-        self.cover(first, first + from.mass.len());
+        self.extend_range(first, first + from.mass.len());
         let into = self.mass.iter_mut().skip(first - self.first);
         for (into, mass) in into.zip(&from.mass) {
             *into += weight * mass;
@@ -46,7 +46,7 @@ impl Row {
     }
 
     /// Extends the range to include the points from `first` to before `end`.
-    fn cover(&mut self, first: usize, end: usize) {
+    fn extend_range(&mut self, first: usize, end: usize) {
         if self.mass.is_empty() {
             self.first = first;
         } else if first < self.first {
@@ -61,7 +61,7 @@ impl Row {
 
     /// Adds the resends at the maximum timer that follow `firsts` and earlier resends. Each follows after a
     /// timeout `shift`. The row contains the resends at the maximum timer.
-    pub fn add_repeated_timeouts(&mut self, firsts: &Row, loss: f64, shift: Shift) {
+    pub fn add_repeated_timeouts(&mut self, firsts: &LatticeDistribution, loss: f64, shift: Shift) {
         self.add(firsts, loss, shift);
         let mut at = 0;
         while let Some(&mass) = self.mass.get(at) {
@@ -72,8 +72,8 @@ impl Row {
                     self.mass.resize(next + 2, 0.0);
                 }
                 if let Some([now, then]) = self.mass.get_mut(next..next + 2) {
-                    *now += lost * (1.0 - shift.part);
-                    *then += lost * shift.part;
+                    *now += lost * (1.0 - shift.fraction);
+                    *then += lost * shift.fraction;
                 }
             }
             at += 1;

@@ -17,28 +17,28 @@ pub(super) struct Unit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shift {
     pub points: usize,
-    pub part: f64,
+    pub fraction: f64,
 }
 
 impl Shift {
     pub const NONE: Shift = Shift {
         points: 0,
-        part: 0.0,
+        fraction: 0.0,
     };
 }
 
 /// The maximum number of additions for a solution: about ten seconds.
-const WORK: f64 = 2e10;
+const MAX_ADDITIONS: f64 = 2e10;
 
 /// The target number of additions when the unit can be chosen: about 0.1 s.
-const USUAL_WORK: f64 = 2e8;
+const TARGET_ADDITIONS: f64 = 2e8;
 
 /// The maximum number of points of a row.
-const POINTS: f64 = 1e6;
+const MAX_POINTS: f64 = 1e6;
 
 /// The maximum increase of the standard deviation caused by splitting: 0.1 of it in quadrature, so 1 % in
 /// variance.
-const WIDENING: f64 = 0.1;
+const MAX_STD_INCREASE: f64 = 0.1;
 
 impl Unit {
     /// Chooses the greatest common unit of the timers if that lattice is small enough, otherwise the finest
@@ -62,7 +62,7 @@ impl Unit {
             .sum();
         let width_s = 16.0 * moments.std_s + chains.iter().map(tail_s).sum::<f64>();
         if let Some(seconds) = common_unit_s(chains)
-            && width_s <= seconds * POINTS.min(WORK / rows)
+            && width_s <= seconds * MAX_POINTS.min(MAX_ADDITIONS / rows)
         {
             return Ok(Self {
                 seconds,
@@ -74,16 +74,16 @@ impl Unit {
             .map(|chain| chain.timers.max_s)
             .fold(f64::INFINITY, f64::min);
         // A split between two points has a variance of at most a quarter of the squared unit.
-        let coarsest_s = 2.0 * WIDENING * moments.std_s / timeouts.sqrt();
-        let seconds = (width_s / POINTS.min(USUAL_WORK / rows))
+        let coarsest_s = 2.0 * MAX_STD_INCREASE * moments.std_s / timeouts.sqrt();
+        let seconds = (width_s / MAX_POINTS.min(TARGET_ADDITIONS / rows))
             .min(coarsest_s)
             .min(longest_s / 4.0);
         let packets: u64 = chains.iter().map(|chain| chain.packets).sum();
         ensure(
-            width_s * rows <= seconds * WORK,
+            width_s * rows <= seconds * MAX_ADDITIONS,
             "number of packets",
             packets as f64,
-            "fewer, for a whole distribution at this loss: it takes too long to compute",
+            "fewer: at this loss, the distribution takes too long to compute",
         )?;
         Ok(Self {
             seconds,
@@ -106,7 +106,7 @@ impl Unit {
         };
         Shift {
             points: whole as usize,
-            part: if self.exact { 0.0 } else { points - whole },
+            fraction: if self.exact { 0.0 } else { points - whole },
         }
     }
 }

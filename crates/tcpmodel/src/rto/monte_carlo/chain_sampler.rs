@@ -46,7 +46,7 @@ impl ChainSampler {
         }
     }
 
-    pub fn play(&self, rng: &mut impl Rng) -> ChainSample {
+    pub fn sample(&self, rng: &mut impl Rng) -> ChainSample {
         let mut sample = ChainSample {
             timeouts_s: 0.0,
             sends: 0,

@@ -13,7 +13,7 @@ pub struct Receiver {
     /// The highest packet received.
     highest: i32,
     /// A ring bitmap of packets received out of order.
-    seen: Vec<u64>,
+    received_bits: Vec<u64>,
     delayed: bool,
     /// The time at which a delayed acknowledgement is due.
     pub due_ns: u64,
@@ -26,7 +26,7 @@ impl Receiver {
         Receiver {
             next: 0,
             highest: -1,
-            seen: vec![0; words.next_power_of_two()],
+            received_bits: vec![0; words.next_power_of_two()],
             delayed,
             due_ns: NEVER,
         }
@@ -35,7 +35,7 @@ impl Receiver {
     /// Resets the state; `next` is the next expected packet.
     pub fn restart(&mut self, next: i32) {
         (self.next, self.highest, self.due_ns) = (next, next - 1, NEVER);
-        self.seen.fill(0);
+        self.received_bits.fill(0);
     }
 
     /// Returns the last packet in order: the number in an acknowledgement.
@@ -47,7 +47,7 @@ impl Receiver {
     /// Receives a packet. Returns whether it is new, and whether it is acknowledged at once.
     #[inline]
     pub fn receive(&mut self, now_ns: u64, seq: i32) -> (bool, bool) {
-        let new = self.place(seq);
+        let new = self.mark_received(seq);
         if !self.delayed {
             return (new, true);
         }
@@ -61,7 +61,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn place(&mut self, seq: i32) -> bool {
+    fn mark_received(&mut self, seq: i32) -> bool {
         if seq == self.next && self.highest < self.next {
             self.next += 1;
             self.highest = seq;
@@ -71,21 +71,21 @@ impl Receiver {
             return false;
         }
         let (word, bit) = self.bit(seq);
-        let new = self.seen[word] & bit == 0;
-        self.seen[word] |= bit;
+        let new = self.received_bits[word] & bit == 0;
+        self.received_bits[word] |= bit;
         self.highest = self.highest.max(seq);
         loop {
             let (word, bit) = self.bit(self.next);
-            if self.seen[word] & bit == 0 {
+            if self.received_bits[word] & bit == 0 {
                 return new;
             }
-            self.seen[word] &= !bit;
+            self.received_bits[word] &= !bit;
             self.next += 1;
         }
     }
 
     fn bit(&self, seq: i32) -> (usize, u64) {
-        let place = seq as usize & (64 * self.seen.len() - 1);
+        let place = seq as usize & (64 * self.received_bits.len() - 1);
         (place >> 6, 1 << (place & 63))
     }
 }

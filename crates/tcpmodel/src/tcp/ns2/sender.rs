@@ -41,7 +41,7 @@ pub struct Sender {
     /// The highest packet acknowledged.
     pub acknowledged: i32,
     /// The maximum number of packets in flight.
-    pub max_out: i32,
+    pub max_in_flight: i32,
     pub(super) duplicates: i32,
     /// The highest packet sent when recovery began.
     pub(super) recover: i32,
@@ -59,7 +59,7 @@ pub struct Sender {
     /// Packets sent, retransmissions included.
     pub sent: u64,
     /// Retransmissions.
-    pub repeated: u64,
+    pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Losses detected by duplicate acknowledgements.
@@ -76,7 +76,7 @@ pub struct Sender {
 struct CwndValidation {
     /// The maximum number of packets in flight in the round trip, and whether it filled the window.
     max_out: i32,
-    full: bool,
+    is_full: bool,
     /// The end of the round trip.
     round_end: i32,
 }
@@ -138,7 +138,7 @@ impl Sender {
             available,
             highest_sent: -1,
             acknowledged: -1,
-            max_out: 0,
+            max_in_flight: 0,
             duplicates: 0,
             recover: 0,
             action: Action::None,
@@ -148,7 +148,7 @@ impl Sender {
                 timing: false,
                 timed: -1,
                 timed_ns: 0,
-                rtt: RttEstimator::of_ticks(
+                rtt: RttEstimator::with_ticks(
                     source.initial_rto_s,
                     [source.min_rto_s, source.max_rto_s],
                     TICK_S,
@@ -162,7 +162,7 @@ impl Sender {
             rtt_sum_s: 0.0,
             rtts: 0,
             sent: 0,
-            repeated: 0,
+            retransmissions: 0,
             timeouts: 0,
             fast_retransmits: 0,
             sent_ns: 0,
@@ -188,7 +188,8 @@ impl Sender {
             new.window = source.initial_window_pkts;
         }
         new.validation = Some(CwndValidation::default());
-        (new.sent, new.repeated, new.max_out) = (self.sent, self.repeated, self.max_out);
+        (new.sent, new.retransmissions, new.max_in_flight) =
+            (self.sent, self.retransmissions, self.max_in_flight);
         (new.timeouts, new.fast_retransmits) = (self.timeouts, self.fast_retransmits);
         (new.rtt_sum_s, new.rtts) = (self.rtt_sum_s, self.rtts);
         new
@@ -209,7 +210,7 @@ impl Sender {
     /// Restarts after a pause. If the pause exceeded a timeout, the window is halved for each timeout that
     /// it lasted, down to the initial window. The threshold keeps the former window (RFC 2861, as in
     /// Linux).
-    pub fn end_pause(&mut self, now_ns: u64) {
+    pub fn restart_after_idle(&mut self, now_ns: u64) {
         if self.validation.is_none() || !self.is_idle() {
             return;
         }
@@ -250,7 +251,8 @@ impl Sender {
     /// Returns true if the window and the available data allow another packet.
     #[inline]
     pub fn may_send(&self) -> bool {
-        self.next < self.available && self.next <= self.acknowledged.saturating_add(self.usable())
+        self.next < self.available
+            && self.next <= self.acknowledged.saturating_add(self.usable_window())
     }
 
     /// Sends all packets that may be sent.
@@ -266,11 +268,11 @@ impl Sender {
     #[inline]
     fn validate_cwnd(&mut self) {
         let out = self.highest_sent - self.acknowledged;
-        let full = out >= self.usable();
+        let full = out >= self.usable_window();
         if let Some(validation) = &mut self.validation
             && (self.acknowledged >= validation.round_end || out > validation.max_out || full)
         {
-            (validation.max_out, validation.full, validation.round_end) = (out, full, self.next);
+            (validation.max_out, validation.is_full, validation.round_end) = (out, full, self.next);
         }
     }
 
@@ -281,20 +283,20 @@ impl Sender {
             Some(validation) if self.window < self.ssthresh => {
                 self.window < 2.0 * f64::from(validation.max_out)
             }
-            Some(validation) => validation.full,
+            Some(validation) => validation.is_full,
             None => true,
         }
     }
 
     /// Returns the window in whole packets, inflated in fast recovery and at most the limit.
     #[inline]
-    fn usable(&self) -> i32 {
+    fn usable_window(&self) -> i32 {
         ((self.window as i32).saturating_add(self.inflation)).min(self.limit as i32)
     }
 
     /// Returns the same for Vegas, which inflates the window itself.
-    pub(super) fn whole_window(&self) -> i32 {
-        self.usable()
+    pub(super) fn vegas_usable_window(&self) -> i32 {
+        self.usable_window()
     }
 
     /// Returns the window after the first acknowledgement.
@@ -303,7 +305,7 @@ impl Sender {
     }
 
     /// Returns the window without rounding, as reduced after a loss.
-    fn real_window(&self) -> f64 {
+    fn fractional_window(&self) -> f64 {
         (self.window + f64::from(self.inflation)).min(self.limit)
     }
 
@@ -313,15 +315,15 @@ impl Sender {
         sent.push(seq);
         self.sent += 1;
         if nothing_out {
-            self.cubic.resume(now_ns, self.sent_ns);
+            self.cubic.on_idle_restart(now_ns, self.sent_ns);
         }
         self.sent_ns = now_ns;
         if let Some(vegas) = &mut self.vegas {
-            vegas.sending(now_ns, seq);
+            vegas.on_send(now_ns, seq);
         }
         if seq > self.highest_sent {
             self.highest_sent = seq;
-            self.max_out = self.max_out.max(seq - self.acknowledged);
+            self.max_in_flight = self.max_in_flight.max(seq - self.acknowledged);
             if !self.timer.timing {
                 self.timer.timing = true;
                 if seq > self.timer.timed {
@@ -330,7 +332,7 @@ impl Sender {
                 }
             }
         } else {
-            self.repeated += 1;
+            self.retransmissions += 1;
         }
         let restart = nothing_out && self.variant != TcpVariant::Vegas;
         if self.timer.at_ns == NEVER || restart {
@@ -352,7 +354,7 @@ impl Sender {
 
     fn tahoe(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
         if ack > self.acknowledged {
-            self.progress(now_ns, ack);
+            self.receive_new_ack(now_ns, ack);
             self.increase_window(now_ns, ack);
         } else if ack == self.acknowledged {
             self.duplicates += 1;
@@ -361,7 +363,7 @@ impl Sender {
                     self.recover = self.highest_sent;
                     self.action = Action::FastRetransmit;
                     self.fast_retransmits += 1;
-                    self.cut();
+                    self.reduce_ssthresh();
                     self.window = 1.0;
                     self.timer.restart(now_ns);
                     self.next = self.acknowledged + 1;
@@ -380,7 +382,7 @@ impl Sender {
                 self.action = Action::Recovered;
             }
             self.inflation = 0;
-            self.progress(now_ns, ack);
+            self.receive_new_ack(now_ns, ack);
             self.increase_window(now_ns, ack);
         } else if ack == self.acknowledged {
             let again = self.action == Action::FastRetransmit;
@@ -399,7 +401,7 @@ impl Sender {
                     }
                 }
                 self.partial = false;
-                self.progress(now_ns, ack);
+                self.receive_new_ack(now_ns, ack);
                 self.increase_window(now_ns, ack);
             } else {
                 self.partial_ack(now_ns, ack, sent);
@@ -442,7 +444,7 @@ impl Sender {
         self.next = self.next.max(ack + 1);
         if self.timer.timing && ack >= self.timer.timed {
             self.timer.timing = false;
-            self.timer.rtt.forget_back_off(true);
+            self.timer.rtt.reset_backoff(true);
         }
         self.output(now_ns, ack + 1, sent);
     }
@@ -454,7 +456,7 @@ impl Sender {
                 self.recover = self.highest_sent;
                 self.action = Action::FastRetransmit;
                 self.fast_retransmits += 1;
-                self.window = self.cut();
+                self.window = self.reduce_ssthresh();
                 self.timer.restart(now_ns);
                 self.output(now_ns, self.acknowledged + 1, sent);
                 self.inflation = DUPACK_THRESHOLD;
@@ -482,12 +484,12 @@ impl Sender {
 
     /// Processes the acknowledgement of new data.
     #[inline]
-    pub(super) fn progress(&mut self, now_ns: u64, ack: i32) {
+    pub(super) fn receive_new_ack(&mut self, now_ns: u64, ack: i32) {
         self.duplicates = 0;
         self.acknowledged = ack;
         self.next = self.next.max(ack + 1);
         if self.timer.timing && ack >= self.timer.timed {
-            self.timer.rtt.forget_back_off(true);
+            self.timer.rtt.reset_backoff(true);
             self.timer.timing = false;
             let sent_ns = self.timer.timed_ns;
             self.timer.rtt.measure(now_ns, sent_ns, false);
@@ -506,7 +508,7 @@ impl Sender {
         } else if self.variant == TcpVariant::Cubic {
             self.window += self
                 .cubic
-                .growth(now_ns, self.window, self.smoothed_rtt_s());
+                .window_increment(now_ns, self.window, self.smoothed_rtt_s());
         } else {
             self.window += 1.0 / self.window;
         }
@@ -516,10 +518,10 @@ impl Sender {
     }
 
     /// Lowers the slow-start threshold after a loss. Returns the reduced window.
-    fn cut(&mut self) -> f64 {
-        let window = self.real_window();
+    fn reduce_ssthresh(&mut self) -> f64 {
+        let window = self.fractional_window();
         let left = match self.variant {
-            TcpVariant::Cubic => self.cubic.cut(window),
+            TcpVariant::Cubic => self.cubic.on_congestion_event(window),
             _ => window / 2.0,
         };
         self.ssthresh = left.floor().max(2.0);
@@ -533,7 +535,7 @@ impl Sender {
         self.duplicates = 0;
         self.recover = self.highest_sent;
         if let Some(vegas) = &mut self.vegas {
-            vegas.timed_out(now_ns);
+            vegas.on_timeout(now_ns);
         }
         if self.acknowledged == -1 {
             self.initial_window = 1.0;
@@ -543,8 +545,8 @@ impl Sender {
             self.window = 1.0;
         } else {
             self.timeouts += 1;
-            self.cut();
-            self.cubic.time_out();
+            self.reduce_ssthresh();
+            self.cubic.on_rto();
             self.window = if self.vegas.is_some() { 2.0 } else { 1.0 };
             self.timer.rtt.back_off();
         }
@@ -575,7 +577,7 @@ impl Timer {
 
 impl Cubic {
     /// Returns the window increase of an acknowledgement (RFC 9438, 4.2 to 4.4).
-    fn growth(&mut self, now_ns: u64, window: f64, rtt_s: f64) -> f64 {
+    fn window_increment(&mut self, now_ns: u64, window: f64, rtt_s: f64) -> f64 {
         let since_ns = *self.since_ns.get_or_insert_with(|| {
             self.max = self.max.max(window);
             self.k_s = cubic_window::k_s(self.max, window);
@@ -595,7 +597,7 @@ impl Cubic {
     }
 
     /// Records a loss at this window. Returns the reduced window.
-    fn cut(&mut self, window: f64) -> f64 {
+    fn on_congestion_event(&mut self, window: f64) -> f64 {
         self.max = cubic_window::w_max_after_loss(window, self.max, CUBIC_BETA);
         self.prior = window;
         self.since_ns = None;
@@ -603,12 +605,12 @@ impl Cubic {
     }
 
     /// RFC 9438, 4.8: after slow start the window grows along the convex part.
-    fn time_out(&mut self) {
+    fn on_rto(&mut self) {
         self.max = 0.0;
     }
 
     /// RFC 9438, 5.8: excludes an idle period from the time of the epoch.
-    fn resume(&mut self, now_ns: u64, sent_ns: u64) {
+    fn on_idle_restart(&mut self, now_ns: u64, sent_ns: u64) {
         if let Some(since_ns) = &mut self.since_ns {
             *since_ns = (*since_ns + now_ns.saturating_sub(sent_ns)).min(now_ns);
         }
@@ -635,7 +637,7 @@ mod tests {
         assert_eq!(sent.len(), 500);
         sender.time_out(S);
         assert_eq!((sender.window, sender.ssthresh), (1.0, 350.0));
-        sender.cubic.growth(2 * S, 350.0, 0.1);
+        sender.cubic.window_increment(2 * S, 350.0, 0.1);
         assert_eq!((sender.cubic.max, sender.cubic.k_s), (350.0, 0.0));
         // 4.3: W_est grows with the smaller α until it reaches the window before the reduction.
         let step = sender.cubic.reno - 350.0;
@@ -646,12 +648,12 @@ mod tests {
     #[test]
     fn idle_time_of_cubic_is_excluded() {
         let mut cubic = Cubic::default();
-        let window = cubic.cut(100.0);
-        cubic.growth(0, window, 0.1);
+        let window = cubic.on_congestion_event(100.0);
+        cubic.window_increment(0, window, 0.1);
         let mut jumps = cubic.clone();
-        cubic.resume(10 * S, 0);
-        assert!(cubic.growth(10 * S, window, 0.1) < 0.1);
-        assert!(jumps.growth(10 * S, window, 0.1) > 0.4);
+        cubic.on_idle_restart(10 * S, 0);
+        assert!(cubic.window_increment(10 * S, window, 0.1) < 0.1);
+        assert!(jumps.window_increment(10 * S, window, 0.1) > 0.4);
     }
 
     /// As in ns-2: 3 s, doubled each time, at most 60 s.
@@ -672,6 +674,6 @@ mod tests {
             waits.iter().all(|(is, expected)| is == expected),
             "{waits:?}"
         );
-        assert_eq!((sender.timeouts, sender.repeated), (7, 7));
+        assert_eq!((sender.timeouts, sender.retransmissions), (7, 7));
     }
 }

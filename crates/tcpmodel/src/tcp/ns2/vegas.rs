@@ -61,13 +61,13 @@ impl Vegas {
         seq.max(0) as usize % self.sent_s.len()
     }
 
-    pub fn sending(&mut self, now_ns: u64, seq: i32) {
+    pub fn on_send(&mut self, now_ns: u64, seq: i32) {
         let slot = self.slot(seq);
         self.sent_s[slot] = seconds(now_ns);
         self.transmissions[slot] += 1;
     }
 
-    pub fn timed_out(&mut self, now_ns: u64) {
+    pub fn on_timeout(&mut self, now_ns: u64) {
         self.new_window = 0.0;
         self.changed_s = seconds(now_ns);
     }
@@ -78,7 +78,7 @@ impl Vegas {
         (waited_s >= self.timeout_s).then_some(ack + 1)
     }
 
-    fn begin_measuring(&mut self, now_s: f64) {
+    fn start_measurement(&mut self, now_s: f64) {
         if !self.started {
             // ns-2 takes the time of the first acknowledgement as a measurement.
             self.started = true;
@@ -90,7 +90,7 @@ impl Vegas {
     }
 
     /// Clears the records of acknowledged packets. Returns the send time of `ack` if it was sent only once.
-    fn forget(&mut self, before: i32, ack: i32) -> Option<f64> {
+    fn remove_acknowledged(&mut self, before: i32, ack: i32) -> Option<f64> {
         let slot = self.slot(ack);
         let (sent_s, transmissions) = (self.sent_s[slot], self.transmissions[slot]);
         // ns-2 clears nothing if the range wraps around the table. A packet that reuses such a slot counts
@@ -106,7 +106,7 @@ impl Vegas {
         (sent_s != 0.0 && transmissions == 1).then_some(sent_s)
     }
 
-    fn measured(&mut self, rtt_s: f64) {
+    fn update_rtt(&mut self, rtt_s: f64) {
         self.rtt_sum_s += rtt_s;
         self.rtts += 1;
         if rtt_s <= 0.0 {
@@ -122,57 +122,57 @@ impl Vegas {
 }
 
 /// Processes an acknowledgement for a Vegas sender. Returns true if it may try to send.
-pub(super) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
-    let Some(mut vegas) = it.vegas.take() else {
+pub(super) fn acknowledge(sender: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
+    let Some(mut vegas) = sender.vegas.take() else {
         return false;
     };
     let now_s = seconds(now_ns);
-    vegas.begin_measuring(now_s);
+    vegas.start_measurement(now_s);
     // The sender's output calls `vegas.sending`, so `vegas` is put back before.
     let mut repeat = None;
-    if ack > it.acknowledged {
-        repeat = vegas.new_ack(it, now_ns, ack);
-    } else if ack == it.acknowledged {
-        repeat = vegas.duplicate(it, now_ns);
+    if ack > sender.acknowledged {
+        repeat = vegas.new_ack(sender, now_ns, ack);
+    } else if ack == sender.acknowledged {
+        repeat = vegas.duplicate(sender, now_ns);
     }
-    it.vegas = Some(vegas);
+    sender.vegas = Some(vegas);
     // A packet that seems overdue may not exist yet.
-    if let Some(seq) = repeat.filter(|&seq| seq < it.available) {
-        it.output(now_ns, seq, sent);
+    if let Some(seq) = repeat.filter(|&seq| seq < sender.available) {
+        sender.output(now_ns, seq, sent);
     }
-    it.duplicates == 0 || it.duplicates >= DUPACK_THRESHOLD
+    sender.duplicates == 0 || sender.duplicates >= DUPACK_THRESHOLD
 }
 
 impl Vegas {
-    fn new_ack(&mut self, it: &mut Sender, now_ns: u64, ack: i32) -> Option<i32> {
+    fn new_ack(&mut self, sender: &mut Sender, now_ns: u64, ack: i32) -> Option<i32> {
         let now_s = seconds(now_ns);
-        if it.acknowledged == 0 {
-            it.window = it.initial_window();
+        if sender.acknowledged == 0 {
+            sender.window = sender.initial_window();
         }
-        if it.duplicates > DUPACK_THRESHOLD && it.window > self.new_window {
-            it.window = self.new_window;
-            it.ssthresh = 2.0;
+        if sender.duplicates > DUPACK_THRESHOLD && sender.window > self.new_window {
+            sender.window = self.new_window;
+            sender.ssthresh = 2.0;
         }
-        let before = it.acknowledged;
-        it.progress(now_ns, ack);
+        let before = sender.acknowledged;
+        sender.receive_new_ack(now_ns, ack);
         if ack >= self.begin {
-            self.round(it, now_s);
+            self.end_round(sender, now_s);
         }
-        if self.increment == 1.0 && it.window >= it.ssthresh {
+        if self.increment == 1.0 && sender.window >= sender.ssthresh {
             self.increment = 0.0;
         }
-        let out = f64::from(it.next - it.acknowledged);
-        if self.increment > 0.0 && it.window - out <= 2.0 {
-            it.window += self.increment;
+        let out = f64::from(sender.next - sender.acknowledged);
+        if self.increment > 0.0 && sender.window - out <= 2.0 {
+            sender.window += self.increment;
         }
-        if let Some(sent_s) = self.forget(before, ack) {
-            self.measured(now_s - sent_s);
+        if let Some(sent_s) = self.remove_acknowledged(before, ack) {
+            self.update_rtt(now_s - sent_s);
         }
         if self.worried > 0 {
             self.worried -= 1;
             match self.expired(now_s, ack) {
                 Some(seq) => {
-                    it.duplicates = DUPACK_THRESHOLD;
+                    sender.duplicates = DUPACK_THRESHOLD;
                     return Some(seq);
                 }
                 None => self.worried = 0,
@@ -182,64 +182,64 @@ impl Vegas {
     }
 
     /// Once per round, compares the actual rate with the expected rate without queues.
-    fn round(&mut self, it: &mut Sender, now_s: f64) {
+    fn end_round(&mut self, sender: &mut Sender, now_s: f64) {
         let rtt_s = match self.rtts {
             0 => now_s - self.begin_s,
             n => self.rtt_sum_s / f64::from(n),
         };
         (self.rtt_sum_s, self.rtts) = (0.0, 0);
-        let in_round = it.next - self.begin;
+        let in_round = sender.next - self.begin;
         if rtt_s > 0.0 {
             if rtt_s < self.base_rtt_s || in_round <= 1 {
                 self.base_rtt_s = rtt_s;
             }
             let actual = f64::from(in_round) / rtt_s;
-            let expected = f64::from(it.next - it.acknowledged) / self.base_rtt_s;
+            let expected = f64::from(sender.next - sender.acknowledged) / self.base_rtt_s;
             let surplus = ((expected - actual) * self.base_rtt_s + 0.5).trunc();
-            if it.window < it.ssthresh {
+            if sender.window < sender.ssthresh {
                 self.grow_now = !self.grow_now;
                 if !self.grow_now {
                     self.increment = 0.0;
                 } else if surplus > self.gamma {
-                    it.ssthresh = 2.0;
-                    it.window = (it.window - it.window / 8.0).max(2.0);
+                    sender.ssthresh = 2.0;
+                    sender.window = (sender.window - sender.window / 8.0).max(2.0);
                     self.increment = 0.0;
                 } else {
                     self.increment = 1.0;
                 }
             } else if surplus > self.beta {
-                it.window = (it.window - 1.0).max(2.0);
+                sender.window = (sender.window - 1.0).max(2.0);
                 self.increment = 0.0;
             } else if surplus < self.alpha {
-                self.increment = 1.0 / it.window;
+                self.increment = 1.0 / sender.window;
             } else {
                 self.increment = 0.0;
             }
         }
-        self.begin = it.next;
+        self.begin = sender.next;
         self.begin_s = now_s;
     }
 
-    fn duplicate(&mut self, it: &mut Sender, now_ns: u64) -> Option<i32> {
+    fn duplicate(&mut self, sender: &mut Sender, now_ns: u64) -> Option<i32> {
         let now_s = seconds(now_ns);
-        it.duplicates += 1;
-        let expired = self.expired(now_s, it.acknowledged);
-        if expired.is_none() && it.duplicates != DUPACK_THRESHOLD {
-            if it.duplicates > DUPACK_THRESHOLD {
-                it.window += 1.0;
+        sender.duplicates += 1;
+        let expired = self.expired(now_s, sender.acknowledged);
+        if expired.is_none() && sender.duplicates != DUPACK_THRESHOLD {
+            if sender.duplicates > DUPACK_THRESHOLD {
+                sender.window += 1.0;
             }
             return None;
         }
-        if it.acknowledged <= it.recover && it.action == Action::Timeout {
+        if sender.acknowledged <= sender.recover && sender.action == Action::Timeout {
             return None;
         }
-        let slot = self.slot(it.acknowledged + 1);
+        let slot = self.slot(sender.acknowledged + 1);
         let (sent_s, transmissions) = (self.sent_s[slot], self.transmissions[slot]);
-        let window = it.whole_window();
-        it.action = Action::FastRetransmit;
-        it.recover = it.highest_sent;
-        it.fast_retransmits += 1;
-        self.worried = (it.next - it.acknowledged).min(2);
+        let window = sender.vegas_usable_window();
+        sender.action = Action::FastRetransmit;
+        sender.recover = sender.highest_sent;
+        sender.fast_retransmits += 1;
+        self.worried = (sender.next - sender.acknowledged).min(2);
         self.timeout_s *= if transmissions > 1 { 2.0 } else { 1.125 };
         if self.changed_s < sent_s {
             let left = match window {
@@ -248,14 +248,14 @@ impl Vegas {
                 n => n - (n >> 2),
             };
             self.new_window = f64::from(left);
-            it.window = self.new_window + f64::from(it.duplicates);
+            sender.window = self.new_window + f64::from(sender.duplicates);
             self.changed_s = now_s;
         }
-        it.back_off_timer(now_ns);
+        sender.back_off_timer(now_ns);
         if transmissions == 1 {
-            it.duplicates = DUPACK_THRESHOLD;
+            sender.duplicates = DUPACK_THRESHOLD;
         }
-        Some(expired.unwrap_or(it.acknowledged + 1))
+        Some(expired.unwrap_or(sender.acknowledged + 1))
     }
 }
 

@@ -13,9 +13,9 @@ pub(super) struct Classic {
     limited_transmit: bool,
     early_retransmit: bool,
     /// True if the timer is set before the acknowledgement is measured, as in ns-2.
-    timer_first: bool,
+    sets_timer_first: bool,
     /// True if slow start counts acknowledged segments instead of acknowledgements, as in Linux.
-    counts: bool,
+    counts_segments: bool,
     decrease: f64,
     clock: Clock,
     pub rtt: RttEstimator,
@@ -29,9 +29,9 @@ pub(super) struct Classic {
     /// The first segment never sent.
     sent: u32,
     window: f64,
-    threshold: f64,
+    ssthresh: f64,
     duplicates: u32,
-    recovering: bool,
+    in_recovery: bool,
     /// The recovery point: losses before it do not reduce the window again.
     recover: u32,
     after_timeout: bool,
@@ -58,8 +58,8 @@ impl Classic {
             },
             limited_transmit: stack.limited_transmit,
             early_retransmit: stack.early_retransmit,
-            timer_first: stack.rto_rule == RtoRule::Ticks,
-            counts: stack.rto_rule == RtoRule::Linux,
+            sets_timer_first: stack.rto_rule == RtoRule::Ticks,
+            counts_segments: stack.rto_rule == RtoRule::Linux,
             decrease: stack.window_after_loss,
             clock,
             rtt: RttEstimator::new(stack, phase),
@@ -69,9 +69,9 @@ impl Classic {
             next: 0,
             sent: 0,
             window: 0.0,
-            threshold: f64::INFINITY,
+            ssthresh: f64::INFINITY,
             duplicates: 0,
-            recovering: false,
+            in_recovery: false,
             recover: 0,
             after_timeout: false,
             timed: None,
@@ -88,11 +88,11 @@ impl Classic {
     /// Opens the connection with `window` packets and the slow-start threshold `threshold`.
     pub(super) fn open(&mut self, window: f64, threshold: f64) {
         self.window = window;
-        self.threshold = threshold;
+        self.ssthresh = threshold;
     }
 
     /// Limits the window to the initial one after an idle time longer than the timeout (RFC 5681, 4.1).
-    pub(super) fn wake(&mut self, now_ns: u64) {
+    pub(super) fn restart_after_idle(&mut self, now_ns: u64) {
         if self.acknowledged == self.next && now_ns - self.last_sent_ns > self.rtt.timeout_ns() {
             self.window = self.window.min(self.initial_window);
         }
@@ -116,16 +116,16 @@ impl Classic {
     }
 
     /// Returns the numbers of retransmission timeouts and of losses found by duplicate acknowledgements.
-    pub(super) fn losses_found(&self) -> (u64, u64) {
+    pub(super) fn detected_losses(&self) -> (u64, u64) {
         (self.timeouts, self.fast_retransmits)
     }
 
     pub(super) fn state(&self) -> TcpState {
         TcpState {
             cwnd_pkts: self.window,
-            ssthresh_pkts: self.threshold,
+            ssthresh_pkts: self.ssthresh,
             in_flight: self.sent - self.acknowledged,
-            in_recovery: self.recovering || self.after_timeout,
+            in_recovery: self.in_recovery || self.after_timeout,
             ..TcpState::default()
         }
     }
@@ -137,7 +137,7 @@ impl Classic {
 
     /// Sends the segments that the window allows.
     pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
-        let extra = if self.limited_transmit && !self.recovering && !self.after_timeout {
+        let extra = if self.limited_transmit && !self.in_recovery && !self.after_timeout {
             f64::from(self.duplicates.min(2))
         } else {
             0.0
@@ -191,7 +191,7 @@ impl Classic {
         self.acknowledged = acknowledged;
         self.timeouts_in_a_row = 0;
         self.next = self.next.max(acknowledged);
-        if self.timer_first {
+        if self.sets_timer_first {
             self.restart_timer(now_ns);
             self.measure(now_ns, echo_ns);
         } else {
@@ -201,7 +201,7 @@ impl Classic {
         if self.after_timeout && acknowledged >= self.recover {
             self.after_timeout = false;
         }
-        if self.recovering {
+        if self.in_recovery {
             if self.recovery == Recovery::NewReno && acknowledged < self.recover {
                 self.window = (self.window - f64::from(newly) + 1.0).max(1.0);
                 self.transmit(now_ns, acknowledged, out);
@@ -209,12 +209,16 @@ impl Classic {
                 self.send(now_ns, out);
                 return;
             }
-            self.window = self.window.min(self.threshold);
-            self.recovering = false;
+            self.window = self.window.min(self.ssthresh);
+            self.in_recovery = false;
         }
         self.duplicates = 0;
-        self.window += if self.window < self.threshold {
-            if self.counts { f64::from(newly) } else { 1.0 }
+        self.window += if self.window < self.ssthresh {
+            if self.counts_segments {
+                f64::from(newly)
+            } else {
+                1.0
+            }
         } else {
             1.0 / self.window
         };
@@ -244,16 +248,16 @@ impl Classic {
         if first {
             self.round_end = self.sent;
         }
-        self.rtt.forget_back_off(measured);
+        self.rtt.reset_backoff(measured);
     }
 
     fn duplicate(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.duplicates += 1;
         let dupack_threshold = self.dupack_threshold();
-        if self.recovering {
+        if self.in_recovery {
             self.window += 1.0;
         } else if self.duplicates >= dupack_threshold {
-            self.recovering = true;
+            self.in_recovery = true;
             // Duplicates caused by retransmissions after a timeout do not indicate a loss.
             if !self.after_timeout && self.acknowledged >= self.recover {
                 self.retransmit(now_ns, out);
@@ -286,26 +290,26 @@ impl Classic {
         self.timed = None;
         self.recover = self.sent;
         if self.recovery == Recovery::Tahoe {
-            self.recovering = false;
+            self.in_recovery = false;
             self.after_timeout = true;
             self.window = 1.0;
             self.next = self.acknowledged;
         } else {
             self.transmit(now_ns, self.acknowledged, out);
-            self.window = self.threshold + f64::from(self.duplicates);
+            self.window = self.ssthresh + f64::from(self.duplicates);
         }
         self.send(now_ns, out);
     }
 
     fn reduce_window(&mut self) {
-        self.threshold = (self.window * self.decrease).floor().max(2.0);
+        self.ssthresh = (self.window * self.decrease).floor().max(2.0);
     }
 
     /// Processes a retransmission timeout.
     pub(super) fn timeout(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.timeouts += 1;
         // RFC 5681, 3.1: a further timeout of a retransmitted segment does not reduce the threshold.
-        if self.timer_first || self.timeouts_in_a_row == 0 {
+        if self.sets_timer_first || self.timeouts_in_a_row == 0 {
             self.reduce_window();
         }
         self.timeouts_in_a_row += 1;
@@ -315,7 +319,7 @@ impl Classic {
         self.next = self.acknowledged;
         self.recover = self.sent;
         self.after_timeout = true;
-        self.recovering = false;
+        self.in_recovery = false;
         self.duplicates = 0;
         self.timed = None;
         self.send(now_ns, out);

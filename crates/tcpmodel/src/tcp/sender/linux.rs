@@ -14,7 +14,7 @@ use super::super::congestion::{Congestion, NO_SSTHRESH, Window};
 use super::super::ranges::Ranges;
 use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
 use super::pacer::Pacer;
-use super::rate::Rate;
+use super::rate::DeliveryRate;
 use super::retransmission_queue::RetransmissionQueue;
 use crate::{Recovery, Stack};
 use cwnd_validation::CwndValidation;
@@ -77,12 +77,12 @@ enum Resend {
 
 /// Constants of the sender.
 #[derive(Clone, Copy, Debug)]
-struct Rules {
+struct LinuxSettings {
     /// True with selective acknowledgements; otherwise duplicate ones are counted.
     sack: bool,
     /// True if losses are found by time (RACK).
     rack: bool,
-    probes: bool,
+    has_tail_loss_probe: bool,
     /// The number of later arrivals that indicates a loss.
     dupack_threshold: u32,
     min_rto_ns: u64,
@@ -100,18 +100,18 @@ struct ProportionalRateReduction {
 /// A sender with Linux's loss recovery.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxSender {
-    rules: Rules,
+    rules: LinuxSettings,
     clock: Clock,
     pub rtt: RttEstimator,
     pub window: Window,
     congestion: Congestion,
     validation: CwndValidation,
-    rate: Rate,
+    rate: DeliveryRate,
     pacer: Pacer,
     /// The maximum number of segments in flight that the other end allows.
     pub peer_window_segments: u32,
     /// The right edge of the other end's receive window: one past its last segment; `None` without a limit.
-    edge: Option<u32>,
+    window_edge: Option<u32>,
     /// The number of segments available to send.
     pub offered: u32,
     send_buffer: SendBuffer,
@@ -119,7 +119,7 @@ pub(super) struct LinuxSender {
     /// Segments reported as received out of order.
     scoreboard: Ranges,
     /// A buffer, kept to avoid allocations.
-    new: Vec<(u32, u32)>,
+    newly_sacked: Vec<(u32, u32)>,
     /// True if the next acknowledgement without data counts as a window update and not as a duplicate. This
     /// is so if the last packet had data or belonged to the handshake, because its sequence number was
     /// lower.
@@ -129,7 +129,7 @@ pub(super) struct LinuxSender {
     recovery_point: u32,
     prr: ProportionalRateReduction,
     /// The packet number of the latest sent packet among those delivered, and its round-trip time.
-    latest: Option<u64>,
+    latest_order: Option<u64>,
     latest_rtt_ns: u64,
     latest_is_new: bool,
     /// The send time of the first segment delivered by the current acknowledgement, if unambiguous.
@@ -156,10 +156,10 @@ impl LinuxSender {
     ) -> Self {
         let sack = stack.recovery != Recovery::NewReno;
         Self {
-            rules: Rules {
+            rules: LinuxSettings {
                 sack,
                 rack: stack.recovery == Recovery::Rack,
-                probes: stack.tail_loss_probe && sack,
+                has_tail_loss_probe: stack.tail_loss_probe && sack,
                 dupack_threshold: stack.duplicate_acks,
                 min_rto_ns: netflow_units::ns(stack.min_rto_s),
             },
@@ -171,20 +171,20 @@ impl LinuxSender {
             },
             congestion: Congestion::new(stack, clock, phase),
             validation: CwndValidation::new(stack),
-            rate: Rate::default(),
+            rate: DeliveryRate::default(),
             pacer: Pacer::default(),
             peer_window_segments,
-            edge: Receiver::first_window(stack, segment_bytes),
+            window_edge: Receiver::first_window(stack, segment_bytes),
             offered: 0,
             send_buffer: SendBuffer::new(stack, segment_bytes),
             segments: RetransmissionQueue::default(),
             scoreboard: Ranges::default(),
-            new: Vec::new(),
+            newly_sacked: Vec::new(),
             pure_ack_updates_window: true,
             state: State::Open,
             recovery_point: 0,
             prr: ProportionalRateReduction::default(),
-            latest: None,
+            latest_order: None,
             latest_rtt_ns: 0,
             latest_is_new: false,
             probable_echo_ns: None,
@@ -262,7 +262,7 @@ impl LinuxSender {
             && in_flight < self.window.cwnd
             && self.segments.lost <= self.segments.retransmitted
         {
-            self.rate.limit(in_flight);
+            self.rate.mark_app_limited(in_flight);
         }
         self.pacer.end_burst();
         self.validate_cwnd(now_ns, any);
@@ -278,7 +278,7 @@ impl LinuxSender {
 
     /// Returns the receive window as announced by the other end.
     pub(super) fn receive_window(&self) -> Option<u32> {
-        self.edge.map(|edge| edge - self.acknowledged())
+        self.window_edge.map(|edge| edge - self.acknowledged())
     }
 
     /// Returns true if unacknowledged segments fill the receive window. Segments received out of order
@@ -324,13 +324,16 @@ impl LinuxSender {
         self.probable_echo_ns = None;
         if let Some(window) = ack.window {
             let edge = ack.cumulative.saturating_add(window);
-            self.edge = self.edge.map(|before| before.max(edge)).or(Some(edge));
+            self.window_edge = self
+                .window_edge
+                .map(|before| before.max(edge))
+                .or(Some(edge));
         }
         let mut info = AckInfo {
             in_flight_before,
             lost_before,
             congested: ack.congested,
-            ..self.mark(now_ns, ack)
+            ..self.mark_reported(now_ns, ack)
         };
         info.pure_duplicate = ack.pure
             && !info.advanced

@@ -79,10 +79,10 @@ impl Sender {
     }
 
     /// Notifies the sender of new data from the program, possibly after a pause.
-    pub fn wake(&mut self, now_ns: u64) {
+    pub fn restart_after_idle(&mut self, now_ns: u64) {
         match &mut self.0 {
-            SenderKind::Classic(sender) => sender.wake(now_ns),
-            SenderKind::Linux(sender) => sender.wake(now_ns),
+            SenderKind::Classic(sender) => sender.restart_after_idle(now_ns),
+            SenderKind::Linux(sender) => sender.restart_after_idle(now_ns),
         }
     }
 
@@ -121,8 +121,8 @@ impl Sender {
     }
 
     /// Sets a lower bound of the timeout in seconds, until a round-trip time is measured.
-    pub fn set_min_initial_rto(&mut self, least_s: f64) {
-        self.rtt_mut().set_min_initial_rto(least_s);
+    pub fn set_min_initial_rto(&mut self, min_s: f64) {
+        self.rtt_mut().set_min_initial_rto(min_s);
     }
 
     /// Returns true if retransmitted packets measure the round-trip time, too, because of timestamps.
@@ -258,9 +258,9 @@ impl Sender {
     }
 
     /// Returns the numbers of retransmission timeouts and of losses found otherwise.
-    pub fn losses_found(&self) -> (u64, u64) {
+    pub fn detected_losses(&self) -> (u64, u64) {
         match &self.0 {
-            SenderKind::Classic(sender) => sender.losses_found(),
+            SenderKind::Classic(sender) => sender.detected_losses(),
             SenderKind::Linux(sender) => (sender.timeouts, sender.fast_retransmits),
         }
     }

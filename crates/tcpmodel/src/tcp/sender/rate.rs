@@ -13,7 +13,7 @@ pub(super) struct Stamp {
 
 /// The delivery state of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rate {
+pub(super) struct DeliveryRate {
     pub delivered: u64,
     /// The number of segments marked lost.
     pub lost: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Measured {
     pub is_app_limited: bool,
 }
 
-impl Rate {
+impl DeliveryRate {
     /// Returns the stamp of a segment sent now. `nothing_out` is true if nothing was in flight before it.
     pub(super) fn stamp(&mut self, now_ns: u64, nothing_out: bool) -> Stamp {
         if nothing_out {
@@ -64,12 +64,12 @@ impl Rate {
     }
 
     /// Marks the connection as application-limited: the window allows more than is available to send.
-    pub(super) fn limit(&mut self, in_flight: u32) {
+    pub(super) fn mark_app_limited(&mut self, in_flight: u32) {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
     /// Records the delivery of a segment.
-    pub(super) fn deliver(&mut self, segment: &Segment) {
+    pub(super) fn on_delivered(&mut self, segment: &Segment) {
         self.delivered += 1;
         if self.latest.is_none_or(|latest| latest.0 < segment.order) {
             self.first_sent_ns = segment.sent_ns;

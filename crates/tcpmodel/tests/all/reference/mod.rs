@@ -50,7 +50,7 @@ impl Row<'_> {
 
     /// Asserts that the value of the column is `found`, with the relative error `tolerance` (or relative to
     /// 1e-12, if it is 0).
-    pub fn holds(&self, column: &str, found: f64, tolerance: f64) {
+    pub fn assert_close(&self, column: &str, found: f64, tolerance: f64) {
         let wanted = self.get(column);
         let good = found == wanted || (found - wanted).abs() <= tolerance * wanted.abs().max(1e-12);
         assert!(

@@ -11,32 +11,32 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent, plain, short};
-use netflow::profile::fit::{ExperimentCell, Fit, Names, extend_cubic, fit_grid_experiment};
+use netflow::profile::fit::{ExperimentCell, Fit, ProfileLabel, extend_cubic, fit_grid_experiment};
 use netflow::profile::{Grid, to_toml};
-use netflow_files::make_inside;
+use netflow_files::create_dirs_inside;
 use netflow_testbed::{become_root, check_congestion_control, control_fault};
 
 use super::fit::{print_cells, print_slices};
 use super::write_profile;
-use crate::command::trace::samples::{Sampling, of_trace};
+use crate::command::trace::samples::{Sampling, samples_of_trace};
 use crate::failure::Failure;
 use crate::output::table::{by_loss_and_rtt, format_or};
 use crate::parse::{self, from_1, positive_time, probability, round_trip};
-use no_profile::{no_loss_dependence, no_profile, whole_rate};
-use parallel_transfers::{BUDGET_PPS, Measured, Plan, TransferSetting};
+use no_profile::{mean_rate_pps, no_loss_dependence, no_profile};
+use parallel_transfers::{BUDGET_PPS, MeasuredTransfer, MeasurementPlan, TransferSetting};
 
-/// Measure the profiles of this machine's own TCP over emulated links
+/// Measure TCP profiles of this machine over emulated links
 ///
-/// For every congestion control, round-trip time and loss probability TCP sends as fast as it can
-/// over a link with a buffer of 100 packets, between two network namespaces, many such links at
-/// once. The link writes down what the sender sees, and the surface is fitted to that
-/// as `netflow profile fit` does, at the losses that were set. DIR gets a profile for each congestion control, a `source` for
-/// scenarios, and the captures.
+/// For every congestion control, round-trip time and loss probability, TCP sends as fast as
+/// possible over a link with a buffer of 100 packets, between two network namespaces. Many links
+/// run in parallel. netflow captures packets at the senders and fits the surface as `netflow
+/// profile fit` does, at the configured loss probabilities. It writes a profile for each congestion
+/// control, usable as a `source` in scenarios, and the captures to DIR.
 ///
-/// Where a congestion control fills the link whatever is lost, there is no throughput as a function
-/// of loss and round-trip time, and so no profile; the measured rates are told. Settings of which
-/// nothing is left, because the link was full or too little was lost, are extended from the others,
-/// and the profile says which they are.
+/// If a congestion control fills the link at any loss, its throughput is not a function of loss and
+/// round-trip time: netflow prints the measured rates and writes no profile. Settings without
+/// usable transfers, because the link was full or too few packets were lost, are extrapolated from
+/// the others and listed in the profile.
 #[derive(Args)]
 pub struct MeasureArguments {
     /// Congestion controls of this kernel
@@ -59,37 +59,39 @@ pub struct MeasureArguments {
           default_value = "1%,2%,5%,10%")]
     loss: Vec<f64>,
 
-    /// Packets per second of a link: it has to carry more than the window makes of the least loss
+    /// Rate of a link in packets/s; it must exceed the rate of TCP at the lowest loss probability
     #[arg(long, value_name = "PKT/S", value_parser = |text: &str| parse::link_rate(text, BUDGET_PPS), default_value = "2000")]
     link_rate: f64,
 
-    /// Leave out settings at which fewer packets were lost in all transfers together
+    /// Minimum number of lost packets per setting, summed over its transfers; other settings are
+    /// left out
     #[arg(long, value_name = "N", default_value_t = 1)]
     least_losses: u64,
 
-    /// How long a transfer takes
+    /// Duration of a transfer
     #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "12 s")]
     transfer: f64,
 
-    /// Transfers for each setting, with other losses
+    /// Number of transfers per setting, with different losses
     #[arg(long, value_name = "N", default_value = "4", value_parser = from_1::<NonZeroUsize>)]
     repeat: NonZeroUsize,
 
-    /// Links at once at most; there are fewer where they carry more than 50000 packets/s together
+    /// Maximum number of parallel links; it is lower if they carry more than 50000 packets/s in
+    /// total
     #[arg(long, value_name = "N", default_value = "64", value_parser = from_1::<NonZeroUsize>)]
     parallel: NonZeroUsize,
 
-    /// What the losses depend on; times are real, so results are never quite the same
+    /// Random seed of losses; results still vary, because times are real
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Write profiles and captures into this directory
+    /// Write profiles and captures to this directory
     #[arg(short, long, value_name = "DIR", value_parser = crate::parse::directory, value_hint = ValueHint::DirPath)]
     output: PathBuf,
 }
 
 /// Minimum number of packets that a link sends in one round-trip time.
-const WITHIN_PKTS: f64 = 4.0;
+const MIN_PKTS_PER_RTT: f64 = 4.0;
 
 /// Packets per sample: few, so that short transfers have samples after slow start.
 const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
@@ -102,7 +104,7 @@ impl MeasureArguments {
 }
 
 pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let least_s = WITHIN_PKTS / arguments.link_rate;
+    let least_s = MIN_PKTS_PER_RTT / arguments.link_rate;
     if let Some(&rtt_s) = arguments.rtt.iter().find(|&&rtt_s| rtt_s < least_s) {
         return Err(Failure::Usage {
             message: format!(
@@ -111,7 +113,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
                 plain(arguments.link_rate)
             ),
             help: Some(format!(
-                "it must be at least {} ms; or give a faster link by --link-rate",
+                "use at least {} ms, or a faster link with --link-rate",
                 plain(1e3 * least_s)
             )),
         });
@@ -120,7 +122,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
         check_congestion_control(name)?;
     }
     for name in &arguments.congestion {
-        write_profile::allow(&arguments.file(name))?;
+        write_profile::check_overwrite_profile(&arguments.file(name))?;
     }
     become_root()?;
     let captures = arguments.output.join("captures");
@@ -131,8 +133,8 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     };
     fs::create_dir_all(&arguments.output)
         .map_err(|source| cannot((arguments.output.clone(), source)))?;
-    make_inside(&arguments.output, "captures".as_ref()).map_err(cannot)?;
-    let plan = Plan {
+    create_dirs_inside(&arguments.output, "captures".as_ref()).map_err(cannot)?;
+    let plan = MeasurementPlan {
         transfer: Duration::from_secs_f64(arguments.transfer),
         parallel: arguments.parallel.get(),
         captures,
@@ -151,7 +153,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
         let of_this = measured
             .iter()
             .filter(|run| run.cell.congestion_control == *name);
-        let runs: Vec<&Measured> = of_this.collect();
+        let runs: Vec<&MeasuredTransfer> = of_this.collect();
         if let Err(failure) = profile(name, &runs, arguments, out) {
             failure.report();
             failed.push(name.as_str());
@@ -190,13 +192,13 @@ fn cells(arguments: &MeasureArguments) -> Vec<TransferSetting> {
 /// Computes the profile of one congestion control from its transfers, or the reason why it has none.
 fn profile(
     name: &str,
-    runs: &[&Measured],
+    runs: &[&MeasuredTransfer],
     arguments: &MeasureArguments,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut good = Vec::new();
     for run in runs {
-        match run.report.doubt() {
+        match run.report.unreliable_reason() {
             Some(doubt) => writeln!(out, "inconclusive, left out: {}: {doubt}", run.cell.name())?,
             None => good.push(*run),
         }
@@ -209,14 +211,11 @@ fn profile(
         writeln!(out, "{name}: no profile: {why}")?;
         return Ok(print_rates(&good, arguments, out)?);
     }
-    let (bound, free): (Vec<&Measured>, Vec<&Measured>) =
-        good.iter().copied().partition(|run| run.fills_the_link());
+    let (bound, free): (Vec<&MeasuredTransfer>, Vec<&MeasuredTransfer>) =
+        good.iter().copied().partition(|run| run.is_link_limited());
     if !bound.is_empty() {
         let transfers = count(bound.len(), "transfer");
-        writeln!(
-            out,
-            "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
-        )?;
+        writeln!(out, "{name}: left out {transfers} that filled the link")?;
     }
     let losses_at = |cell: &TransferSetting| -> u64 {
         let there = free
@@ -224,7 +223,7 @@ fn profile(
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == (cell.loss, cell.rtt_s));
         there.map(|run| run.losses()).sum()
     };
-    let (free, unseen): (Vec<&Measured>, Vec<&Measured>) = free
+    let (free, unseen): (Vec<&MeasuredTransfer>, Vec<&MeasuredTransfer>) = free
         .iter()
         .copied()
         .partition(|run| losses_at(&run.cell) >= arguments.least_losses);
@@ -232,22 +231,22 @@ fn profile(
         let transfers = count(unseen.len(), "transfer");
         writeln!(
             out,
-            "{name}: {transfers} left out: fewer than {} lost in all at their settings",
+            "{name}: left out {transfers}: fewer than {} lost at the settings in total",
             count(arguments.least_losses as usize, "packet")
         )?;
     }
-    let cells = settings(&free)?;
+    let cells = experiment_cells(&free)?;
     let samples = cells
         .iter()
         .flat_map(|cell| &cell.transfers)
         .map(Vec::len)
         .sum();
     let named = format!("linux-{name}");
-    let names = Names {
+    let names = ProfileLabel {
         name: &named,
         description: &format!(
             "TCP {name} of Linux {}, measured over emulated links: {} of {} s, {}",
-            release(),
+            kernel_release(),
             count(free.len(), "transfer"),
             plain(arguments.transfer),
             count(samples, "sample"),
@@ -293,10 +292,10 @@ fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 /// Reads the measurements of the senders, by setting.
-fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
+fn experiment_cells(runs: &[&MeasuredTransfer]) -> Result<Vec<ExperimentCell>, Failure> {
     let mut cells: Vec<ExperimentCell> = Vec::new();
     for run in runs {
-        let flows = of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
+        let flows = samples_of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
         let transfers = flows.into_iter().map(|flow| flow.samples);
         let (loss, rtt_s) = (run.cell.loss, run.cell.rtt_s);
         let known = cells
@@ -311,7 +310,7 @@ fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
             }),
         }
     }
-    let seen = seen_s(&cells);
+    let seen = measured_rtts_s(&cells);
     for cell in &mut cells {
         let seen = seen.iter().find(|(set_s, _)| *set_s == cell.rtt_s);
         cell.rtt_s = seen.map_or(cell.rtt_s, |&(_, seen_s)| seen_s);
@@ -321,7 +320,7 @@ fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
 
 /// Returns, for every nominal round-trip time, the mean measured one, to three digits. It is larger
 /// because of processing times and queueing of bursts.
-fn seen_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
+fn measured_rtts_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
     let mut set_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
     set_s.sort_by(f64::total_cmp);
     set_s.dedup();
@@ -339,7 +338,7 @@ fn seen_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
 
 /// Prints the rates of whole transfers.
 fn print_rates(
-    runs: &[&Measured],
+    runs: &[&MeasuredTransfer],
     arguments: &MeasureArguments,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -353,13 +352,13 @@ fn print_rates(
         let here = runs
             .iter()
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == setting);
-        format_or(whole_rate(here), short, "-")
+        format_or(mean_rate_pps(here), short, "-")
     };
-    writeln!(out, "\n pkt/s sent by whole transfers")?;
+    writeln!(out, "\n mean rates of transfers in pkt/s")?;
     by_loss_and_rtt(losses.collect(), rtts.collect(), rate, out)
 }
 
-fn release() -> String {
+fn kernel_release() -> String {
     let text = fs::read_to_string(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
     text.trim().to_owned()
 }

@@ -19,7 +19,7 @@ const BUFFER_PKTS: f64 = 100.0;
 pub const BUDGET_PPS: f64 = 50_000.0;
 
 /// Maximum number of attempts for a transfer that the load of the machine made inconclusive.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// Captured bytes per packet. Only headers are needed.
 const SNAP_BYTES: u32 = 96;
@@ -55,7 +55,7 @@ impl TransferSetting {
     }
 
     /// Returns an upper bound of the load of its link in packets/s, acknowledgements included.
-    fn most_pps(&self) -> f64 {
+    fn max_pps(&self) -> f64 {
         let data_pps = match self.congestion_control.as_str() {
             "reno" | "cubic" => 2.0 * self.mathis_pps(),
             _ => self.link_pps,
@@ -89,13 +89,13 @@ impl TransferSetting {
 }
 
 /// A completed transfer.
-pub struct Measured {
+pub struct MeasuredTransfer {
     pub cell: TransferSetting,
     pub report: LinkReport,
     pub capture: PathBuf,
 }
 
-impl Measured {
+impl MeasuredTransfer {
     /// Returns the rate of the whole transfer in packets/s.
     pub fn rate_pps(&self) -> f64 {
         self.report.out.offered.pkts as f64 / self.report.seconds
@@ -107,31 +107,31 @@ impl Measured {
     }
 
     /// Returns whether the link limited the transfer.
-    pub fn fills_the_link(&self) -> bool {
-        self.rate_pps() >= FILLED_FRACTION * self.cell.link_pps
+    pub fn is_link_limited(&self) -> bool {
+        self.rate_pps() >= LINK_LIMITED_FRACTION * self.cell.link_pps
     }
 }
 
 /// Fraction of the rate of a link from which it counts as filled.
-const FILLED_FRACTION: f64 = 0.6;
+const LINK_LIMITED_FRACTION: f64 = 0.6;
 
 /// A plan of transfers.
-pub struct Plan {
+pub struct MeasurementPlan {
     pub transfer: Duration,
     pub parallel: usize,
     pub captures: PathBuf,
 }
 
-impl Plan {
+impl MeasurementPlan {
     /// Runs all transfers. In parallel, it measures the handshake time without loss for each of the given
     /// round-trip times.
     pub fn run(
         &self,
         cells: Vec<TransferSetting>,
         rtts_s: &[f64],
-    ) -> Result<(Vec<Measured>, Vec<f64>), Error> {
+    ) -> Result<(Vec<MeasuredTransfer>, Vec<f64>), Error> {
         let room = LinkSemaphore::new(self.parallel);
-        let total_s = self.least_s(&cells);
+        let total_s = self.min_duration_s(&cells);
         thread::scope(|scope| {
             let room = &room;
             let transfers: Vec<_> = cells
@@ -140,11 +140,11 @@ impl Plan {
                 .collect();
             let controls: Vec<_> = rtts_s
                 .iter()
-                .map(|&rtt_s| scope.spawn(move || handshake_s(rtt_s, self.transfer)))
+                .map(|&rtt_s| scope.spawn(move || median_handshake_s(rtt_s, self.transfer)))
                 .collect();
-            let (began, mut progress) = (Instant::now(), Progress::of("the transfers", true));
+            let (began, mut progress) = (Instant::now(), Progress::new("the transfers", true));
             while !transfers.iter().all(|transfer| transfer.is_finished()) {
-                progress.at((began.elapsed().as_secs_f64() / total_s).min(1.0));
+                progress.set((began.elapsed().as_secs_f64() / total_s).min(1.0));
                 thread::sleep(Duration::from_millis(20));
             }
             progress.finish();
@@ -155,23 +155,30 @@ impl Plan {
     }
 
     /// Returns the minimum duration of the transfers.
-    fn least_s(&self, cells: &[TransferSetting]) -> f64 {
-        let pps = cells.iter().map(TransferSetting::most_pps).sum::<f64>();
+    fn min_duration_s(&self, cells: &[TransferSetting]) -> f64 {
+        let pps = cells.iter().map(TransferSetting::max_pps).sum::<f64>();
         let rounds = (pps / BUDGET_PPS).max(cells.len() as f64 / self.parallel as f64);
         rounds.ceil() * self.transfer.as_secs_f64()
     }
 
-    fn measure(&self, cell: TransferSetting, room: &LinkSemaphore) -> Result<Measured, Error> {
-        let pps = cell.most_pps();
-        room.enter(pps);
+    fn measure(
+        &self,
+        cell: TransferSetting,
+        link_semaphore: &LinkSemaphore,
+    ) -> Result<MeasuredTransfer, Error> {
+        let pps = cell.max_pps();
+        link_semaphore.acquire(pps);
         let mut report = self.transfer(&cell);
-        for _ in 1..ATTEMPTS {
-            if report.as_ref().is_ok_and(|report| report.doubt().is_some()) {
+        for _ in 1..MAX_ATTEMPTS {
+            if report
+                .as_ref()
+                .is_ok_and(|report| report.unreliable_reason().is_some())
+            {
                 report = self.transfer(&cell);
             }
         }
-        room.leave(pps);
-        Ok(Measured {
+        link_semaphore.release(pps);
+        Ok(MeasuredTransfer {
             report: report?,
             capture: self.capture(&cell),
             cell,
@@ -206,7 +213,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, 
 }
 
 /// Returns the median handshake time over a loss-free link during the transfers.
-fn handshake_s(rtt_s: f64, time: Duration) -> Result<f64, Error> {
+fn median_handshake_s(rtt_s: f64, time: Duration) -> Result<f64, Error> {
     let failed = |source: std::io::Error| Error::System {
         doing: "make loss-free handshakes".to_owned(),
         source,
@@ -233,21 +240,24 @@ const HANDSHAKES: u32 = 9;
 
 /// A semaphore for links, which limits their number and their total packet rate.
 struct LinkSemaphore {
-    left: Mutex<(usize, f64)>,
+    available: Mutex<(usize, f64)>,
     changed: Condvar,
 }
 
 impl LinkSemaphore {
     fn new(links: usize) -> LinkSemaphore {
         LinkSemaphore {
-            left: Mutex::new((links, BUDGET_PPS)),
+            available: Mutex::new((links, BUDGET_PPS)),
             changed: Condvar::new(),
         }
     }
 
-    fn enter(&self, pps: f64) {
+    fn acquire(&self, pps: f64) {
         // No code panics while it holds the lock.
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self
+            .available
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         while left.0 == 0 || left.1 < pps {
             left = self
                 .changed
@@ -258,8 +268,11 @@ impl LinkSemaphore {
         left.1 -= pps;
     }
 
-    fn leave(&self, pps: f64) {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+    fn release(&self, pps: f64) {
+        let mut left = self
+            .available
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         left.0 += 1;
         left.1 += pps;
         self.changed.notify_all();

@@ -6,7 +6,7 @@ use super::{AckInfo, LinuxSender};
 
 impl LinuxSender {
     /// Marks each segment that the acknowledgement reports.
-    pub(super) fn mark(&mut self, now_ns: u64, ack: &Ack) -> AckInfo {
+    pub(super) fn mark_reported(&mut self, now_ns: u64, ack: &Ack) -> AckInfo {
         let mut info = AckInfo::default();
         let mut measured = None;
         let mut sent_again = false;
@@ -55,25 +55,25 @@ impl LinuxSender {
             if let Some(sent_ns) = measured {
                 self.rtt.measure(now_ns, sent_ns, first);
             }
-            self.rtt.forget_back_off(measured.is_some());
+            self.rtt.reset_backoff(measured.is_some());
             info.set_timer = true;
         }
         info.may_be_delayed = out_before == 1 && info.advanced;
         if self.rules.sack {
-            self.mark_blocks(now_ns, ack, &mut info, &mut last_ns);
+            self.mark_sack_blocks(now_ns, ack, &mut info, &mut last_ns);
         }
         info.rtt_ns = last_ns.map(|sent_ns| now_ns - sent_ns);
         info
     }
 
-    fn mark_blocks(
+    fn mark_sack_blocks(
         &mut self,
         now_ns: u64,
         ack: &Ack,
         info: &mut AckInfo,
         last_ns: &mut Option<u64>,
     ) {
-        let mut new = std::mem::take(&mut self.new);
+        let mut new = std::mem::take(&mut self.newly_sacked);
         for &(first, end) in ack.sacks.blocks() {
             let first = first.max(self.segments.first());
             let end = end.min(self.segments.next());
@@ -94,12 +94,12 @@ impl LinuxSender {
             }
             self.record_delivery(now_ns, &it);
         }
-        self.new = new;
+        self.newly_sacked = new;
         if let Some(sent_ns) = first_ns
             && !info.advanced
         {
             self.rtt.measure(now_ns, sent_ns, false);
-            self.rtt.forget_back_off(true);
+            self.rtt.reset_backoff(true);
             // The timer restarts only if the oldest segment was retransmitted since.
             let oldest = self.segments.get(self.acknowledged());
             info.set_timer = oldest.is_some_and(|oldest| sent_ns < oldest.sent_ns);
@@ -107,19 +107,19 @@ impl LinuxSender {
     }
 
     /// Records a delivered segment, and updates the latest sent among those delivered.
-    fn record_delivery(&mut self, now_ns: u64, it: &Segment) {
-        self.rate.deliver(it);
-        let rtt_ns = now_ns - it.sent_ns;
-        if it.marks & EVER_RETRANSMITTED != 0 && rtt_ns < self.min_rtt_ns {
+    fn record_delivery(&mut self, now_ns: u64, segment: &Segment) {
+        self.rate.on_delivered(segment);
+        let rtt_ns = now_ns - segment.sent_ns;
+        if segment.marks & EVER_RETRANSMITTED != 0 && rtt_ns < self.min_rtt_ns {
             // The earlier transmission has arrived.
             return;
         }
-        self.probable_echo_ns.get_or_insert(it.sent_ns);
-        if it.marks & EVER_RETRANSMITTED == 0 {
+        self.probable_echo_ns.get_or_insert(segment.sent_ns);
+        if segment.marks & EVER_RETRANSMITTED == 0 {
             self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
         }
         self.latest_is_new = true;
         self.latest_rtt_ns = rtt_ns;
-        self.latest = self.latest.max(Some(it.order));
+        self.latest_order = self.latest_order.max(Some(segment.order));
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct CwndValidation {
     /// True if the window limited transmission in the current round trip.
     limited: bool,
     /// The maximum number of segments in flight in the current round trip.
-    max_out: u32,
+    max_in_flight: u32,
     /// The end of the current round trip: it ends when all segments before this one are acknowledged.
     round_end: u32,
     /// The maximum number of segments in flight since the window was last full.
@@ -29,7 +29,7 @@ impl CwndValidation {
             initial_window: stack.initial_window_pkts,
             last_sent_ns: 0,
             limited: false,
-            max_out: 0,
+            max_in_flight: 0,
             round_end: 0,
             max_out_since_full: 0,
             full_ns: 0,
@@ -41,7 +41,7 @@ impl LinuxSender {
     /// Returns true if the window may grow.
     pub(super) fn is_cwnd_limited(&self) -> bool {
         let Window { cwnd, .. } = self.window;
-        let twice = self.validation.max_out.saturating_mul(2);
+        let twice = self.validation.max_in_flight.saturating_mul(2);
         self.validation.limited || self.window.in_slow_start() && cwnd < twice
     }
 
@@ -56,7 +56,7 @@ impl LinuxSender {
 
     /// Restarts after the program has written. After an idle time longer than the timeout, the window is
     /// halved for each timeout that has passed, down to the initial window.
-    pub(in super::super) fn wake(&mut self, now_ns: u64) {
+    pub(in super::super) fn restart_after_idle(&mut self, now_ns: u64) {
         let timeout_ns = self.rtt.timeout_ns();
         let mut idle_ns = now_ns.saturating_sub(self.validation.last_sent_ns);
         let is_idle = self.segments.packets_out() == 0 && idle_ns > timeout_ns;
@@ -75,16 +75,16 @@ impl LinuxSender {
     }
 
     /// Records the use of the window after all segments that can be sent now are sent.
-    pub(super) fn validate_cwnd(&mut self, now_ns: u64, any: bool) {
+    pub(super) fn validate_cwnd(&mut self, now_ns: u64, has_sent: bool) {
         let full = self.segments.in_flight() >= self.window.cwnd;
-        if !any && !full {
+        if !has_sent && !full {
             return;
         }
         let out = self.segments.packets_out();
         let over = self.acknowledged() >= self.validation.round_end;
-        if over || full || !self.validation.limited && out > self.validation.max_out {
+        if over || full || !self.validation.limited && out > self.validation.max_in_flight {
             self.validation.limited = full;
-            self.validation.max_out = out;
+            self.validation.max_in_flight = out;
             self.validation.round_end = self.segments.next();
         }
         if self.is_cwnd_limited() {

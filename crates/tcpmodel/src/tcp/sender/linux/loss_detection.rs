@@ -36,7 +36,9 @@ impl LinuxSender {
             self.mark_lost_by_count();
             return 0;
         }
-        let Some(latest) = self.latest else { return 0 };
+        let Some(latest) = self.latest_order else {
+            return 0;
+        };
         let due_ns = self.latest_rtt_ns + tolerated_ns;
         let mut lost = 0;
         let waits = self.segments.mark_lost_before(

@@ -148,7 +148,7 @@ mod tests {
 
     /// 4 MiB hold 2800 packets of 1448 B, each with its share of a socket buffer; 1 GiB holds the window.
     #[test]
-    fn the_send_buffer_limits_what_is_in_flight() {
+    fn send_buffer_limits_data_in_flight() {
         let (mut sender, mut out) = sent(Some(4 << 20));
         assert!((2_700..2_900).contains(&out.len()), "{}", out.len());
         assert!(sender.is_buffer_empty());

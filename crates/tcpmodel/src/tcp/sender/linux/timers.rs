@@ -33,7 +33,7 @@ impl LinuxSender {
 
     pub(super) fn schedule_probe(&mut self, now_ns: u64, advancing: bool) -> bool {
         let is_open = matches!(self.state, State::Open | State::Reduced);
-        if !self.rules.probes || self.segments.packets_out() == 0 || !is_open {
+        if !self.rules.has_tail_loss_probe || self.segments.packets_out() == 0 || !is_open {
             return false;
         }
         let srtt_ns = self.rtt.srtt_ns();

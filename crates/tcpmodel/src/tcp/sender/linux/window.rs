@@ -37,7 +37,7 @@ impl LinuxSender {
             };
             bbr.on_ack(&mut self.window, &delivery);
             if bbr.is_probing_rtt() {
-                self.rate.limit(self.segments.in_flight());
+                self.rate.mark_app_limited(self.segments.in_flight());
             }
         } else if matches!(self.state, State::Recovery | State::Reduced) {
             self.reduce_proportionally(info);

@@ -1,0 +1,328 @@
+//! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
+//! feedback, or by its profile within the implicit solution of its first link's queue.
+
+use netflow_profile::{Profile, Provenance};
+use netflow_units::math::exp_m1;
+
+use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
+use super::hop_transport::Arrivals;
+use super::plan::NO_RAMP;
+use super::queue::{QueueSolution, QueueStep};
+use super::source_law::{AllowedRate, SentPackets};
+use super::sources::{self, LinkCondition, PathCondition, SOURCES_PER_BATCH, path_condition};
+use super::{Scratch, Setup, Span, StepContext};
+use crate::state::{BranchState, FeedbackSample, LossEstimate};
+
+/// Minimum number of sources per thread.
+const FORK_SOURCES: usize = 2048;
+
+impl StepContext<'_> {
+    /// Computes the packets of every source in the step, except those evaluated within it.
+    pub(crate) fn send(&mut self, fork: bool) {
+        self.look_at_links();
+        let plan = &self.setup.plan;
+        for branches in plan.limited_classes() {
+            let left = sources::sendable_pkts(plan, branches, self.state, self.span.end_s);
+            for &b in branches {
+                self.scratch.may_send[b as usize] = left;
+            }
+        }
+        self.send_at_rates();
+        self.send_by_profiles(fork);
+        self.look_within_step();
+        self.send_marked();
+    }
+
+    /// Computes loss and wait at each link for a packet that arrives now.
+    fn look_at_links(&mut self) {
+        let Scratch {
+            conditions,
+            fillings,
+            ..
+        } = &mut *self.scratch;
+        let links = self.state.links.iter().zip(&*fillings);
+        for (c, (link, filling)) in conditions.iter_mut().zip(links) {
+            *c = LinkCondition::of(link, filling);
+        }
+        self.update_rio_conditions();
+    }
+
+    /// Returns the path conditions of a source.
+    pub(super) fn look(&self, b: usize) -> PathCondition {
+        let Scratch {
+            conditions,
+            fixed,
+            on_the_way,
+            ..
+        } = &*self.scratch;
+        let plan = &self.setup.plan;
+        let ln_pass = on_the_way.ln_pass[b];
+        path_condition(plan, &plan.branches[b], conditions, ln_pass, &fixed[b])
+    }
+
+    fn send_at_rates(&mut self) {
+        let (plan, span) = (&self.setup.plan, self.span);
+        for i in 0..self.scratch.active.rates.len() {
+            let b = self.scratch.active.rates[i] as usize;
+            let branch = &plan.branches[b];
+            let active_s = match plan.ramps.get(branch.ramp as usize) {
+                Some(ramp) => ramp.active_s(span.start_s, span.end_s),
+                None => sources::active_s(branch, span.start_s, span.end_s),
+            };
+            let sight = self.look(b);
+            let wanted = AllowedRate::own(self.state.own_pps(branch), [sight.loss(), sight.rtt_s]);
+            let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
+            self.state.forwarded[b] = sent.pkts;
+            let state = &mut self.state.branches[b];
+            state.record_sent(branch, &wanted, sent, active_s, span.end_s);
+            if branch.ramp != NO_RAMP {
+                state.rate_pps = sent.pkts / (branch.weight * span.length_s);
+            }
+            state.sent_pkts += sent.pkts;
+            state.record_feedback(wanted.seen, active_s, Provenance::Measured);
+        }
+    }
+
+    fn send_by_profiles(&mut self, fork: bool) {
+        let (by_branch, by_hop) = self
+            .state
+            .forwarded
+            .split_at_mut(self.setup.plan.branches.len());
+        let shared = SharedView {
+            setup: self.setup,
+            scratch: self.scratch,
+            span: self.span,
+            step: self.state.steps,
+            before_s: self.state.last_step_s,
+            forwarded: by_hop,
+        };
+        for (profile, members) in &self.scratch.active.lagged {
+            let work = SourceWork {
+                members,
+                first: 0,
+                forwarded: &mut *by_branch,
+                branches: &mut self.state.branches,
+                learnt: &mut self.state.learnt,
+                looks: &mut self.state.seen,
+            };
+            shared.send(&*self.setup.plan.profiles[*profile as usize], work, fork);
+        }
+    }
+
+    /// Sets the path conditions at the start of the step, for sources evaluated within it.
+    fn look_within_step(&mut self) {
+        let plan = &self.setup.plan;
+        for i in 0..self.scratch.active.implicit.len() {
+            let b = self.scratch.active.implicit[i] as usize;
+            let branch = &plan.branches[b];
+            let sight = self.look(b);
+            let rtt_s = sight.rtt_s;
+            self.scratch.seen[b] = [sight.ln_pass, rtt_s];
+            self.state.forwarded[b] = 0.0; // until its first link's queue is solved
+            let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
+            let seen = [sight.loss(), rtt_s];
+            let rests_on = plan.profiles[branch.profile as usize].provenance(seen[0], rtt_s);
+            self.state.branches[b].record_feedback(seen, active_s, rests_on);
+            self.state.branches[b].rate_pps = 0.0;
+        }
+    }
+
+    /// Solves the queue of a link whose sources are evaluated within the step. Their packets are added to
+    /// `arriving` and to the arrivals of their first hops.
+    pub(super) fn solve_with_sources(
+        &mut self,
+        rank: usize,
+        step: &QueueStep,
+        arriving: &mut Arrivals,
+    ) -> QueueSolution {
+        let (plan, span) = (&self.setup.plan, self.span);
+        let Scratch {
+            active,
+            conditions,
+            seen,
+            may_send,
+            sent_by,
+            ..
+        } = &mut *self.scratch;
+        let here = conditions[rank];
+        let others = arriving.pkts;
+        let sources_at = |tried: &QueueSolution, each: &mut dyn FnMut(SentWithin)| {
+            let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
+            let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
+            let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
+            let mut from_profile = [0.0; SOURCES_PER_BATCH];
+            for (_, profile, range) in active.runs_at(rank) {
+                for batch in active.by_link[range.clone()].chunks(SOURCES_PER_BATCH) {
+                    let n = batch.len();
+                    for (i, &b) in batch.iter().enumerate() {
+                        let seen = seen[b as usize];
+                        loss[i] = -exp_m1(seen[0] + ln_pass);
+                        rtt[i] = seen[1] + waiting_s;
+                    }
+                    let profile = &*plan.profiles[*profile as usize];
+                    profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
+                    for (i, &b) in batch.iter().enumerate() {
+                        let b = b as usize;
+                        let branch = &plan.branches[b];
+                        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+                        let wanted =
+                            AllowedRate::by_profile(branch, [loss[i], rtt[i]], from_profile[i]);
+                        each(SentWithin {
+                            branch: b,
+                            sent: wanted.sent_packets(branch, active_s, may_send[b]),
+                            wanted,
+                            active_s,
+                        });
+                    }
+                }
+            }
+        };
+        let solution = step.solve_by(|tried| {
+            let mut sum = others;
+            sources_at(tried, &mut |it| sum += it.sent.pkts);
+            sum
+        });
+        sent_by.clear();
+        sources_at(&solution, &mut |it| sent_by.push(it));
+        for it in sent_by {
+            let (b, pkts) = (it.branch, it.sent.pkts);
+            let branch = &plan.branches[b];
+            let state = &mut self.state.branches[b];
+            state.record_sent(branch, &it.wanted, it.sent, it.active_s, span.end_s);
+            state.sent_pkts += pkts;
+            self.state.forwarded[b] = pkts;
+            self.state.inflow[branch.first_hop as usize] = pkts;
+            arriving.pkts += pkts;
+            arriving.bits += pkts * plan.wire_bits(rank as u32, branch.data_bits);
+        }
+        solution
+    }
+}
+
+/// Rate and packets of a source evaluated within the step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentWithin {
+    branch: usize,
+    wanted: AllowedRate,
+    sent: SentPackets,
+    active_s: f64,
+}
+
+/// Shared read-only data of threads that evaluate sources.
+struct SharedView<'a> {
+    setup: &'a Setup,
+    scratch: &'a Scratch,
+    span: Span,
+    step: u64,
+    /// Length of the step before, and packets forwarded by hops in it.
+    before_s: f64,
+    forwarded: &'a [f64],
+}
+
+/// Sources of one profile in the order of branches, with their output; slices start at branch `first`.
+struct SourceWork<'a> {
+    members: &'a [u32],
+    first: usize,
+    forwarded: &'a mut [f64],
+    branches: &'a mut [BranchState],
+    /// Estimates of each branch, and [`FEEDBACK_RING_LEN`] samples; empty without feedback.
+    learnt: &'a mut [LossEstimate],
+    looks: &'a mut [FeedbackSample],
+}
+
+impl SharedView<'_> {
+    fn send(&self, profile: &dyn Profile, work: SourceWork<'_>, fork: bool) {
+        let n = work.members.len();
+        if !fork || n < 2 * FORK_SOURCES {
+            return self.send_serially(profile, work);
+        }
+        // Splits into whole batches, so that batches do not depend on the number of threads.
+        let middle = n / 2 / SOURCES_PER_BATCH * SOURCES_PER_BATCH;
+        let (left, right) = work.members.split_at(middle);
+        let cut = right[0] as usize - work.first;
+        let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
+        let (branches_l, branches_r) = work.branches.split_at_mut(cut);
+        let (learnt_l, learnt_r) = work.learnt.split_at_mut(cut.min(work.learnt.len()));
+        let looks_cut = (cut * FEEDBACK_RING_LEN).min(work.looks.len());
+        let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
+        let left = SourceWork {
+            members: left,
+            first: work.first,
+            forwarded: forwarded_l,
+            branches: branches_l,
+            learnt: learnt_l,
+            looks: looks_l,
+        };
+        let right = SourceWork {
+            members: right,
+            first: work.first + cut,
+            forwarded: forwarded_r,
+            branches: branches_r,
+            learnt: learnt_r,
+            looks: looks_r,
+        };
+        rayon::join(
+            || self.send(profile, left, fork),
+            || self.send(profile, right, fork),
+        );
+    }
+
+    fn send_serially(&self, profile: &dyn Profile, work: SourceWork<'_>) {
+        let (plan, scratch) = (&self.setup.plan, self.scratch);
+        let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
+        let mut from_profile = [0.0; SOURCES_PER_BATCH];
+        for batch in work.members.chunks(SOURCES_PER_BATCH) {
+            for (i, &b) in batch.iter().enumerate() {
+                let b = b as usize;
+                let sight = path_condition(
+                    plan,
+                    &plan.branches[b],
+                    &scratch.conditions,
+                    scratch.on_the_way.ln_pass[b],
+                    &scratch.fixed[b],
+                );
+                let mine = b - work.first;
+                if let Some(learnt) = work.learnt.get_mut(mine) {
+                    let looks =
+                        &mut work.looks[mine * FEEDBACK_RING_LEN..(mine + 1) * FEEDBACK_RING_LEN];
+                    [loss[i], rtt[i]] = learnt.update_estimate(
+                        looks,
+                        &plan.branches[b],
+                        sight,
+                        self.step,
+                        self.span,
+                    );
+                } else {
+                    (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
+                }
+            }
+            let n = batch.len();
+            profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
+            for (i, &b) in batch.iter().enumerate() {
+                let b = b as usize;
+                let branch = &plan.branches[b];
+                let state = &mut work.branches[b - work.first];
+                let mut learnt = work.learnt.get_mut(b - work.first);
+                let learns = learnt.as_deref_mut().map(|learnt| {
+                    let pkts = self.forwarded[branch.last_data_hop as usize];
+                    let delivered = LastDelivery {
+                        pps: pkts / (branch.weight * self.before_s),
+                        length_s: self.before_s,
+                    };
+                    (learnt, delivered)
+                });
+                let seen = [loss[i], rtt[i]];
+                let wanted = state.allowed_rate(branch, seen, from_profile[i], learns, self.span);
+                let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
+                let sent = wanted.sent_packets(branch, active_s, scratch.may_send[b]);
+                state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
+                if let Some(learnt) = learnt {
+                    learnt.record_sent(&sent, branch);
+                }
+                work.forwarded[b - work.first] = sent.pkts;
+                state.sent_pkts += sent.pkts;
+                state.record_feedback(seen, active_s, profile.provenance(loss[i], rtt[i]));
+            }
+        }
+    }
+}

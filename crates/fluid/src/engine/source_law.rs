@@ -1,0 +1,182 @@
+//! Rate law of sources in a step, common to all coupling modes.
+//!
+//! A source has an estimate of loss and round-trip time ([`BranchState::meets`]) and computes its rate
+//! ([`BranchState::wants`]). It sends at that rate if it has data ([`Wanted::sends`], [`BranchState::sent`]).
+
+use netflow_network::{AppliedLimits, Limit};
+use netflow_profile::Provenance;
+
+use super::feedback::LastDelivery;
+use super::plan::BranchPlan;
+use super::{Span, sources};
+use crate::state::{BranchState, LossEstimate};
+
+/// Loss probability and round-trip time in seconds that a source assumes.
+pub(crate) type LossAndRtt = [f64; 2];
+
+/// Rate that a source may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllowedRate {
+    /// Packets/s of one connection: mean of the step, and at its end.
+    pub mean_pps: f64,
+    pub end_pps: f64,
+    pub seen: LossAndRtt,
+    /// Rate given by its profile, if it has one.
+    pub profile_pps: Option<f64>,
+    limit: Limit,
+}
+
+/// Packets sent in a step by all connections of the class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentPackets {
+    pub pkts: f64,
+    /// True if it lacked data.
+    short: bool,
+}
+
+impl AllowedRate {
+    /// Returns the fixed rate of a source without a profile.
+    pub fn own(rate_pps: f64, seen: LossAndRtt) -> AllowedRate {
+        AllowedRate {
+            mean_pps: rate_pps,
+            end_pps: rate_pps,
+            seen,
+            profile_pps: None,
+            limit: Limit::Own,
+        }
+    }
+
+    /// Returns the rate of a source that uses its profile directly.
+    pub fn by_profile(branch: &BranchPlan, seen: LossAndRtt, profile_pps: f64) -> AllowedRate {
+        let may_pps = branch.within_window(profile_pps, seen[1]);
+        AllowedRate {
+            mean_pps: may_pps,
+            end_pps: may_pps,
+            seen,
+            profile_pps: Some(profile_pps),
+            limit: branch.limit(seen[1], profile_pps, may_pps, may_pps),
+        }
+    }
+
+    /// Returns the packets sent within `active_s` seconds, at most `may_send`.
+    #[inline]
+    pub fn sent_packets(&self, branch: &BranchPlan, active_s: f64, may_send: f64) -> SentPackets {
+        let wanted = self.mean_pps * branch.weight * active_s;
+        let pkts = wanted.min(may_send);
+        SentPackets {
+            pkts,
+            short: pkts < wanted,
+        }
+    }
+}
+
+impl BranchState {
+    /// Returns the rate of a source whose profile gives `profile_pps`. With feedback, the rate grows towards
+    /// it, limited by the estimates and by the deliveries of the step before.
+    #[inline]
+    pub fn allowed_rate(
+        &mut self,
+        branch: &BranchPlan,
+        seen: LossAndRtt,
+        profile_pps: f64,
+        learns: Option<(&mut LossEstimate, LastDelivery)>,
+        span: Span,
+    ) -> AllowedRate {
+        let Some((learnt, delivered)) = learns else {
+            return AllowedRate::by_profile(branch, seen, profile_pps);
+        };
+        let may_pps = branch.within_window(profile_pps, seen[1]);
+        let mean_pps = learnt.grow(&mut self.rate_pps, may_pps, delivered, branch, span);
+        let end_pps = self.rate_pps;
+        AllowedRate {
+            mean_pps,
+            end_pps,
+            seen,
+            profile_pps: Some(profile_pps),
+            limit: branch.limit(seen[1], profile_pps, may_pps, end_pps),
+        }
+    }
+
+    /// Records the rate and the packets of a step that ended at `end_s`. Returns the mean rate of one
+    /// connection in packets/s.
+    #[inline]
+    pub fn record_sent(
+        &mut self,
+        branch: &BranchPlan,
+        wanted: &AllowedRate,
+        sent: SentPackets,
+        active_s: f64,
+        end_s: f64,
+    ) -> f64 {
+        self.applied = Some(AppliedLimits {
+            limit: if sent.short {
+                branch.limit_of_data(end_s)
+            } else {
+                wanted.limit
+            },
+            loss: wanted.seen[0],
+            rtt_s: wanted.seen[1],
+            profile_pps: wanted.profile_pps,
+            until_s: end_s,
+        });
+        self.rate_pps = wanted.end_pps;
+        if sent.short && branch.application_pps < f64::INFINITY && wanted.profile_pps.is_some() {
+            // Data that is not sent affects neither growth nor loss.
+            self.rate_pps = sent.pkts / (branch.weight * active_s);
+            return self.rate_pps;
+        }
+        wanted.mean_pps
+    }
+
+    /// Records the feedback of a source over `active_s` seconds, and the quality of the profile data used.
+    #[inline]
+    pub fn record_feedback(
+        &mut self,
+        [loss, rtt_s]: LossAndRtt,
+        active_s: f64,
+        rests_on: Provenance,
+    ) {
+        self.rtt_time += rtt_s * active_s;
+        self.loss_time += loss * active_s;
+        self.active_s += active_s;
+        if rests_on > Provenance::Measured {
+            self.outside_s += active_s;
+        }
+        if rests_on == Provenance::Unreliable {
+            self.unusable_s += active_s;
+        }
+    }
+}
+
+/// Returns the rate of one connection in packets/s: that of its profile, limited by the largest window.
+#[inline]
+pub fn window_limited_pps(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64 {
+    profile_pps.min(window_pkts / rtt_s)
+}
+
+impl BranchPlan {
+    fn within_window(&self, profile_pps: f64, rtt_s: f64) -> f64 {
+        window_limited_pps(profile_pps, self.window_pkts, rtt_s)
+    }
+
+    /// Returns the limit that applied to a source with the permitted rate `may_pps` and the rate `end_pps` at
+    /// the end of the step.
+    fn limit(&self, rtt_s: f64, profile_pps: f64, may_pps: f64, end_pps: f64) -> Limit {
+        match end_pps {
+            pps if pps < may_pps * (1.0 - 1e-9) => Limit::Growth,
+            pps if pps > may_pps * (1.0 + 1e-9) => Limit::Decline,
+            _ if self.window_pkts / rtt_s < profile_pps => Limit::Window,
+            _ => Limit::Profile,
+        }
+    }
+
+    /// Returns the limit of a source that ran out of data before `end_s`.
+    fn limit_of_data(&self, end_s: f64) -> Limit {
+        let made_pkts = self.application_pps * self.weight * sources::active_s(self, 0.0, end_s);
+        if self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {
+            Limit::Application
+        } else {
+            Limit::Size
+        }
+    }
+}

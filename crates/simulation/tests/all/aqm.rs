@@ -1,0 +1,222 @@
+//! Queues with active queue management: their reported length, and PIE in the fluid model compared
+//! with packets.
+
+use std::convert::Infallible;
+
+use netflow_network::{Aqm, Buffer, CoDel, FqCoDel, Interval, LinkTotals, Pie, Recorder};
+use netflow_profile::builtin;
+use netflow_simulation::{
+    ConnectionSpec, DropPolicy, LinkSpec, Model, Network, NetworkBuilder, Options, Run, Simulation,
+    Source,
+};
+use netflow_tcpmodel::CongestionControl;
+use netflow_tcpmodel::Stack;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::comparison::NullRecorder;
+
+/// Returns a link with this queue, and a number of connections of each source.
+fn network(queue: Aqm, bandwidth_bps: f64, delay_s: f64, sources: &[(Source, u32)]) -> Network {
+    let mut b = NetworkBuilder::new();
+    let (from, to) = (b.node("A"), b.node("B"));
+    let link = |from, to, queue| LinkSpec {
+        delay_s,
+        buffer: Buffer::Packets(1000.0),
+        queue,
+        ..LinkSpec::new(from, to, bandwidth_bps)
+    };
+    b.link(link(from, to, DropPolicy::Managed(queue)));
+    b.link(link(to, from, DropPolicy::DropTail));
+    for (i, (source, count)) in sources.iter().enumerate() {
+        b.connection(ConnectionSpec {
+            count: *count,
+            packet_size_bytes: 1500.0,
+            start_s: 0.37 * i as f64,
+            ..netflow_problems::connection(&format!("c{i}"), from, to, source.clone())
+        });
+    }
+    b.build().unwrap()
+}
+
+/// Returns Linux's TCP as each model represents it.
+fn linux(model: Model, profile: &str, congestion: CongestionControl) -> Source {
+    match model {
+        Model::Fluid(_) => Source::Profile(builtin(profile).unwrap()),
+        Model::Packets(_) => {
+            let mut stack = Stack::builtin("linux-6").unwrap();
+            stack.set_congestion(congestion);
+            Source::Stack(stack.into())
+        }
+    }
+}
+
+fn simulation(network: Network, model: Model, duration_s: f64) -> Simulation {
+    let options = Options {
+        model,
+        duration_s,
+        ..Options::default()
+    };
+    Simulation::new(network, options).unwrap()
+}
+
+/// Runs the fluid and packet models through a link with PIE, measured from 20 s until `until_s`.
+fn through_pie(
+    bandwidth_bps: f64,
+    delay_s: f64,
+    until_s: f64,
+    sources: impl Fn(Model) -> Vec<(Source, u32)>,
+) -> [LinkTotals; 2] {
+    [Model::FLUID, Model::PACKETS].map(|model| {
+        let pie = Aqm::Pie(Pie::default());
+        let network = network(pie, bandwidth_bps, delay_s, &sources(model));
+        let link = network.links().next().unwrap();
+        let mut simulation = simulation(network, model, until_s);
+        simulation
+            .run_until(20.0, &mut NullRecorder, || false)
+            .unwrap();
+        simulation.begin_period();
+        simulation
+            .run_until(until_s, &mut NullRecorder, || false)
+            .unwrap();
+        simulation.link_totals(link)
+    })
+}
+
+/// Recorder that checks every interval.
+struct IntervalChecker;
+
+impl Recorder for IntervalChecker {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        for id in interval.network.links() {
+            let link = interval.link(id);
+            assert!((0.0..=1001.0).contains(&link.queue_pkts), "{link:?}");
+            assert!(link.queueing_delay_s.is_none_or(|it| it >= 0.0), "{link:?}");
+        }
+        Ok(())
+    }
+}
+
+/// Packets that CoDel drops have waited in the queue until then: the mean queue matches 1000
+/// samples. Their waiting times are not part of the delays of departed packets.
+#[test]
+fn mean_queue_includes_packets_dropped_later() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
+    for case in 0..12 {
+        let queue = match case % 3 {
+            0 => Aqm::CoDel(CoDel::default()),
+            1 => Aqm::FqCoDel(FqCoDel::default()),
+            _ => Aqm::Pie(Pie::default()),
+        };
+        let bandwidth_bps = 1e6 * rng.random_range(2.0..10.0_f64);
+        let load = rng.random_range(0.9..3.0);
+        let poisson = Source::Poisson {
+            rate_pps: load * bandwidth_bps / 12_000.0,
+        };
+        let tcp = Source::Stack(Stack::builtin("linux-6").unwrap().into());
+        let sources = [(poisson, 1), (tcp, 1)];
+        let network = network(queue, bandwidth_bps, 0.002, &sources);
+        let link = network.links().next().unwrap();
+        let mut simulation = simulation(network, Model::PACKETS, 20.0);
+        let mut there = 0.0;
+        for i in 1..=4000 {
+            let until_s = 0.005 * f64::from(i);
+            simulation
+                .run_until(until_s, &mut IntervalChecker, || false)
+                .unwrap();
+            let totals = simulation.link_totals(link);
+            there += totals.offered_pkts - totals.lost_pkts - totals.departed_pkts;
+        }
+        let totals = simulation.link_totals(link);
+        let seen = there / 4000.0;
+        println!(
+            "{queue:?} {load:.2}: {seen:.2} seen, {:.2} told",
+            totals.mean_queue_pkts
+        );
+        let error = (totals.mean_queue_pkts - seen).abs();
+        assert!(error < 0.5 + 0.02 * seen, "{totals:?} {seen}");
+        // Departed packets have the measured delays of the connections, minus the link's own 2 ms.
+        let connections = simulation.network().connections();
+        let (mut took_s, mut pkts) = (0.0, 0.0);
+        for id in connections {
+            let it = simulation.connection_totals(id);
+            took_s += it.mean_delay_s.unwrap() * it.delivered_pkts;
+            pkts += it.delivered_pkts;
+        }
+        let measured_s = took_s / pkts - 0.002;
+        let delay_s = totals.queueing_delay_s.unwrap();
+        assert!(
+            (delay_s - measured_s).abs() < 1e-4 + 0.02 * measured_s,
+            "{delay_s} {measured_s}"
+        );
+    }
+}
+
+/// If PIE's target is few packets, none is dropped while two or fewer wait.
+#[test]
+fn fluid_pie_does_not_drop_short_queues() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(8));
+    for _ in 0..12 {
+        let bandwidth_bps = 1e6 * rng.random_range(0.25..4.0_f64);
+        let windows = rng.random_range(2..10);
+        let [fluid, packets] = through_pie(bandwidth_bps, 0.02, 120.0, |model| {
+            vec![(linux(model, "linux-reno", CongestionControl::Reno), windows)]
+        });
+        println!(
+            "{windows} at {:.2}: {:.2} {:.2}, {:.4} {:.4}",
+            bandwidth_bps / 1e6,
+            fluid.mean_queue_pkts,
+            packets.mean_queue_pkts,
+            fluid.loss_probability,
+            packets.loss_probability
+        );
+        assert!((fluid.mean_queue_pkts - packets.mean_queue_pkts).abs() < 1.5);
+        let ratio = fluid.loss_probability / packets.loss_probability;
+        assert!(ratio > 0.7 && ratio < 1.5, "{ratio}");
+        assert!(fluid.utilization > packets.utilization - 0.12);
+    }
+}
+
+/// PIE in the fluid model: queue, utilization and loss compared with packets; with congestion
+/// windows, with Poisson sources, and with both.
+#[test]
+fn fluid_pie_matches_packets() {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(7));
+    for case in 0..24 {
+        let bandwidth_bps = 1e6 * rng.random_range(5.0..50.0_f64);
+        let delay_s = rng.random_range(0.004..0.03);
+        let windows = rng.random_range(4..25);
+        let load = rng.random_range(0.2..1.4_f64);
+        let rate_pps = load * bandwidth_bps / 12_000.0;
+        let (name, congestion) = if rng.random() {
+            ("linux-reno", CongestionControl::Reno)
+        } else {
+            ("linux-cubic", CongestionControl::Cubic)
+        };
+        let [fluid, packets] = through_pie(bandwidth_bps, delay_s, 60.0, |model| {
+            let tcp = linux(model, name, congestion);
+            let poisson = Source::Poisson { rate_pps };
+            match case % 3 {
+                0 => vec![(tcp, windows)],
+                1 => vec![(poisson, 1)],
+                _ => vec![(tcp, windows), (poisson, 1)],
+            }
+        });
+        println!("{case}: {fluid:?}\n    {packets:?}");
+        let queue_pkts = packets.mean_queue_pkts;
+        let longer_pkts = (fluid.mean_queue_pkts - queue_pkts).abs();
+        assert!(longer_pkts < 0.3 + 0.05 * queue_pkts);
+        // M/D/1 is idle more often than a queue controlled to a length, especially with short
+        // queues.
+        let busier = (fluid.utilization - packets.utilization).abs();
+        assert!(busier < 0.005 + 0.5 / queue_pkts.max(6.0));
+        let [more, less] = [&fluid, &packets].map(|it| it.loss_probability);
+        if less > 5e-4 {
+            assert!(more / less < 1.25 && less / more < 1.25)
+        } else {
+            assert!(more < 1e-3)
+        }
+    }
+}
