@@ -1,4 +1,4 @@
-//! Tables of `docs/comparison-with-ns2.md`: shipped scenarios compared with results of ns-2.35 for
+//! Tables of `studies/three-networks/README.md`: shipped scenarios compared with results of ns-2.35 for
 //! the same networks (`tests/reference/ns2`).
 //!
 //! The text between `<!-- generated: NAME -->` and `<!-- end -->` is generated here. With
@@ -27,7 +27,7 @@ fn pages_match_run_results() {
         ("other settings", other_settings(&cases)),
     ]);
     let mut used = 0;
-    for page in ["docs/comparison-with-ns2.md"] {
+    for page in ["studies/three-networks/README.md"] {
         let page = root().join(page);
         let text = fs::read_to_string(&page).unwrap();
         let (fresh, count) = fill(&text, &blocks);

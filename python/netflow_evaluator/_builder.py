@@ -19,7 +19,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 class Builder:
     """Collects the tables of a scenario.
 
-    Every method takes the keys of the table of the same name (docs/scenario-file.md), with `_` for `-`. A key that is a
+    Every method takes the keys of the table of the same name (docs/reference/scenario-file.md), with `_` for `-`. A key that is a
     Python keyword has a `_` at the end: `from_`. Numbers of times, rates and sizes are seconds, bit/s and bytes. If a key
     accepts several units (a buffer, the rate of a source), write a text with a unit. `scenario()` reports errors with
     their line in `text`.

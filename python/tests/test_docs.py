@@ -1,4 +1,4 @@
-"""The Python of docs/python.md and of the package's README runs, and prints what stands there."""
+"""The Python of docs/guides/python.md and of the package's README runs, and prints what stands there."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ def matches(pattern, text):
     return re.fullmatch(whole, text.strip(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["docs/guides/python.md", "python/README.md"])
 @pytest.mark.filterwarnings("ignore:assumed")
 def test_what_the_page_says_happens(page, tmp_path, monkeypatch):
     for package in ("numpy", "polars", "networkx", "gymnasium"):

@@ -15,7 +15,9 @@ impl FailureReport<'_> {
             None => String::new(),
         };
         let goodput = short(intact.goodput_bps / 1e6);
-        let mut lines = vec![format!("intact: goodput {goodput} Mbit/s{busy}")];
+        let mut lines = vec![format!(
+            "without failures: {goodput} Mbit/s delivered{busy}"
+        )];
         for kind in rows::failure_kinds(&self.cases) {
             let mut of_kind = self.cases.iter().filter(|it| it.kind == kind);
             if let Some(worst) = of_kind.next() {
@@ -28,14 +30,16 @@ impl FailureReport<'_> {
             format!(" of {}", self.failures.possible)
         };
         lines.push(format!(
-            "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by load",
+            "{}{drawn} with the traffic active just before {} s, ordered by lost goodput, then by load",
             count(self.cases.len(), "case"),
             plain(self.at_s),
         ));
         match self.without_steady_state() {
             0 => {}
-            1 => lines.push("1 case does not come to rest, and stands first".to_owned()),
-            n => lines.push(format!("{n} cases do not come to rest, and stand first")),
+            1 => lines.push("1 case has no steady state and is listed first".to_owned()),
+            n => lines.push(format!(
+                "{n} cases have no steady state and are listed first"
+            )),
         }
         lines
     }

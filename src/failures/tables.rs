@@ -16,40 +16,43 @@ pub const NO_VALUE: &str = "-";
 impl FailureReport<'_> {
     /// Returns the first `most` cases by rank.
     pub fn case_table(&self, most: usize) -> PageTable {
-        let columns: [Column<FailureRow<'_>>; 13] = [
-            text("failure", |it| {
-                let mark = if it.moved_whole { REROUTED_UNSPLIT } else { "" };
-                format!("{}{mark}", it.failure)
-            }),
-            text("kind", |it| it.kind.clone()),
-            number("lost goodput", |it| {
-                format_or(it.lost_goodput, lost_goodput_text, "no rest")
-            }),
-            number("blocked", |it| match it.blocked_connections {
+        let has = |of: fn(&FailureRow<'_>) -> bool| self.cases.iter().any(of);
+        let several_kinds = (self.cases.windows(2)).any(|pair| pair[0].kind != pair[1].kind);
+        let mut columns: Vec<Column<FailureRow<'_>>> = vec![text("failure", |it| {
+            let mark = if it.moved_whole { REROUTED_UNSPLIT } else { "" };
+            format!("{}{mark}", it.failure)
+        })];
+        if several_kinds {
+            columns.push(text("type", |it| it.kind.clone()));
+        }
+        columns.push(number("lost goodput", |it| {
+            format_or(it.lost_goodput, lost_goodput_text, "no steady state")
+        }));
+        if has(|it| it.blocked_connections > 0) {
+            columns.push(number("unroutable", |it| match it.blocked_connections {
                 0 => "0".to_owned(),
                 n => format!("{n} ({})", percent(it.blocked_goodput)),
-            }),
+            }));
+        }
+        columns.extend([
             number("max load", |it| format_or(it.max_load, percent, NO_VALUE)),
-            text("at", |it| name_or_empty(it.max_load_link)),
-            number("links above 90 %", |it| {
-                format_or(it.links_above_90_percent, |n| n.to_string(), NO_VALUE)
-            }),
-            number("max delay ms", |it| {
+            text("busiest link", |it| name_or_empty(it.max_load_link)),
+            number("max delay [ms]", |it| {
                 format_or(it.max_delay_s, milliseconds_text, NO_VALUE)
             }),
-            text("of", |it| name_or_empty(it.max_delay_connection)),
             number("max loss", |it| format_or(it.max_loss, percent, NO_VALUE)),
-            text("at", |it| name_or_empty(it.max_loss_link)),
-            number("hurt", |it| {
+            number("affected", |it| {
                 format_or(it.hurt_connections, |n| n.to_string(), NO_VALUE)
             }),
-            text("hit hardest, loses", |it| {
+        ]);
+        if has(|it| it.hardest_hit.is_some()) {
+            columns.push(text("worst affected", |it| {
                 match (it.hardest_hit, it.hardest_hit_lost) {
                     (Some(name), Some(part)) => format!("{name}: {}", percent(part)),
                     _ => String::new(),
                 }
-            }),
-        ];
+            }));
+        }
         table(&self.cases, &columns, most)
     }
 
@@ -69,7 +72,7 @@ impl FailureReport<'_> {
             text("link", |it| it.link.to_owned()),
             number("load", |it| percent(it.load)),
             number("worst-case load", |it| percent(it.max_load)),
-            number("Mbit/s", |it| short(it.load_bps / 1e6)),
+            number("load then [Mbit/s]", |it| short(it.load_bps / 1e6)),
             text("worst failure", |it| {
                 format_or(it.failure.clone(), |it| it, NO_VALUE)
             }),

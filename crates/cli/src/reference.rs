@@ -1,4 +1,4 @@
-//! Generator and test of `docs/commands.md`, the reference of the command line. `NETFLOW_BLESS=1`
+//! Generator and test of `docs/reference/commands.md`, the reference of the command line. `NETFLOW_BLESS=1`
 //! rewrites the page.
 
 use std::collections::BTreeSet;
@@ -9,17 +9,19 @@ use clap::{Arg, Command};
 use crate::args::{GROUPS, complete_command};
 use crate::help_examples::EXAMPLES;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
+const FILE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/reference/commands.md"
+);
 
 const HEAD: &str = "\
-# The command line
+# Command line
 
-Every command with its options, made from the code that reads them (`cargo test -p netflow-cli reference` says
-when this page is out of date). `netflow COMMAND --help` prints the same, and `netflow man -o DIR` writes
-it as manual pages. What an option takes in `<…>` is one value; times, rates and sizes have
-units, as in [the scenario file](scenario-file.md).
+All commands and their options. `netflow COMMAND --help` prints the same, and `netflow man -o DIR` writes manual
+pages. A name in `<…>` is one value. Times, rates and sizes have units, as in the [scenario file](scenario-file.md).
 
-Exit codes are [the same for all](getting-started.md#results). Of `-h`, `--help` and `--version` nothing is said below.
+All commands have the same [exit codes](reading-results.md#exit-codes). The options `-h`, `--help` and `--version` are
+not listed. This page is generated from the code (`cargo test -p netflow-cli reference`).
 ";
 
 fn page() -> String {
@@ -152,7 +154,7 @@ fn command_reference_is_current() {
     let kept = std::fs::read_to_string(FILE).unwrap_or_default();
     assert!(
         made == kept,
-        "docs/commands.md is out of date: run this test with NETFLOW_BLESS=1"
+        "docs/reference/commands.md is out of date: run this test with NETFLOW_BLESS=1"
     );
 }
 

@@ -27,9 +27,7 @@ fn readme_examples_match_output() {
 
 #[test]
 fn guide_examples_match_output() {
-    let pages = fs::read_dir(root().join("docs")).unwrap();
-    let mut pages: Vec<PathBuf> = pages.map(|entry| entry.unwrap().path()).collect();
-    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    let mut pages = pages_below(&root().join("docs"));
     pages.sort();
     for page in pages {
         if fs::read_to_string(&page).unwrap().contains("\n```console") {
@@ -51,6 +49,20 @@ fn command_output_is_unchanged() {
     for file in files {
         check(&file);
     }
+}
+
+/// Returns the Markdown files in a folder and its subfolders.
+fn pages_below(folder: &Path) -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            pages.extend(pages_below(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    pages
 }
 
 fn has_ns() -> bool {

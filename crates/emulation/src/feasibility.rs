@@ -101,7 +101,7 @@ pub const MAX_HOSTS: usize = 200;
 pub const MAX_CONNECTIONS: u64 = 2000;
 
 /// Maximum packet rate at hosts, in packets/s. Two processors sustained it with a p99 lateness below 1 ms
-/// (`docs/testbed.md`).
+/// (`docs/guides/real-tcp.md`).
 pub const MAX_HOST_PPS: f64 = 30_000.0;
 
 /// Maximum packet rate at links, in packets/s.

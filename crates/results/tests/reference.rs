@@ -1,4 +1,4 @@
-//! Generator and test of `docs/results-files.md`: every column and every key of the results, as the code
+//! Generator and test of `docs/reference/results-files.md`: every column and every key of the results, as the code
 //! declares them. `NETFLOW_BLESS=1` rewrites the page.
 
 use std::collections::BTreeMap;
@@ -12,13 +12,16 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Expr, Field, Ident, Item, ItemStruct, Lit, LitStr, Meta, Token, Type};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results-files.md");
+const FILE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/reference/results-files.md"
+);
 
 /// Source files that declare the columns and keys.
 const SOURCES: [&str; 8] = [
     "src/row.rs",
     "src/summary.rs",
-    "src/trust.rs",
+    "src/accuracy.rs",
     "src/topology.rs",
     "src/manifest.rs",
     "src/users.rs",
@@ -27,19 +30,19 @@ const SOURCES: [&str; 8] = [
 ];
 
 const HEAD: &str = "\
-# The files of results
+# Result files
 
-Every column and every key of what `netflow run -o DIR` writes, made from the code that writes it (`cargo test -p
-netflow-results --test reference` says when this page is out of date). [Numbers](numbers.md) says what each number
-means; units stand at the ends of names: `_s` seconds, `_pps` packets/s, `_bps` bit/s, `_pkts` packets.
-The tables of [sweeps](sweep.md) have the same names, behind a column for every setting that varies.
+All columns and keys of the files that `netflow run -o DIR` writes. [Reading results](reading-results.md) explains the
+numbers. The end of a name is its unit: `_s` seconds, `_pps` packets/s, `_bps` bit/s, `_pkts` packets. Tables of
+[sweeps](../guides/sweeps.md) have the same names, after one column for each setting that varies. This page is generated
+from the code (`cargo test -p netflow-results --test reference`).
 
 ## Versions
 
-`manifest.json` has the version of netflow that wrote the directory. From version to version columns and keys are only
-ever added: what reads the files of today reads those of tomorrow, and `netflow report` reads directories since 0.1. A key
-that is marked *may be absent* is written only where there is something to say. [Profiles](tcp.md#profiles) have the
-version of their format in their first line (`format = 1`); another one is refused.
+`manifest.json` contains the version of netflow that wrote the directory. Later versions only add columns and keys, so a
+program that reads the files of this version also reads those of later versions. `netflow report` reads directories since
+version 0.1. A key marked *may be absent* is written only if it has a value. The first line of a
+[profile](../guides/your-own-tcp.md) states the version of its format (`format = 1`); other versions are rejected.
 ";
 
 /// A struct or the rows of a series.
@@ -344,7 +347,7 @@ fn page() -> String {
         ("CONNECTIONS", CONNECTIONS, ""),
         ("CLASSES", CLASSES, " With `--classes`."),
         ("WAITS", WAITS, " With workloads."),
-        ("WHOLE", NETWORK_TOTALS, ""),
+        ("NETWORK_TOTALS", NETWORK_TOTALS, ""),
     ] {
         series(&code, name, table, when, &mut page);
     }
@@ -392,6 +395,6 @@ fn reference_page_is_current() {
     let kept = std::fs::read_to_string(FILE).unwrap_or_default();
     assert!(
         made == kept,
-        "docs/results-files.md is out of date: run this test with NETFLOW_BLESS=1"
+        "docs/reference/results-files.md is out of date: run this test with NETFLOW_BLESS=1"
     );
 }

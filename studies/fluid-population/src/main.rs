@@ -1,7 +1,7 @@
 //! Fluid model compared with the packet model, over a population of random networks:
 //!
 //! ```sh
-//! cargo run --release -p study-fluid-population             # writes its README.md and a table of docs/trust.md; with ns-2
+//! cargo run --release -p study-fluid-population             # writes its README.md; with ns-2
 //! cargo run --release -p study-fluid-population -- --quick  # a tenth of the networks, to the standard output
 //! cargo run --release -p study-fluid-population -- --set development   # what constants were fitted to
 //! ```
@@ -12,7 +12,6 @@ use std::path::Path;
 
 use clap::Parser;
 use netflow_compare::Ns2;
-use netflow_problems::fill_page;
 use study_fluid_population::family::{Draw, Family, ModelKind, Set, Tcp};
 use study_fluid_population::{evaluate_networks, ns2_comparison, page};
 
@@ -81,9 +80,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::write(root.join("studies/fluid-population/README.md"), text)?;
-    let trust = root.join("docs/trust.md");
-    let text = fs::read_to_string(&trust)?;
-    let table = page::summary(&found);
-    fs::write(trust, fill_page(&text, "fluid-population", &table)?)?;
     Ok(())
 }

@@ -225,31 +225,6 @@ pub fn ns2_table(judged: &[NetworkComparison]) -> String {
     out
 }
 
-/// Returns the table of docs/trust.md.
-pub fn summary(found: &[NetworkErrors]) -> String {
-    let m = medians(found, None);
-    let [queues, goodput, p90] = m.own;
-    let [low, median, high] = m.lost;
-    let [c, _] = medians_calibrated(found);
-    let [c_low, c_median, c_high] = c.lost;
-    format!(
-        "| medians over {} networks | fluid | with `calibrate = \"10 s\"` | one run of packets beside three |\n|---|---|---|---|\n\
-         | twelve longest queues, Σ\\|error\\|/Σ | {:.3} | {:.3} | {queues:.3} |\n\
-         | goodput of a connection: median error, 90th percentile | {:.3}, {:.3} | {:.3}, {:.3} | {goodput:.3}, {p90:.3} |\n\
-         | mean round-trip time of a connection: median error | {:.3} | {:.3} | |\n\
-         | packets lost, as a ratio: 10, 50, 90 % of networks | {low:.2}, {median:.2}, {high:.2} | {c_low:.2}, {c_median:.2}, {c_high:.2} | |\n",
-        m.networks,
-        m.queues,
-        c.queues,
-        m.goodput,
-        m.goodput_p90,
-        c.goodput,
-        c.goodput_p90,
-        m.rtt,
-        c.rtt,
-    )
-}
-
 /// Checks that the accuracy reported to users matches the results.
 ///
 /// # Errors

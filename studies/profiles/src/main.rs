@@ -1,7 +1,7 @@
 //! Method of Popescu & Shankar (profiles, M/M/1/K queues) compared with ns-2 on several networks:
 //!
 //! ```sh
-//! cargo run --release -p study-profiles              # writes studies/profiles/README.md and the table of docs/trust.md
+//! cargo run --release -p study-profiles              # writes studies/profiles/README.md
 //! cargo run --release -p study-profiles -- --quick   # two networks, two seeds, to the standard output
 //! ```
 
@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use netflow::compare::{Comparison, Ensemble, NetflowRun, Ns2, ReferenceSystem, Runner, Settings};
-use netflow_problems::fill_page;
 
 /// Network of the study.
 struct Network {
@@ -91,12 +90,6 @@ fn study() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     fs::write(root().join("studies/profiles/README.md"), page)?;
-    let readme = root().join("docs/trust.md");
-    let text = fs::read_to_string(&readme)?;
-    fs::write(
-        readme,
-        fill_page(&text, "profiles", &page::summary(&found))?,
-    )?;
     Ok(())
 }
 

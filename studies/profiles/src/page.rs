@@ -37,7 +37,7 @@ pub fn page(found: &[NetworkComparison]) -> String {
     out
 }
 
-/// Returns the table of docs/trust.md.
+/// Returns the table of all networks.
 pub fn summary(found: &[NetworkComparison]) -> String {
     let mut out = String::from(
         "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | CPU time of ns-2 / time of netflow: plain, with a trace |\n|---|---|---|---|---|---|---|\n",

@@ -339,7 +339,7 @@ fn print(
     let name = comparison.referee.name();
     Table::of(comparison.busiest(comparison.links.len()))
         .text("link", |it| it.link.clone())
-        .number(format!("queue: {name} pkt"), |it| {
+        .number(format!("queue [pkt]: {name}"), |it| {
             format_with_std(&it.queue_pkts)
         })
         .number("netflow", |it| short(it.queue_pkts.netflow))
@@ -348,7 +348,7 @@ fn print(
             format_or(it.trajectory_error, percent, "")
         })
         .number("in σ", |it| format_or(it.trajectory_sigmas, short, ""))
-        .number(format!("lost: {name} pkt"), |it| {
+        .number(format!("lost [pkt]: {name}"), |it| {
             format_with_std(&it.lost_pkts)
         })
         .number("netflow", |it| short(it.lost_pkts.netflow))
@@ -367,7 +367,7 @@ fn print(
     });
     let table = Table::of(order)
         .text("connection", |it| it.connection.clone())
-        .number(format!("goodput: {name} pkt/s"), |it| {
+        .number(format!("goodput [pkt/s]: {name}"), |it| {
             format_with_std(&it.goodput_pps)
         })
         .number("netflow", |it| short(it.goodput_pps.netflow))
@@ -377,7 +377,7 @@ fn print(
         Some(_) => {
             const MS: f64 = 1e3;
             table
-                .number(format!("delay p95: {name} ms"), |it| {
+                .number(format!("p95 delay [ms]: {name}"), |it| {
                     format_or(it.delay_p95_s, |it| format_with_std(&it.scaled(MS)), "")
                 })
                 .number("netflow", |it| {

@@ -160,7 +160,7 @@ fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
     let ssthresh = if tcp.ssthresh_pkts.is_finite() {
         format!("{} pkt", short(tcp.ssthresh_pkts))
     } else {
-        "none yet".to_owned()
+        "not set".to_owned()
     };
     write!(
         out,
@@ -183,20 +183,23 @@ fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
 fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
     Table::of(hops)
         .text("hop", |hop| hop.link)
-        .text("way", |hop| if hop.back { "back" } else { "out" })
+        .text(
+            "direction",
+            |hop| if hop.back { "return" } else { "forward" },
+        )
         .number("utilization", |hop| percent(hop.utilization))
-        .number("queue pkt", |hop| short(hop.queue_pkts))
-        .number("service pkt/s", |hop| short(hop.service_pps))
+        .number("queue [pkt]", |hop| short(hop.queue_pkts))
+        .number("service [pkt/s]", |hop| short(hop.service_pps))
         .number("loss", |hop| {
             let all = percent(hop.loss_probability);
             match hop.link_loss_probability {
                 0.0 => all,
-                link => format!("{all} ({} on the way)", percent(link)),
+                link => format!("{all} ({} in transit)", percent(link)),
             }
         })
-        .number("waiting ms", |hop| short(hop.waiting_s * 1e3))
-        .number("transmission ms", |hop| short(hop.transmission_s * 1e3))
-        .number("propagation ms", |hop| short(hop.propagation_s * 1e3))
+        .number("waiting [ms]", |hop| short(hop.waiting_s * 1e3))
+        .number("transmission [ms]", |hop| short(hop.transmission_s * 1e3))
+        .number("propagation [ms]", |hop| short(hop.propagation_s * 1e3))
         .print(out)
 }
 
@@ -204,7 +207,7 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
 fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
     if any(&|link| network.is_class_queue(link) || network.queues_of(link).len() > 1) {
-        let what = "waiting at links with classes is by what is there: what comes to the other queues meanwhile adds to it";
+        let what = "at links with class queues, waiting counts the packets present; later arrivals of other classes add to it";
         writeln!(out, " {what}")?;
     }
     let by_flow = |link: LinkId| {
@@ -212,7 +215,7 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
         matches!(queue, DropPolicy::Managed(Aqm::FqCoDel(_)))
     };
     if any(&by_flow) {
-        let what = "waiting at fq-codel is for all that is there: a flow that sends less than its share waits for next to nothing";
+        let what = "at fq-codel, waiting counts all packets; a flow below its fair share waits hardly at all";
         writeln!(out, " {what}")?;
     }
     Ok(())
@@ -242,7 +245,7 @@ fn print_rtt(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let sum = |part: fn(&ExplainedHop) -> f64| it.hops.iter().map(part).sum::<f64>() * 1e3;
     writeln!(
         out,
-        " rtt  = {} ms waiting + {} ms transmission + {} ms propagation = {} ms",
+        " RTT  = {} ms waiting + {} ms transmission + {} ms propagation = {} ms",
         short(sum(|hop| hop.waiting_s)),
         short(sum(|hop| hop.transmission_s)),
         short(sum(|hop| hop.propagation_s)),
@@ -253,13 +256,13 @@ fn print_rtt(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let seen = [
         it.seen_rtt_s
-            .map(|rtt_s| format!("rtt {} ms", short(rtt_s * 1e3))),
+            .map(|rtt_s| format!("RTT {} ms", short(rtt_s * 1e3))),
         it.seen_loss_probability
             .map(|loss| format!("loss {}", percent(loss))),
     ];
     let seen: Vec<String> = seen.into_iter().flatten().collect();
     if !seen.is_empty() {
-        writeln!(out, " the source sees {}", seen.join(", "))?;
+        writeln!(out, " seen by the source: {}", seen.join(", "))?;
     }
     if let Some(tcp) = &it.tcp {
         print_tcp(tcp, out)?;
@@ -272,15 +275,11 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
     ) {
         writeln!(
             out,
-            " F({}, {} ms) of {profile} = {} pkt/s{}",
+            " profile {profile}: F({}, {} ms) = {} pkt/s{}",
             percent(loss),
             short(rtt_s * 1e3),
             short(pps),
-            if it.outside {
-                ", extended: it was not measured there"
-            } else {
-                ""
-            },
+            if it.outside { ", extrapolated" } else { "" },
         )?;
     }
     if let (Some(limit_pps), Some(rtt_s)) = (it.window_limit_pps, it.seen_rtt_s) {
@@ -295,14 +294,10 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
         )?;
     }
     if let Some(application_pps) = it.application_pps {
-        writeln!(
-            out,
-            " the application makes {} pkt/s",
-            short(application_pps)
-        )?;
+        writeln!(out, " application: {} pkt/s", short(application_pps))?;
     }
     if let Some(limit) = it.limit {
-        writeln!(out, " limit: {}", limited_by(limit))?;
+        writeln!(out, " limited by {}", limited_by(limit))?;
     }
     let bits = |pps: f64| short(pps * spec.packet_size_bytes * 8.0 / 1e6);
     write!(
@@ -327,18 +322,18 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
 
 fn limited_by(limit: Limit) -> &'static str {
     match limit {
-        Limit::Own => "the rate it was given",
+        Limit::Own => "its fixed rate",
         Limit::Profile => "its profile",
-        Limit::Window => "the largest window it may have",
-        Limit::Handshake => "the handshake, which is not over",
-        Limit::ReceiveWindow => "the receive window of the other end",
+        Limit::Window => "its maximum window",
+        Limit::Handshake => "the handshake, which is not complete",
+        Limit::ReceiveWindow => "the receive window",
         Limit::SendBuffer => "its send buffer",
         Limit::CongestionWindow => "its congestion window",
-        Limit::Pacing => "the rate at which it paces its packets",
-        Limit::Growth => "at most twice the rate of one round trip before",
-        Limit::Decline => "at least half the rate of one round trip before",
-        Limit::Application => "what its application has made",
-        Limit::Size => "all that is not delivered is on its way",
+        Limit::Pacing => "its pacing rate",
+        Limit::Growth => "growth: at most twice the rate one RTT ago",
+        Limit::Decline => "decline: at least half the rate one RTT ago",
+        Limit::Application => "the data of its application",
+        Limit::Size => "its size: all remaining data is in flight",
     }
 }
 

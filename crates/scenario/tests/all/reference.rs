@@ -5,7 +5,10 @@
 use netflow_document::{Key, Table};
 use netflow_scenario::file::Scenario;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-file.md");
+const FILE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/reference/scenario-file.md"
+);
 
 #[test]
 fn reference_page_is_up_to_date() {
@@ -16,7 +19,7 @@ fn reference_page_is_up_to_date() {
     let kept = std::fs::read_to_string(FILE).expect("scenario-file.md");
     assert!(
         made == kept,
-        "docs/scenario-file.md is out of date: run this test with NETFLOW_BLESS=1"
+        "docs/reference/scenario-file.md is out of date: run this test with NETFLOW_BLESS=1"
     );
 }
 

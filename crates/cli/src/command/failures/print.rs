@@ -35,14 +35,14 @@ fn affected_table<'a>(
 ) -> Table<'a, &'a AffectedRow<'a>> {
     Table::of(rows)
         .text("failure", |it| it.failure.clone())
-        .text("hurts", |it| it.connection)
-        .text("how", |it| it.harm)
+        .text("connection", |it| it.connection)
+        .text("effect", |it| it.harm)
         .number("lost goodput", |it| lost_goodput_text(it.lost_goodput))
-        .number("delay ms", |it| short(it.intact_delay_s * 1e3))
-        .number("then", |it| {
+        .number("delay [ms]", |it| short(it.intact_delay_s * 1e3))
+        .number("delay then [ms]", |it| {
             format_or(it.delay_s, |delay_s| short(delay_s * 1e3), "-")
         })
-        .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
+        .number("demand [Mbit/s]", |it| short(it.offered_bps / 1e6))
 }
 
 fn print_links(report: &FailureReport<'_>, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -50,10 +50,6 @@ fn print_links(report: &FailureReport<'_>, top: usize, out: &mut dyn Write) -> i
     print_cells(&used, "link", out)?;
     match report.links.len() - used.rows.len() - used.omitted_rows {
         0 => Ok(()),
-        idle => writeln!(
-            out,
-            " {} without traffic, whatever fails",
-            count(idle, "link")
-        ),
+        idle => writeln!(out, " {} without traffic in all cases", count(idle, "link")),
     }
 }

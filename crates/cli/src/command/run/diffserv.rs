@@ -23,7 +23,7 @@ pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<(
 fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::of(&summary.aggregates)
         .text("aggregate", |it| it.aggregate.clone())
-        .number("goodput Mbit/s", |it| {
+        .number("delivered [Mbit/s]", |it| {
             let std = std_of(&it.spread, "mean_goodput_bps");
             with_std(it.mean_goodput_bps, std, |bps| short(bps / 1e6))
         });
@@ -49,14 +49,14 @@ fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     let used = links.iter().filter(|link| has_precedences(link));
     let mut table = Table::of(used).text("drops at", |link| link.link.clone());
     for place in 0..3 {
-        table = table.number(format!("of DP{place}"), move |link| {
+        table = table.number(format!("loss DP{place}"), move |link| {
             let it = &link.precedences[place];
             let std = std_of(&it.spread, "loss_probability");
             with_std(it.loss_probability, std, percent)
         });
     }
     for place in 0..3 {
-        table = table.number(format!("DP{place} pkt"), move |link| {
+        table = table.number(format!("DP{place} [pkt]"), move |link| {
             let it = &link.precedences[place];
             with_std(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
         });

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::output::table::{Table, print_omitted_count};
 
-/// Number of steps of a distribution that are shown.
+/// Maximum number of printed clusters of a distribution.
 const MAX_PRINTED_CLUSTERS: usize = 3;
 
 /// A kind of response time with its workload.
@@ -38,20 +38,20 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
     let shown = &workloads[..top.min(workloads.len())];
     Table::of(rows(shown))
         .text("users", |it| it.workload)
-        .number("wait for", |it| it.wait.wait.clone())
+        .text("event", |it| it.wait.wait.clone())
         .number("count", |it| it.wait.times.count)
-        .number("mean ms", |it| ms(it.wait.times.mean_s))
-        .number("median ms", |it| ms(it.wait.times.median_s))
-        .number("p90 ms", |it| ms(it.wait.times.p90_s))
-        .number("p95 ms", |it| ms(it.wait.times.p95_s))
-        .number("p99 ms", |it| ms(it.wait.times.p99_s))
-        .number("whole round trips", |it| format_clusters(&it.wait))
+        .number("mean [ms]", |it| ms(it.wait.times.mean_s))
+        .number("median [ms]", |it| ms(it.wait.times.median_s))
+        .number("p90 [ms]", |it| ms(it.wait.times.p90_s))
+        .number("p95 [ms]", |it| ms(it.wait.times.p95_s))
+        .number("p99 [ms]", |it| ms(it.wait.times.p99_s))
+        .text("duration in RTTs", |it| format_clusters(&it.wait))
         .print(out)?;
     for workload in shown {
         let came = usize::try_from(workload.came).unwrap_or(usize::MAX);
         writeln!(
             out,
-            " {}: {} came, {} went with all that they wanted",
+            " {}: {} arrived, {} finished",
             workload.workload,
             count(came, "user"),
             workload.gone
@@ -61,7 +61,7 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
     writeln!(out)
 }
 
-/// Formats the largest steps in order: `1: 43.2 %, 2: 20.1 %`.
+/// Formats the largest clusters in order: `1: 43.2 %, 2: 20.1 %`.
 fn format_clusters(wait: &WaitSummary) -> String {
     let mut largest = wait.steps.clone();
     largest.sort_by(|a, b| b.share.total_cmp(&a.share));

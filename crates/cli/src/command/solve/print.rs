@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
+use netflow::profile::Provenance;
 use netflow::steady::rows::{ConnectionRow, LinkRow, TransferRow};
 
 use super::SolvedState;
@@ -38,16 +39,16 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
         .number("load", |it| {
             mark_estimate(it.utilization_is_estimate, percent(it.load))
         })
-        .number("load Mbit/s", |it| {
+        .number("load [Mbit/s]", |it| {
             mark_estimate(it.utilization_is_estimate, short(it.load_bps / 1e6))
         })
         .number("utilization", |it| {
             mark_estimate(it.utilization_is_estimate, percent(it.utilization))
         })
-        .number("queue pkt", |it| {
+        .number("queue [pkt]", |it| {
             mark_estimate(it.queue_is_estimate, short(it.queue_pkts))
         })
-        .number("delay ms", |it| {
+        .number("sojourn [ms]", |it| {
             mark_estimate(it.queue_is_estimate, short(it.delay_s * 1e3))
         })
         .number("loss", |it| {
@@ -68,31 +69,35 @@ fn print_connections(
     let mut sending: Vec<_> = rows.iter().filter(|it| it.sending).collect();
     sending.sort_by(|a, b| b.goodput_pps.total_cmp(&a.goodput_pps));
     let silent = rows.len() - sending.len();
-    Table::of(sending)
+    let is_extrapolated = sending.iter().any(|it| {
+        let measured = Provenance::Measured.name();
+        !it.profile_use.is_empty() && it.profile_use != measured
+    });
+    let table = Table::of(sending)
         .text("connection", |it| match it.count {
             1 => it.connection.to_owned(),
             n => format!("{} ×{n}", it.connection),
         })
-        .number("sent pkt/s", |it| short(it.rate_pps))
-        .number("goodput pkt/s", |it| {
-            mark_estimate(it.goodput_is_estimate, short(it.goodput_pps))
-        })
-        .number("goodput Mbit/s", |it| {
+        .number("delivered [Mbit/s]", |it| {
             mark_estimate(it.goodput_is_estimate, short(it.goodput_bps / 1e6))
         })
         .number("loss", |it| {
             mark_estimate(it.loss_is_estimate, percent(it.loss_probability))
         })
-        .number("delay ms", |it| {
+        .number("one-way delay [ms]", |it| {
             mark_estimate(it.delay_is_estimate, short(it.delay_s * 1e3))
         })
-        .number("rtt ms", |it| {
+        .number("RTT [ms]", |it| {
             let text = |rtt_s| mark_estimate(it.delay_is_estimate, short(rtt_s * 1e3));
             format_or(it.rtt_s, text, "-")
         })
-        .text("held by", |it| it.held_by.unwrap_or(""))
-        .text("outside profile", |it| it.profile_use)
-        .print_top(top, "connection", out)?;
+        .text("limited by", |it| it.held_by.unwrap_or(""));
+    let table = if is_extrapolated {
+        table.text("profile", |it| it.profile_use)
+    } else {
+        table
+    };
+    table.print_top(top, "connection", out)?;
     match silent {
         0 => Ok(()),
         silent => writeln!(out, " {} not sending", count(silent, "connection")),
@@ -106,10 +111,10 @@ fn print_transfers(rows: &[TransferRow<'_>], top: usize, out: &mut dyn Write) ->
     slowest.sort_by(|a, b| times_longer(b).total_cmp(&times_longer(a)));
     Table::of(slowest)
         .text("transfers of", |it| it.demand)
-        .number("mean KB", |it| short(it.mean_bytes / 1e3))
-        .number("alone ms", |it| short(it.alone_s * 1e3))
-        .number("mean ms", |it| {
-            format_or(it.mean_s, |mean_s| short(mean_s * 1e3), "ever more")
+        .number("mean [KB]", |it| short(it.mean_bytes / 1e3))
+        .number("unloaded time [ms]", |it| short(it.alone_s * 1e3))
+        .number("mean time [ms]", |it| {
+            format_or(it.mean_s, |mean_s| short(mean_s * 1e3), "overloaded")
         })
         .print_top(top, "demand", out)
 }
@@ -118,9 +123,8 @@ fn print_totals(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
     let totals = &seen.steady.totals;
     writeln!(
         out,
-        "goodput {} Mbit/s, {} pkt/s; loss {}; mean delay {} ms",
+        "total: {} Mbit/s delivered; loss {}; mean one-way delay {} ms",
         short(totals.goodput_bps / 1e6),
-        short(totals.goodput_pps),
         percent(totals.loss_probability),
         short(totals.delay_s * 1e3),
     )
@@ -129,37 +133,34 @@ fn print_totals(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// Prints how the steady state was found, and whether there are others.
 pub fn print_convergence(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
     let steady = seen.steady;
+    let residual = if steady.residual < 1e-12 {
+        "below 1e-12".to_owned()
+    } else {
+        format!("{:.0e}", steady.residual)
+    };
     writeln!(
         out,
-        "at rest with what sends just before {} s: {}, and no link is further off than {} of its load",
+        "steady state of the traffic active just before {} s; converged ({}, residual {residual})",
         plain(seen.at_s),
         count(steady.newton_steps, "Newton step"),
-        if steady.residual < 1e-12 {
-            "1e-12".to_owned()
-        } else {
-            format!("{:.0e}", steady.residual)
-        },
     )?;
-    let (starts, led) = (steady.starts as usize, steady.converged_starts as usize);
+    let (starts, converged) = (steady.starts as usize, steady.converged_starts as usize);
     if starts == 0 {
         return Ok(());
     }
-    let besides = match steady.equilibria {
-        1 => "to no other steady state".to_owned(),
-        2 => {
-            "to another steady state, too: which one a run comes to depends on its past".to_owned()
-        }
-        n => format!(
-            "to {} other steady states, too: which one a run comes to depends on its past",
-            n - 1
-        ),
+    let from = count(starts, "random starting point");
+    let lost = match starts - converged {
+        0 => String::new(),
+        lost => format!("; {lost} did not converge"),
     };
-    match starts - led {
-        0 => writeln!(out, "{} led {besides}", count(starts, "random start")),
-        lost => writeln!(
-            out,
-            "{} led {besides}; {lost} led nowhere",
-            count(starts, "random start"),
-        ),
+    match steady.equilibria {
+        1 => writeln!(out, "no other steady state found ({from}){lost}"),
+        n => {
+            let others = count(n as usize - 1, "other steady state");
+            writeln!(
+                out,
+                "{others} found ({from}){lost}; the history of a run decides which one it reaches"
+            )
+        }
     }
 }
