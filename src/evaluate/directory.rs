@@ -59,7 +59,7 @@ impl EvaluationRun<'_> {
     ) -> Result<Evaluation, Error> {
         let summary = &mut evaluation.summary;
         (evaluation.warnings).extend(warnings::outside_profile(&summary.connections));
-        (evaluation.warnings).extend(self.scenario.mean_traffic_warnings(false, f64::INFINITY));
+        (evaluation.warnings).extend(self.scenario.model_warnings(false, f64::INFINITY));
         if writer.is_some() || self.settings.keep_series {
             let coarse = warnings::coarse_steps(evaluation.steps_s, self.settings.every_s);
             evaluation.warnings.extend(coarse);

@@ -66,7 +66,7 @@ pub use load::{load, warning_texts};
 pub use overload::overload;
 pub use packet_model_time::max_packet_model_s;
 pub use series_size::MOST_ROWS;
-pub use steady::steady_notes;
+pub use steady::{steady_notes, steady_warnings};
 
 /// Settings of an evaluation.
 #[derive(Clone, Debug)]

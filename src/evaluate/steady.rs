@@ -1,4 +1,4 @@
-//! Notes about a steady state.
+//! Notes and warnings about a steady state.
 
 use netflow_network::{Estimate, LinkId, ModelName, Network};
 use netflow_results::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
@@ -6,20 +6,26 @@ use netflow_scenario::CompiledScenario;
 use netflow_steady::Steady;
 
 use super::overload::steady_overload;
-use super::{equal_paths_note, on_one_of_several_paths, warnings};
+use super::{equal_paths_note, on_one_of_several_paths};
 use crate::number::{count, plain};
 
-/// Returns the limits of a steady state, and its differences from the scenario's own model, as
-/// texts.
-pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> Vec<String> {
+/// Returns notes on the accuracy of a steady state.
+pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady) -> Vec<String> {
+    let mut notes = scenario.mean_traffic_notes(true);
+    notes.extend(estimates(&scenario.network, steady));
+    notes
+}
+
+/// Returns warnings about a steady state: conditions that the model does not cover, overload, and
+/// differences from the scenario.
+pub fn steady_warnings(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> Vec<String> {
     let (network, model) = (&scenario.network, scenario.options.model);
-    let mut notes = scenario.mean_traffic_warnings(true, at_s);
-    notes.extend(steady_overload(network, steady));
-    notes.extend(estimates(network, steady));
+    let mut warnings = scenario.model_warnings(true, at_s);
+    warnings.extend(steady_overload(network, steady));
     let loss = |link| steady.link(link).loss_probability;
-    notes.extend(warnings::lost_acks(network, at_s, loss));
+    warnings.extend(super::warnings::lost_acks(network, at_s, loss));
     let chosen = on_one_of_several_paths(scenario);
-    notes.extend(equal_paths_note(
+    warnings.extend(equal_paths_note(
         scenario,
         chosen,
         "--set simulation.ecmp=true",
@@ -27,19 +33,19 @@ pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> 
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");
-        notes.push(format!("ignoring {events} after {at_s} s"));
+        warnings.push(format!("ignoring {events} after {at_s} s"));
     }
     if !matches!(model.name(), ModelName::Fluid) {
-        notes.push(
+        warnings.push(
             "the scenario selects another model; this is the steady state of the fluid model"
                 .to_owned(),
         );
     }
     for &id in &steady.without_route {
         let name = network.connection_name(id);
-        notes.push(format!("{name} has no route at {at_s} s and sends nothing"));
+        warnings.push(format!("{name} has no route at {at_s} s and sends nothing"));
     }
-    notes
+    warnings
 }
 
 /// Returns whether a steady-state queue is an estimate because of packet arrival patterns or packet

@@ -179,7 +179,7 @@ fn series_have_separate_formats() {
     place.expect("run dumbbell.toml -q -o new --series jsonl", 0);
     let old = place.expect("run dumbbell.toml -o old --format jsonl", 0);
     assert!(
-        text(&old.stdout).contains(" goodput pkt/s "),
+        text(&old.stdout).contains(" delivered [Mbit/s] "),
         "a table all the same"
     );
     for file in ["links.jsonl", "connections.jsonl", "summary.json"] {

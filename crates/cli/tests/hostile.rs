@@ -153,7 +153,7 @@ fn special_files_are_rejected_immediately() {
         ("report results -o x.html", "it is a device"),
         (
             "mark --committed-rate 1Mbit/s --peak-rate 2Mbit/s endless.csv",
-            "a line is longer than a megabyte",
+            "a line is longer than 1 MB",
         ),
         ("profile fit endless.csv", ""),
         ("trace summary /dev/zero", ""),

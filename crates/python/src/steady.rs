@@ -1,6 +1,6 @@
 //! Steady states, sensitivities and headroom.
 
-use netflow::evaluate::steady_notes;
+use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{
     self, ConnectionRow, DemandSensitivityRow, LinkRow, MeasureSensitivities, SensitivityRow,
@@ -78,7 +78,11 @@ impl SteadyState {
                 &rows::connections(network, &steady),
             )?,
             transfers: Table::of(&TransferRow::default(), &transfers)?,
-            notes: steady_notes(scenario, &steady, at_s),
+            notes: [
+                steady_warnings(scenario, &steady, at_s),
+                steady_notes(scenario, &steady),
+            ]
+            .concat(),
         })
     }
 }

@@ -73,47 +73,43 @@ impl CompiledScenario {
         own.chain(self.split.iter().map(|it| it.name.as_str()))
     }
 
-    /// Returns warnings about the accuracy of means of bursty traffic, if there is any, for a
-    /// steady state or a run until `at_s`.
-    pub fn mean_traffic_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
-        let demands = self.has_mean_traffic.then_some(
-            "tcp and video demands are modelled by mean rate, without burst losses: queues within a factor of 2, \
-             transfer times within 1.4 (90 % of test cases); use `--set simulation.model=packet`",
-        );
+    /// Returns notes on traffic that the fluid model represents by its mean rate. `is_solved` is true for a
+    /// steady state.
+    pub fn mean_traffic_notes(&self, is_solved: bool) -> Vec<String> {
         let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
         let switches = |id| {
             let application = self.network.connection_spec(id).application;
             matches!(application, Application::OnOff { .. })
         };
-        let users = ("users of workloads", self.network.workloads().len() > 0);
-        let switched = (
-            "on-off applications",
-            self.network.connections().any(switches),
+        let demands = self.has_mean_traffic.then_some(
+            "tcp and video demands are modelled by mean rate, without burst losses: queues within a factor of 2, \
+             transfer times within 1.4 (90 % of test cases)",
         );
-        let bursts = [users, switched].map(|(who, any)| {
-            (is_fluid && any).then(|| {
-                format!(
-                    "{who} are modelled by mean rate: queues and losses due to their bursts are missing; \
-                     use `netflow run --set simulation.model=packet`"
-                )
-            })
-        });
-        let failures = if self.has_link_failure_before(at_s) {
-            self.failure_warnings(is_solved)
-        } else {
-            Vec::new()
-        };
-        let demands = demands.into_iter().map(str::to_owned);
-        let bursts = bursts.into_iter().flatten();
-        let untold = if is_fluid {
+        let has_users = is_fluid && self.network.workloads().len() > 0;
+        let users = has_users.then_some(
+            "users are modelled by mean rate: queueing and loss from their bursts are missing",
+        );
+        let has_switched = is_fluid && self.network.connections().any(switches);
+        let switched = has_switched.then_some(
+            "on-off applications are modelled by mean rate: queueing and loss from their bursts are missing",
+        );
+        let notes = [demands, users, switched].into_iter().flatten();
+        notes.map(str::to_owned).collect()
+    }
+
+    /// Returns warnings about conditions that the model does not cover, for a steady state or a run until
+    /// `at_s`.
+    pub fn model_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
+        let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
+        let mut warnings = if is_fluid {
             model_limits::warnings(&self.network)
         } else {
-            validated_range::warning(&self.network)
-                .into_iter()
-                .collect()
+            Vec::from_iter(validated_range::warning(&self.network))
         };
-        let others = demands.chain(bursts).chain(untold);
-        others.chain(failures).collect()
+        if self.has_link_failure_before(at_s) {
+            warnings.extend(self.failure_warnings(is_solved));
+        }
+        warnings
     }
 
     /// Returns whether its events take links down before this time.

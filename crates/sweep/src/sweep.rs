@@ -378,7 +378,8 @@ impl Sweep {
     pub fn notes(&self) -> Vec<String> {
         let is_solved = self.model() == Model::Solve;
         let at_s = self.at_s().filter(|_| is_solved).unwrap_or(f64::INFINITY);
-        let mut notes = self.base.mean_traffic_warnings(is_solved, at_s);
+        let mut notes = self.base.mean_traffic_notes(is_solved);
+        notes.extend(self.base.model_warnings(is_solved, at_s));
         // Events may already have reported it.
         if self.request.each_link_fails && !self.base.has_link_failure_before(at_s) {
             notes.extend(self.base.failure_warnings(is_solved));

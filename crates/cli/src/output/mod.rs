@@ -5,5 +5,6 @@ pub mod escape_control_characters;
 pub mod file;
 pub mod format;
 pub mod json;
+pub mod notes;
 pub mod progress;
 pub mod table;

@@ -164,11 +164,11 @@ fn part_name_conflicts_are_reported() {
 fn unsplit_rerouting_causes_warning() {
     let of = |traffic: &str, is_solved| {
         let event = "event = [{ at = '5 s', link = 'A->B', down = true }]";
-        let told = good(&format!("{traffic}\n{event}"), &[]).mean_traffic_warnings(is_solved, 10.0);
+        let told = good(&format!("{traffic}\n{event}"), &[]).model_warnings(is_solved, 10.0);
         let moved = |it: &&String| it.contains("its load is overestimated");
         assert!(
             !good(traffic, &[])
-                .mean_traffic_warnings(is_solved, 10.0)
+                .model_warnings(is_solved, 10.0)
                 .iter()
                 .any(|it| moved(&it))
         );

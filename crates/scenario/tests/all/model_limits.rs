@@ -14,9 +14,9 @@ fn warnings_of(link: &str, connections: &[&str]) -> Vec<String> {
     text += &format!("connection = [{}]", all.join(", "));
     let loaded = from_str("untold.toml", &text, "".as_ref(), &[]);
     let mut prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));
-    let told = prepared.mean_traffic_warnings(false, 10.0);
+    let told = prepared.model_warnings(false, 10.0);
     prepared.options.model = Model::PACKETS;
-    let of_packets = prepared.mean_traffic_warnings(false, 10.0);
+    let of_packets = prepared.model_warnings(false, 10.0);
     assert!(of_packets.is_empty(), "{text}: {of_packets:?}");
     told
 }
@@ -86,7 +86,7 @@ fn linux_paths_outside_validated_range_are_reported() {
         );
         let loaded = from_str("compared.toml", &text, "".as_ref(), &[]);
         let prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));
-        prepared.mean_traffic_warnings(false, 10.0)
+        prepared.model_warnings(false, 10.0)
     };
     for (bandwidth, delay, more) in [
         ("100 Mbit/s", "20 ms", " }"),

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use netflow::evaluate::steady_notes;
+use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::failures::FailureReport;
 use netflow::report::{PAGE_ENDINGS, PAGE_MARK};
 use netflow::simulation::Network;
@@ -18,6 +18,7 @@ use crate::input::ScenarioArguments;
 use crate::interrupt;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
+use crate::output::notes::print_notes;
 use crate::output::{csv, file};
 use crate::parse::positive_time;
 use crate::problems;
@@ -86,6 +87,10 @@ pub struct FailuresArguments {
     )]
     top: usize,
 
+    /// Omit the notes after the tables
+    #[arg(long)]
+    no_notes: bool,
+
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 
@@ -107,8 +112,8 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let work = || analyse(network, at_s, &options, &interrupt::requested);
     let found = on_threads(arguments.threads, work)?.map_err(steady_failure)?;
     let found = found.ok_or_else(|| Failure::Interrupted("no results".to_owned()))?;
-    for note in steady_notes(&scenario, &found.intact, at_s) {
-        problems::warn_message(&note);
+    for warning in steady_warnings(&scenario, &found.intact, at_s) {
+        problems::warn_message(&warning);
     }
     // If events take links down, another warning already covers the users.
     let users = scenario
@@ -154,7 +159,14 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
                 _ => csv::write_named_with_header("hurt", &hurt, out),
             }
         },
-        |out| print::print(&seen, &hurt, arguments.top, out),
+        |out| {
+            print::print(&seen, &hurt, arguments.top, out)?;
+            if arguments.no_notes {
+                Ok(())
+            } else {
+                print_notes(&steady_notes(&scenario, &found.intact), out)
+            }
+        },
     )?)
 }
 

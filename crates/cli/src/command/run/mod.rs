@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::input::ModelledScenario;
 use crate::output::csv;
 use crate::output::format::{self, AnswerOrSeriesFormat, Format};
+use crate::output::notes::print_notes;
 use crate::output::progress::Progress;
 use crate::parse::{directory, positive_time, time_from_zero};
 use crate::threads::on_threads;
@@ -274,7 +275,7 @@ fn print(
     if arguments.no_notes {
         return Ok(());
     }
-    print_notes(arguments, periods, out)
+    print_run_notes(arguments, periods, out)
 }
 
 /// Prints the model, the simulated time and the wall-clock time.
@@ -310,19 +311,14 @@ fn print_heading(
 }
 
 /// Prints the notes of all periods, each once, and the command that avoids estimates.
-fn print_notes(
+fn print_run_notes(
     arguments: &RunArguments,
     periods: &[Summary],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let notes: IndexSet<String> = periods.iter().flat_map(Summary::notes).collect();
-    if notes.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nNotes ({} marks estimates)", results::ESTIMATE)?;
-    for note in &notes {
-        writeln!(out, " {note}")?;
-    }
+    let notes: Vec<String> = notes.into_iter().collect();
+    print_notes(&notes, out)?;
     if periods.iter().any(Summary::packet_model_is_more_accurate) {
         let longest_s = periods.iter().map(Summary::packet_model_s);
         let longest_s = longest_s.fold(0.0, f64::max);

@@ -10,6 +10,7 @@ use netflow::steady::{Binding, Bounds, ConnectionSelection, Headroom, Solver, St
 use super::{SolvedState, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
+use crate::output::notes::print_notes;
 
 /// Minimum loss probability that the answer reports.
 const MIN_REPORTED_LOSS: f64 = 1e-6;
@@ -32,7 +33,10 @@ pub(super) fn answer(
         out,
         &answer,
         |out| csv::write([&answer], out),
-        |out| print_text(network, &answer, &found, out),
+        |out| {
+            print_text(network, &answer, &found, out)?;
+            print_notes(seen.notes, out)
+        },
     )?)
 }
 

@@ -9,7 +9,7 @@ mod upgrade;
 use std::io::Write;
 
 use clap::{ArgGroup, Args};
-use netflow::evaluate::steady_notes;
+use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{ConnectionId, Network};
 use netflow::steady::{
@@ -21,6 +21,7 @@ use crate::input::{ScenarioArguments, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
+use crate::output::notes::print_notes;
 use crate::parse::{bandwidth, positive_time, probability};
 use crate::problems;
 
@@ -92,6 +93,10 @@ pub struct SolveArguments {
     )]
     top: usize,
 
+    /// Omit the notes after the tables
+    #[arg(long)]
+    no_notes: bool,
+
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 
@@ -112,9 +117,14 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let mut solver = Solver::new(network, at_s).map_err(steady_failure)?;
     let steady = solver.solve(&options).map_err(steady_failure)?;
-    for note in steady_notes(&scenario, &steady, at_s) {
-        problems::warn_message(&note);
+    for warning in steady_warnings(&scenario, &steady, at_s) {
+        problems::warn_message(&warning);
     }
+    let notes = if arguments.no_notes {
+        Vec::new()
+    } else {
+        steady_notes(&scenario, &steady)
+    };
     let format = if arguments.json {
         Format::Json
     } else {
@@ -126,6 +136,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         at_s,
         format,
         top: arguments.top,
+        notes: &notes,
     };
     if let Some(more_bps) = arguments.upgrade {
         return upgrade::answer(&seen, &mut solver, more_bps, &options, out);
@@ -190,10 +201,10 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         },
         |out| {
             print::print(&seen, &links, &connections, &transfers, out)?;
-            match &beside {
-                Some(run) => settling_run::print(network, run, out),
-                None => Ok(()),
+            if let Some(run) = &beside {
+                settling_run::print(network, run, out)?;
             }
+            print_notes(&notes, out)
         },
     )?)
 }
@@ -205,6 +216,8 @@ struct SolvedState<'a> {
     at_s: f64,
     format: Format,
     top: usize,
+    /// Notes after the tables.
+    notes: &'a [String],
 }
 
 impl SolveArguments {

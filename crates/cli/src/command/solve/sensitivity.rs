@@ -11,6 +11,7 @@ use super::{SolvedState, print, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::json::object;
+use crate::output::notes::print_notes;
 use crate::output::table::Table;
 
 /// Prints the sensitivities of these connections. `of` is their name, or `None` for all.
@@ -131,7 +132,8 @@ fn print_text(
             list_first(bends),
         )?;
     }
-    print::print_convergence(seen, out)
+    print::print_convergence(seen, out)?;
+    print_notes(seen.notes, out)
 }
 
 /// Lists the first names.

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::csv;
 use crate::output::json::object;
+use crate::output::notes::print_notes;
 use crate::output::table::Table;
 
 /// Change below which a gain counts as zero, as a fraction of the total goodput.
@@ -86,5 +87,6 @@ fn print_text(
         .number("new load", |it| percent(it.load))
         .print_top(seen.top, "link", out)?;
     writeln!(out)?;
-    print::print_convergence(seen, out)
+    print::print_convergence(seen, out)?;
+    print_notes(seen.notes, out)
 }

@@ -104,7 +104,7 @@ mod tests {
         let flat = [cell(0.01, 0.1, 1923.0), cell(0.02, 0.1, 1923.0)];
         let said = no_loss_dependence(&flat).unwrap();
         assert!(
-            said.contains("from a loss of 1.000 % to one of 2.000 %"),
+            said.contains("from a loss of 1.00 % to one of 2.00 %"),
             "{said}"
         );
         let falling = [
