@@ -17,7 +17,8 @@ impl FailureReport<'_> {
     /// Returns the first `most` cases by rank.
     pub fn case_table(&self, most: usize) -> PageTable {
         let has = |of: fn(&FailureRow<'_>) -> bool| self.cases.iter().any(of);
-        let several_kinds = (self.cases.windows(2)).any(|pair| pair[0].kind != pair[1].kind);
+        let kinds = netflow_steady::rows::failure_kinds(&self.cases);
+        let several_kinds = kinds.len() > 1;
         let mut columns: Vec<Column<FailureRow<'_>>> = vec![text("failure", |it| {
             let mark = if it.moved_whole { REROUTED_UNSPLIT } else { "" };
             format!("{}{mark}", it.failure)
@@ -34,7 +35,7 @@ impl FailureReport<'_> {
                 n => format!("{n} ({})", percent(it.blocked_goodput)),
             }));
         }
-        columns.extend([
+        let measures: [Column<FailureRow<'_>>; 5] = [
             number("max load", |it| format_or(it.max_load, percent, NO_VALUE)),
             text("busiest link", |it| name_or_empty(it.max_load_link)),
             number("max delay [ms]", |it| {
@@ -44,7 +45,8 @@ impl FailureReport<'_> {
             number("affected", |it| {
                 format_or(it.hurt_connections, |n| n.to_string(), NO_VALUE)
             }),
-        ]);
+        ];
+        columns.extend(measures);
         if has(|it| it.hardest_hit.is_some()) {
             columns.push(text("worst affected", |it| {
                 match (it.hardest_hit, it.hardest_hit_lost) {
