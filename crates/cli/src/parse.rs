@@ -16,14 +16,24 @@ use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
 use netflow_testbed::GilbertElliott;
 
-/// Returns a parser of the values of a type that the library names and describes.
+/// Returns a parser of the values of a type that the library names and describes. `packets` is the former name
+/// of `packet`.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
     description: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
-    let value = |&it: &T| PossibleValue::new(name(it)).help(description(it));
+    const FORMER: (&str, &str) = ("packets", "packet");
+    let value = |&it: &T| {
+        let value = PossibleValue::new(name(it)).help(description(it));
+        if name(it) == FORMER.1 {
+            value.alias(FORMER.0)
+        } else {
+            value
+        }
+    };
     PossibleValuesParser::new(all.iter().map(value)).try_map(move |given| {
+        let given = if given == FORMER.0 { FORMER.1 } else { &given };
         let found = all.iter().copied().find(|&it| name(it) == given);
         found.ok_or("unknown value")
     })

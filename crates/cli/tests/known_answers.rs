@@ -61,7 +61,7 @@ fn load_includes_traffic_lost_upstream() {
     for command in ["solve", "failures"] {
         let said = warnings(scenario, command);
         assert!(
-            said.contains("D->E 500.0 %, B->C 130.0 %, A->B 120.0 %"),
+            said.contains("D->E 500 %, B->C 130 %, A->B 120 %"),
             "{said}"
         );
     }

@@ -190,7 +190,7 @@ fn lengthened_intervals_are_reported() {
         let mut command = place.netflow(["run", shipped, "--interval", "0.01s", "-o", out]);
         text(&command.args(more).output().unwrap().stderr)
     };
-    let told = "recording intervals cannot be shorter than time steps: some last 25.00 ms instead of 10.00 ms";
+    let told = "recording intervals cannot be shorter than time steps: some last 25.0 ms instead of 10.0 ms";
     assert!(said("coarse", &[]).contains(told));
     assert!(!said("fine", &["--set", "simulation.step=10 ms"]).contains("intervals"));
     let summary = fs::read_to_string(place.path("coarse/summary.json")).unwrap();
@@ -297,7 +297,7 @@ fn extrapolated_rates_are_marked() {
     .unwrap();
     let output = place.expect("run idle.toml -o out", 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(out.contains("100.0 %; rate not usable"), "{out}");
+    assert!(out.contains("100 %; rate not usable"), "{out}");
     assert!(err.contains("that rates are unreliable"), "{err}");
     let written = fs::read_to_string(place.path("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&written).unwrap();

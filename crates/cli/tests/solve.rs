@@ -68,7 +68,7 @@ fn sensitivity_of_idle_connection_is_rejected() {
         assert_eq!(refused.status.code(), Some(2));
         let error = String::from_utf8(refused.stderr).unwrap();
         let should =
-            format!("error: no traffic from `{of}` at the selected time: {because}; `--at`");
+            format!("error: no traffic from `{of}` at the selected time: {because}; choose");
         assert!(error.contains(&should), "{error}");
     }
     let silent = told("");

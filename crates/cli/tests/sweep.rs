@@ -239,7 +239,7 @@ fn compare(place: &Workplace, case: usize, printed: [&str; 2]) -> usize {
 fn cases_match_run() {
     let place = Workplace::new();
     place.expect(
-        "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --model packets --seeds 2 \
+        "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --model packet --seeds 2 \
          --set connection.*.source={ns2-tcp=\"reno\"} -o out --format csv",
         0,
     );
@@ -295,12 +295,12 @@ fn figure_matches_tables() {
             "link.*.bandwidth=5,10,20 Mbit/s",
         ];
         let run = [
-            "--model", "packets", "--seeds", "3", "--quiet", "--format", format, "-o", format,
+            "--model", "packet", "--seeds", "3", "--quiet", "--format", format, "-o", format,
         ];
         run_to_success(place.netflow(sweep.iter().chain(&vary).chain(&run)));
         let refused = place.expect(&format!("report {format} --figure sweep --only R*->R*"), 2);
         let refused = text(&refused.stderr);
-        assert!(refused.contains("curves, and has at most 24"), "{refused}");
+        assert!(refused.contains("more than the maximum of 24"), "{refused}");
         let link = table(&place.path("csv/links"))[0]["link"].clone();
         let report = [
             "report", format, "--figure", "sweep", "--only", &link, "--data",

@@ -46,7 +46,7 @@ impl Model {
         match self {
             Model::Solve => "solve",
             Model::Fluid => "fluid",
-            Model::Packets => "packets",
+            Model::Packets => "packet",
         }
     }
 
@@ -70,6 +70,10 @@ impl FromStr for Model {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Model, String> {
+        // The former name.
+        if name == "packets" {
+            return Ok(Model::Packets);
+        }
         let found = Model::ALL.into_iter().find(|model| model.name() == name);
         found.ok_or_else(|| format!("unknown model `{name}`; write solve, fluid or packet"))
     }

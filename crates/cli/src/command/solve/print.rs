@@ -156,7 +156,7 @@ pub fn print_convergence(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Res
     match steady.equilibria {
         1 => writeln!(out, "no other steady state found ({from}){lost}"),
         n => {
-            let others = count(n as usize - 1, "other steady state");
+            let others = count(n - 1, "other steady state");
             writeln!(
                 out,
                 "{others} found ({from}){lost}; the history of a run decides which one it reaches"
