@@ -52,21 +52,21 @@ pub fn page(judged: &[CellResult], seeds: u64, head: &str) -> String {
     let mut out = String::from(head);
     let _ = write!(
         out,
-        "\n## In short\n\n\
-         | | asked | found |\n|---|---|---|\n\
+        "\n## Summary\n\n\
+         | criterion | target | result |\n|---|---|---|\n\
          | c.o.v. within 10 % of the span between plain and jittered ns-2 | 90 % of the cells | {} |\n\
          | within 20 % | all | {} |\n\
          | packets delivered, largest error | 1 % | {} |\n\
          | loss, largest error where it exceeds 0.1 % | 25 % | {} |\n\n\
-         netflow: means of {seeds} seeds, ± their standard deviation; ns-2: means of 3 seeds, plain / with a random \
-         delay of up to 1 ms before TCP sends. Errors are relative to the nearer of the two, 0 between them.\n",
+         Values of netflow are means of {seeds} seeds ± their standard deviation. Values of ns-2 are means of 3 seeds,\n\
+         plain / jittered. Errors are relative to the nearer of these two, and 0 between them.\n",
         percent(tenth),
         percent(fifth),
         percent(delivered),
         percent(loss),
     );
     let tables: [Table<'_>; 4] = [
-        ("Coefficient of variation of the arrivals in 0.1 s", &|j| {
+        ("Coefficient of variation of arrivals in 0.1 s", &|j| {
             format!(
                 "{:.4} ± {:.4} | {} | {}",
                 j.1.mean.cov,
@@ -100,7 +100,7 @@ pub fn page(judged: &[CellResult], seeds: u64, head: &str) -> String {
             )
         }),
         (
-            "Losses found by timeouts / by duplicate acknowledgements",
+            "Losses detected by timeouts / by duplicate ACKs",
             &|j| {
                 let cell = |o: &Outcome| format!("{:.0} / {:.0}", o.timeouts, o.fast_retransmits);
                 format!("{} | {} | ", cell(&j.1.mean), both(&j.2, cell))
@@ -110,7 +110,7 @@ pub fn page(judged: &[CellResult], seeds: u64, head: &str) -> String {
     for (title, row) in tables {
         let _ = write!(
             out,
-            "\n## {title}\n\n| | gateway | clients | netflow | ns-2: plain / jittered | error |\n|---|---|---|---|---|---|\n"
+            "\n## {title}\n\n| protocol | gateway | clients | netflow | ns-2: plain / jittered | error |\n|---|---|---|---|---|---|\n"
         );
         for j in judged {
             let Cell {

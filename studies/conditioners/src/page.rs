@@ -10,31 +10,32 @@ use crate::{CONDITIONERS, Means, Sources, TwoAggregates, five_aggregates};
 const RTTS_MS: [f64; 8] = [4.0, 10.0, 20.0, 40.0, 60.0, 100.0, 150.0, 200.0];
 
 const HEAD: &str = "\
-# Conditioners that know round-trip times
+# DiffServ conditioners that measure round-trip times
 
-Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner for Differentiated
-Services Networks* (ICC 2002): aggregates of TCP transfers share a bottleneck whose queue drops by
-precedence (RIO), and edges mark what exceeds an aggregate's profile by its RTT and timeout. This page
-is written by
+This study repeats simulations of Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner
+for Differentiated Services Networks* (ICC 2002). Aggregates of TCP transfers share a bottleneck that drops by
+precedence (RIO). [Conditioners](../../docs/guides/diffserv.md#conditioners) at the edges mark the packets that exceed
+an aggregate's profile, depending on its RTT and timeout.
 
 ```sh
 cargo run --release -p study-conditioners
 ```
 
-and `-- --sweep` prints the throughput of F1 and F2 over the RTT of F2 for every conditioner as CSV.
+writes this page. With `-- --sweep` it prints the throughput of F1 and F2 for each conditioner and RTT of F2 as CSV.
 
-How:
+## Method
 
-- Two aggregates (`scenarios/diffserv.toml`): 10 Mbit/s, 2 Mbit/s committed and 3 Mbit/s peak for each,
-  RIO {40, 55, 0.02}, {25, 40, 0.05}, {10, 25, 0.1}, NewReno by the profile `ns-newreno-w64`, F1 with a
-  round-trip propagation of 20 ms. The figures of the paper are not to be had; the host links are
-  our choice. Everything is a mean from 20 to 120 s.
-- Sources are mean-field: all micro-flows of an aggregate see the same loss at the same time. With
-  the default transport (`fifo`) they learn it one way back later. Ten of them then swing together
-  with the averages of the queue, which real ones, each with losses of its own, do less; so with ten
-  micro-flows the tables below take `transport = \"well-mixed\"`, and both stand beside ns-2,
-  as do NewReno's congestion windows (`source = { ns2-tcp = \"newreno\" }`, three seeds), which swing as real ones.
-- The profile was measured from 1 ms on and up to a loss of 0.3: losses above are outside.
+- Two aggregates (`scenarios/diffserv.toml`) share 10 Mbit/s. Each has a committed rate of 2 Mbit/s and a peak rate of
+  3 Mbit/s. The RIO curves (minimum, maximum, probability) of DP0, DP1 and DP2 are (40, 55, 0.02), (25, 40, 0.05) and
+  (10, 25, 0.1).
+- TCP is NewReno with the profile `ns-newreno-w64`. The round-trip propagation of F1 is 20 ms. The figures of the paper
+  were not available, and the host links are a choice of this study. Results are means from 20 to 120 s.
+- Profiled sources are a mean-field model: all micro-flows of an aggregate see the same loss at the same time. With the
+  default transport (`fifo`) they see it one return-path delay later. Ten micro-flows can then oscillate together with
+  the average queues. Real micro-flows have losses of their own and oscillate less.
+- The tables for ten micro-flows therefore use `transport = \"well-mixed\"`. The comparison with ns-2 has both.
+- *Windows* are congestion windows of NewReno in the packet model (`source = { ns2-tcp = \"newreno\" }`, three seeds).
+- The profile was measured from an RTT of 1 ms and up to a loss of 0.3. Larger losses are outside its range.
 ";
 
 /// Returns the source model that is closer to ns-2.
@@ -65,10 +66,10 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
     let [throughput, colours, drops] = MAX_ERRORS;
     write!(
         page,
-        "\n## The standard conditioner against ns-2\n\n\
-         Errors of F1, F2 against ns-2.35 (`tests/reference/ns2/diffserv/means.csv`): throughput ({} % is\n\
-         allowed), the worst colour fraction ({colours}), drop ratio ({} %); a * is a miss.\n\n\
-         | dropper | micro-flows | RTT of F2 ms | TCP | netflow Mbit/s | ns-2 Mbit/s | throughput % | colours | drops % | met |\n\
+        "\n## Standard conditioner compared with ns-2\n\n\
+         The table lists errors of F1, F2 relative to ns-2.35 (`tests/reference/ns2/diffserv/means.csv`). The limits are {} %\n\
+         for the throughput, {colours} for the worst colour fraction and {} % for the drop ratio. An asterisk marks a miss.\n\n\
+         | queue | micro-flows | RTT of F2 [ms] | TCP | netflow [Mbit/s] | ns-2 [Mbit/s] | throughput [%] | colours | drops [%] | met |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
         100.0 * throughput,
         100.0 * drops
@@ -118,12 +119,11 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
     let [fifo, mixed, windows] = met;
     write!(
         page,
-        "\nMet: {fifo} of {all} with fifo, {mixed} of {all} with well-mixed, {windows} of {all} with windows. Why not all with\n\
-         profiles: with ten micro-flows and fifo the\n\
-         fluid swings (above), and the link idles in between; well-mixed, it does not, but F1, and F2 at 4 ms, send\n\
-         up to 9 % less than in ns-2; why, is not known. With 200 micro-flows and well-mixed the\n\
-         loss is above 0.3, where the profile knows no lower rate; what it sends too much is dropped. Windows\n\
-         need no profile.\n"
+        "\nCriteria met: {fifo} of {all} with fifo, {mixed} of {all} with well-mixed, {windows} of {all} with windows.\n\n\
+         - With profiles and ten micro-flows, F1, and F2 at 4 ms, send up to 9 % less than in ns-2. The cause is unknown.\n\
+         - With 200 micro-flows and well-mixed, the loss exceeds 0.3. The profile has no lower rate there, so that sources\n  \
+           send too much and the excess is dropped.\n\
+         - Windows do not need a profile.\n"
     )?;
     Ok(())
 }
@@ -131,7 +131,7 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
 fn sweep(page: &mut String, micro_flows: u32, sources: Sources) -> Result<(), Box<dyn Error>> {
     write!(
         page,
-        "\n## Two aggregates of {micro_flows} micro-flows: F1 / F2 in Mbit/s ({sources})\n\n| RTT of F2 ms |"
+        "\n## Two aggregates of {micro_flows} micro-flows: F1 / F2 in Mbit/s ({sources})\n\n| RTT of F2 [ms] |"
     )?;
     for conditioner in CONDITIONERS {
         write!(page, " {conditioner} |")?;
@@ -180,8 +180,9 @@ pub fn two(means: &[Means]) -> [f64; 2] {
 fn domains(page: &mut String) -> Result<(), Box<dyn Error>> {
     page.push_str(
         "\n## Five aggregates over three domains (fifo)\n\n\
-         `three-domains.toml`: F1 and F2 cross three domains, F3 the first two, F4 the last two, F5 the last; 50\n\
-         micro-flows each, round-trip propagation 20, 100, 40, 60 and 20 ms. Mbit/s; fairness is Jain's index.\n\n\
+         In `three-domains.toml`, F1 and F2 cross three domains, F3 the first two, F4 the last two, and F5 the last. Each has\n\
+         50 micro-flows. Their round-trip propagation is 20, 100, 40, 60 and 20 ms. Throughputs are in Mbit/s. Fairness is\n\
+         Jain's index.\n\n\
          | conditioner | F1 | F2 | F3 | F4 | F5 | sum | fairness |\n|---|---|---|---|---|---|---|---|\n",
     );
     for conditioner in CONDITIONERS {
@@ -268,7 +269,7 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
             found: format!("{} instead of {}", show(rto), show(rtt)),
             holds: gap(rto) < 0.9 * gap(rtt),
             failure_reason: "F1 has both minima, so q = 1 for it with either; only timeouts that F1 has longer than F2 \
-                      could change that, and a fluid has none beyond three RTTs",
+                      could change that, and the fluid model has none above three RTTs",
         },
         Claim {
             claim: "rtt-rto and rtt-sw with windows (n = 10): evener than rtt",
@@ -305,8 +306,8 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
 
 fn claims(page: &mut String) -> Result<(), Box<dyn Error>> {
     page.push_str(
-        "\n## The claims of the paper, with an RTT of F2 of 100 ms\n\n\
-         F1 / F2 in Mbit/s.\n\n| claim | found | shown |\n|---|---|---|\n",
+        "\n## Claims of the paper, for an RTT of F2 of 100 ms\n\n\
+         Results are F1 / F2 in Mbit/s.\n\n| claim | result | confirmed |\n|---|---|---|\n",
     );
     for Claim {
         claim,

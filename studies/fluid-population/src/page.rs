@@ -92,7 +92,7 @@ pub fn table(found: &[NetworkErrors]) -> String {
 
 fn table_of(found: &[NetworkErrors], way: ModelSelector) -> String {
     let mut out = String::from(
-        "| family | networks | longest queues | goodput: median | goodput: 90th percentile | packets lost: 10, 50, 90 % of networks | loss of a link, factor | round-trip time | utilization, largest error |\n\
+        "| family | networks | longest queues | goodput: median | goodput: 90th percentile | lost packets: 10, 50, 90 % of networks | loss of a link, factor | RTT | utilization, largest error |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for (name, family) in families() {
@@ -140,8 +140,8 @@ fn spread_of(found: &[NetworkErrors], way: ModelSelector) -> String {
 pub fn calibrated(found: &[NetworkErrors]) -> String {
     let [short, long] = CALIBRATED;
     format!(
-        "Packets with another seed than those that are taken for true are followed for 20 s, and watched in the last 10 s:\n\n\
-         {}\n{}\nThe same for 60 s, of which the last 30 s are watched:\n\n{}\n{}",
+        "The calibration simulates 20 s in the packet model and measures the last 10 s:\n\n\
+         {}\n{}\nThe same for 60 s, with the last 30 s measured:\n\n{}\n{}",
         table_of(found, short),
         spread_of(found, short),
         table_of(found, long),
@@ -153,7 +153,7 @@ pub fn calibrated(found: &[NetworkErrors]) -> String {
 pub fn oscillations(found: &[NetworkErrors]) -> String {
     let resting: Vec<&NetworkErrors> = found.iter().filter(|it| it.draw.warmup_s > 0.0).collect();
     let mut out = format!(
-        "| of {} networks without churn, the largest swing of a queue is above | 5 % of its room | 10 % | 30 % |\n|---|---|---|---|\n",
+        "| networks, of {} without churn, with an oscillation above | 5 % of the buffer | 10 % | 30 % |\n|---|---|---|---|\n",
         resting.len()
     );
     type Of = fn(&NetworkErrors) -> f64;
@@ -179,7 +179,7 @@ pub fn oscillations(found: &[NetworkErrors]) -> String {
 /// Returns the section about CPU time.
 pub fn costs(found: &[NetworkErrors]) -> String {
     let mut out = String::from(
-        "| family | fluid, CPU s of all its networks | calibrated, 10 s | calibrated, 30 s | packets, one run | networks on which packets are quicker than the fluid |\n|---|---|---|---|---|---|\n",
+        "| family | CPU time of all networks [s]: fluid | calibrated, 10 s | calibrated, 30 s | packets, one run | networks where packets are faster |\n|---|---|---|---|---|---|\n",
     );
     for (name, family) in families() {
         let m = medians(found, family);
@@ -218,7 +218,7 @@ pub fn ns2_table(judged: &[NetworkComparison]) -> String {
     }
     let _ = writeln!(
         out,
-        "| one run of ns-2 beside all | {:.3} | {:.3} | |",
+        "| one run of ns-2 | {:.3} | {:.3} | |",
         median(&|j| Some(j.own_queues)),
         median(&|j| Some(j.own_goodput)),
     );
@@ -261,20 +261,21 @@ pub fn page(
     let mut out = String::from(head);
     let _ = write!(
         out,
-        "\n## In short\n\n\
-         | medians over {} networks | asked | fluid | `calibrate = \"10 s\"` | `calibrate = \"30 s\"` |\n|---|---|---|---|---|\n\
+        "\n## Summary\n\n\
+         | medians over {} networks | target | fluid | `calibrate = \"10 s\"` | `calibrate = \"30 s\"` |\n|---|---|---|---|---|\n\
          | twelve longest queues, Σ\\|error\\|/Σ | 0.20; calibrated 0.10 | {:.3} | {:.3} | {:.3} |\n\
          | goodput of a connection, median error | 0.08 | {:.3} | {:.3} | {:.3} |\n\
          | its 90th percentile | 0.25 | {:.3} | {:.3} | {:.3} |\n\
          | packets lost, fluid / packets | 0.7 to 1.4 | {:.2} | {:.2} | {:.2} |\n\n\
          ## By family\n\n{}\n\
-         In brackets: what one run of packets is off from the mean of three.\n\n{}\n\
-         ## Calibrated by packets\n\n{}\n\
-         ## Queues that swing\n\n\
-         By how much the mean queue of one second differs from that of another, in the last 30 s. At rest a fluid's would not; windows do.\n\n{}\n\
-         ## Before windows had a law of their own\n\n{before}\n\
+         Values in brackets are errors of one packet run relative to the mean of three.\n\n{}\n\
+         ## Calibrated fluid model\n\n{}\n\
+         ## Oscillations\n\n\
+         The oscillation of a queue is the largest difference between its means over one second, in the last 30 s. In steady\n\
+         state it is 0 in the fluid model. In the packet model it is not, because windows follow a sawtooth.\n\n{}\n\
+         ## Previous model of queues\n\n{before}\n\
          ## Cost\n\n{}\n\
-         ## Beside ns-2\n\nEvery tenth network, the whole run, ns-2.35 with three seeds ({} networks; medians):\n\n{}",
+         ## Comparison with ns-2\n\nThe table lists medians over every tenth network ({}), whole runs, relative to ns-2.35 with three seeds:\n\n{}",
         m.networks,
         m.queues,
         short.queues,

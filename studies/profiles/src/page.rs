@@ -14,7 +14,7 @@ pub fn page(found: &[NetworkComparison]) -> String {
     let mut out = String::from(INTRODUCTION);
     let _ = write!(
         out,
-        "\nMachine: {}.\n\n## In short\n\n{}",
+        "\nMachine: {}.\n\n## Summary\n\n{}",
         machine(),
         summary(found)
     );
@@ -23,13 +23,13 @@ pub fn page(found: &[NetworkComparison]) -> String {
         let _ = write!(out, "\n## {}\n\n", network.name);
         let _ = writeln!(
             out,
-            "[`{}`](../../{}), {} s. Plain ns-2:\n",
+            "[`{}`](../../{}), {} s. Links compared with plain ns-2:\n",
             network.path, network.path, network.plain.duration_s
         );
         out += &queues(&network.plain);
         let _ = writeln!(
             out,
-            "\nWith random send delays, goodput of connections (pkt/s):\n"
+            "\nGoodput of connections [pkt/s] compared with jittered ns-2:\n"
         );
         out += &goodputs(&network.jittered);
         out += &losers(network);
@@ -40,7 +40,7 @@ pub fn page(found: &[NetworkComparison]) -> String {
 /// Returns the table of all networks.
 pub fn summary(found: &[NetworkComparison]) -> String {
     let mut out = String::from(
-        "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | CPU time of ns-2 / time of netflow: plain, with a trace |\n|---|---|---|---|---|---|---|\n",
+        "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | time of netflow: time of ns-2 over it, plain, with a trace |\n|---|---|---|---|---|---|---|\n",
     );
     for network in found {
         for (kind, comparison) in [("plain", &network.plain), ("jittered", &network.jittered)] {
@@ -76,7 +76,7 @@ pub fn summary(found: &[NetworkComparison]) -> String {
 
 fn queues(comparison: &Comparison) -> String {
     let mut out = String::from(
-        "| link | queue: ns-2 | netflow | error over time | in standard deviations | utilization: ns-2 | netflow | lost: ns-2 | netflow |\n|---|---|---|---|---|---|---|---|---|\n",
+        "| link | queue [pkt]: ns-2 | netflow | error over time | in standard deviations | utilization: ns-2 | netflow | lost [pkt]: ns-2 | netflow |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for link in comparison.busiest(MAX_BUSIEST_LINKS) {
         if link.queue_pkts.referee.mean < 0.005 {
@@ -132,7 +132,7 @@ fn losers(network: &NetworkComparison) -> String {
     });
     let links = links.iter().take(WORST).map(|link| {
         let (ns, mine) = (link.queue_pkts.referee.mean, link.queue_pkts.netflow);
-        format!("{} ({} for {})", link.link, digits(mine), digits(ns))
+        format!("{} ({} instead of {})", link.link, digits(mine), digits(ns))
     });
     let mut connections: Vec<_> = network.jittered.connections.iter().collect();
     let off = |e: &ComparedValue| e.relative_error().map_or(0.0, f64::abs);
@@ -145,7 +145,7 @@ fn losers(network: &NetworkComparison) -> String {
         )
     });
     format!(
-        "\nFurthest off: queues of {}; goodput of {}.\n",
+        "\nThe largest errors are those of the queues {}, and of the goodput of {}.\n",
         links.collect::<Vec<_>>().join(", "),
         connections.collect::<Vec<_>>().join(", "),
     )
@@ -191,36 +191,33 @@ fn machine() -> String {
     format!("{}, {cores} threads", model.unwrap_or("unknown processor"))
 }
 
-const INTRODUCTION: &str = "# Profiles against ns-2
+const INTRODUCTION: &str = "# Profiles compared with ns-2
 
-Popescu & Shankar, *Empirical TCP Profiles and Application*, evaluate a network by measured profiles
-of TCP and M/M/1/K queues. Here netflow does so on four networks, and a real ns-2.35 runs the same
-networks packet by packet. This page is written by
+Popescu & Shankar, *Empirical TCP Profiles and Application*, evaluate networks with measured profiles of TCP and
+M/M/1/K queues. This study does so with the fluid model on four networks, and compares the results with ns-2.35.
 
 ```sh
 cargo run --release -p study-profiles
 ```
 
-which needs `ns` (`apt-get install ns2`) and takes about five minutes.
+writes this page in about five minutes. It needs `ns` (`apt-get install ns2`).
 
-How:
+## Method
 
-- ns-2 runs the script that `netflow export --to ns2` writes: the same links, buffers, paths, windows,
-  starts and stops; TCP Reno as the profiles (`ns-reno`) were measured with. Starts are up to 0.5 s
-  later at random; netflow's are 0.25 s later.
-- *Plain* ns-2 lets connections lock phase at a drop-tail queue, so that the same ones lose again and
-  again. *Jittered* ns-2 waits at random, up to 1 ms, before it sends a packet. No model should copy
-  locked phases: compare the goodput of connections with the jittered runs.
-- A queue counts the packet in service. Its error is Σ|netflow − ns-2| / Σ ns-2 over the twelve
-  longest queues of ns-2; over time, the same over the intervals of 0.5 s at one link.
-- *ns-2's own*: what one run of ns-2 is off the mean of all, on average. What is below that is luck.
-- Time: the evaluation by netflow (best of three, by the clock), and CPU seconds of one run of ns-2
-  (the fastest), on the same machine in the same run; *with a trace*: every packet written to
-  `/dev/null`.
+- ns-2 runs the script that `netflow export --to ns2` writes: the same links, buffers, paths, windows, starts and stops.
+  The profiles (`ns-reno`) were measured with the same TCP Reno. Starts in ns-2 are up to 0.5 s later at random, and in
+  netflow 0.25 s later.
+- *Plain* ns-2 lets connections lock phase at a drop-tail queue: the same connections lose again and again. *Jittered*
+  ns-2 waits a random time of up to 1 ms before it sends a packet. A model should not reproduce locked phases, so that
+  the goodput of connections is compared with the jittered runs.
+- A queue includes the packet in service. Its error is Σ|netflow − ns-2| / Σ ns-2 over the twelve longest queues of
+  ns-2. *Error over time* is the same over the intervals of 0.5 s at one link.
+- *ns-2's own* is the mean error of one run of ns-2 relative to the mean of all. Smaller errors are random variation.
+- The time of netflow is the wall-clock time of the best of three evaluations. The time of ns-2 is the CPU time of the
+  fastest run on the same machine. *With a trace*, ns-2 writes every packet to `/dev/null`.
 ";
 
 const READING: &str = "
-Where netflow wins: time, utilization, total goodput, queues. Where it loses: goodput of single
-connections; losses at single links; the seconds after starts without window limits, in which too
-much is lost.
+netflow is fast, and accurate for utilization, total goodput and queues. It is less accurate for the goodput of single
+connections and the losses at single links. It overestimates losses in the seconds after starts without window limits.
 ";

@@ -247,7 +247,7 @@ fn worst(all: &[Errors]) -> Errors {
 
 fn page(found: &[NetworkResults]) -> String {
     let mut text =
-        "| network | TCP | beside Linux | queues | goodput | lost | delay p95 | a run takes |\n\
+        "| network | TCP | system | queues | goodput | lost | delay p95 | time per run |\n\
                     |---|---|---|---|---|---|---|---|\n"
             .to_owned();
     let percent = |value: f64| format!("{:.1} %", 100.0 * value);

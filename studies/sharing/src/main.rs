@@ -219,7 +219,7 @@ fn compare_with_packets(links: u64) -> Result<String, Box<dyn Error>> {
         })
         .collect::<Result<_, _>>()?;
     let mut text = String::from(
-        "| transfers | links | half within a factor of | nine in ten | on average | within 10 % |\n|---|---|---|---|---|---|\n",
+        "| transfers | links | median: factor | 90th percentile: factor | mean ratio | within 10 % |\n|---|---|---|---|---|---|\n",
     );
     let mut tell = |name: &str, is_one: &dyn Fn(&Link) -> bool| {
         let ratios = all.iter().filter(|(link, _)| is_one(link));
@@ -240,21 +240,21 @@ fn compare_with_packets(links: u64) -> Result<String, Box<dyn Error>> {
     };
     let kinds: [Kind; 10] = [
         ("all", |_| true),
-        ("below half of what the way holds", |it| {
+        ("sizes below 0.5 BDP", |it| {
             size_in_bdps(it) < 0.5
         }),
-        ("from half to four times that", |it| {
+        ("sizes of 0.5–4 BDP", |it| {
             (0.5..4.0).contains(&size_in_bdps(it))
         }),
-        ("larger", |it| size_in_bdps(it) >= 4.0),
-        ("room for less than the way holds", |it| {
+        ("sizes of 4 BDP or more", |it| size_in_bdps(it) >= 4.0),
+        ("buffers below 1 BDP", |it| {
             it.buffer_pkts < it.bdp_pkts
         }),
-        ("room for more", |it| it.buffer_pkts >= it.bdp_pkts),
-        ("loads up to a half", |it| it.load <= 0.5),
-        ("larger loads", |it| it.load > 0.5),
-        ("round trips below 6 ms", |it| it.rtt_s < 0.006),
-        ("longer round trips", |it| it.rtt_s >= 0.006),
+        ("buffers of 1 BDP or more", |it| it.buffer_pkts >= it.bdp_pkts),
+        ("loads up to 0.5", |it| it.load <= 0.5),
+        ("loads above 0.5", |it| it.load > 0.5),
+        ("RTTs below 6 ms", |it| it.rtt_s < 0.006),
+        ("RTTs of 6 ms or more", |it| it.rtt_s >= 0.006),
     ];
     for (name, is_one) in kinds {
         tell(name, &|it| it.sizes == Sizes::Exponential && is_one(it))?;
