@@ -188,12 +188,12 @@ fn limiting_default_window_is_warned() {
         one
     };
     // A stack has a send buffer instead, and the path is outside the validated range.
-    let of_stack = evaluated("{ stack = \"linux-6\" }", "");
+    let of_stack = evaluated("{ tcp = \"linux-6\" }", "");
     assert!(
         of_stack.len() == 1 && of_stack[0].contains("outside the validated range"),
         "{of_stack:?}"
     );
-    let source = "{ window = \"newreno\" }";
+    let source = "{ ns2-tcp = \"newreno\" }";
     let told = evaluated(source, "");
     let [warning] = &*told else {
         panic!("{source}: {told:?}")
@@ -256,7 +256,7 @@ fn bidirectional_home_gateway_matches_linux() {
 fn cubic_without_sack_halves_long_path_throughput() {
     let text = "[simulation]\nduration = \"200 s\"\nwarmup = \"50 s\"\n\n\
                 [[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"20 Mbit/s\"\ndelay = \"300 ms\"\n\n\
-                [[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\nsource = { window = \"reno\" }\n";
+                [[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\nsource = { ns2-tcp = \"reno\" }\n";
     let mbps = |source: &str| {
         let settings = [format!("connection.c.source={source}")];
         let prepared = netflow::scenario::from_str("long.toml", text, "".as_ref(), &settings);
@@ -264,9 +264,9 @@ fn cubic_without_sack_halves_long_path_throughput() {
         found.summary.connections[0].mean_goodput_pps * 12e-3
     };
     let [reno, cubic, linux] = [
-        "{ window = \"reno\" }",
-        "{ window = \"cubic\" }",
-        "{ stack = \"linux-6\" }",
+        "{ ns2-tcp = \"reno\" }",
+        "{ ns2-tcp = \"cubic\" }",
+        "{ tcp = \"linux-6\" }",
     ]
     .map(mbps);
     assert!((8.0..12.0).contains(&cubic), "{cubic}");

@@ -201,7 +201,7 @@ def test_every_table_can_be_made_in_code(tmp_path):
 
 def test_numbers_in_code_are_in_base_units():
     def build(bandwidth, delay, size, start, least, window, target):
-        builder = nf.Builder(duration="5 s", model="packets")
+        builder = nf.Builder(duration="5 s", model="packet")
         builder.link("A", "B", bandwidth=bandwidth, delay=delay, queue={"discipline": "codel", "target": target})
         builder.connection("A", "B", source={"ns2-tcp": "reno", "initial_window": window}, size=size, start=start)
         builder.workload(client="A", server="B", application="web", interarrival=least)

@@ -16,7 +16,7 @@ INTERRUPTED = """
 import json, os, signal, sys, threading, time
 import netflow_evaluator as nf
 
-scenario = nf.Scenario.from_toml(sys.stdin.read(), set={"simulation.model": "packets", "connection.c.source": '{ window = "reno" }'})
+scenario = nf.Scenario.from_toml(sys.stdin.read(), set={"simulation.model": "packet", "connection.c.source": '{ ns2-tcp = "reno" }'})
 sent = []
 
 def interrupt():

@@ -28,7 +28,7 @@ def test_hundreds_of_runs_leave_no_memory_behind():
     def once():
         scenario = nf.Scenario.from_toml(TRIANGLE, set={"simulation.duration": "2 s"})
         scenario.run().links.to_rows()
-        simulation = scenario.simulation(model="packets", routes={"ac": [["A", "B", "C"]]})
+        simulation = scenario.simulation(model="packet", routes={"ac": [["A", "B", "C"]]})
         simulation.advance(1)
         simulation.set_route("ac", ["A", "B", "C"])
         copy = simulation.copy()

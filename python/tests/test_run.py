@@ -67,18 +67,18 @@ def test_seeds(bottleneck):
     with pytest.raises(ValueError, match="no effect"):
         bottleneck.run(seeds=3)
     packets = nf.load(SCENARIOS / "topology.toml", set={"simulation.duration": "3 s"})
-    one = packets.run(model="packets", threads=1, seeds=3)
-    two = packets.run(model="packets", threads=2, seeds=3)
+    one = packets.run(model="packet", threads=1, seeds=3)
+    two = packets.run(model="packet", threads=2, seeds=3)
     assert one.seeds == 3 and one.summary_json == two.summary_json
     assert one.links.to_dict() == two.links.to_dict()
     with pytest.raises(ValueError, match="classes"):
-        packets.run(model="packets", seeds=2, classes=True)
+        packets.run(model="packet", seeds=2, classes=True)
     with pytest.raises(ValueError, match="threads"):
         packets.run(threads=0)
 
 
 def test_what_seeds_add_stands_in_tables():
-    packets = nf.load(SCENARIOS / "topology.toml", set={"simulation.duration": "3 s", "connection.*.source": "{ window = 'reno' }"})
+    packets = nf.load(SCENARIOS / "topology.toml", set={"simulation.duration": "3 s", "connection.*.source": "{ ns2-tcp = 'reno' }"})
     results = packets.run(seeds=2)
     for table, rows in [(results.link_means, results.summary["links"]), (results.connection_means, results.summary["connections"])]:
         assert any(name.endswith("_std") for name in table.column_names)
@@ -91,7 +91,7 @@ def test_what_seeds_add_stands_in_tables():
 def test_threads_within_a_seed():
     """A network that two threads follow in parts: the same bytes as one."""
     hundred = nf.load(SCENARIOS / "hundred-nodes" / "topology.toml", set={"include.connections": "windows.csv", "simulation.duration": "2 s", "simulation.warmup": "0 s"})
-    one, two = (hundred.run(model="packets", threads=threads) for threads in (1, 2))
+    one, two = (hundred.run(model="packet", threads=threads) for threads in (1, 2))
     assert one.summary_json == two.summary_json
     assert one.links.to_dict() == two.links.to_dict()
 

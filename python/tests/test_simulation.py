@@ -10,7 +10,7 @@ from conftest import BOTTLENECK, TRIANGLE
 
 @pytest.mark.parametrize("model", ["fluid", "packets"])
 def test_moved_bit_by_bit_it_comes_to_the_same(model):
-    scenario = nf.Scenario.from_toml(BOTTLENECK.replace('profile = "ns-reno"', 'window = "reno"'), set={"simulation.model": "packets"})
+    scenario = nf.Scenario.from_toml(BOTTLENECK.replace('profile = "ns-reno"', 'window = "reno"'), set={"simulation.model": "packet"})
     if model == "fluid":
         scenario = nf.Scenario.from_toml(BOTTLENECK)
     run = scenario.run(every="1 s")

@@ -51,7 +51,7 @@ def fixed_cost(nf):
 def tables(nf):
     import polars
 
-    packets = {"simulation.model": "packets", "connection.*.source": "{ window = 'reno' }"}
+    packets = {"simulation.model": "packet", "connection.*.source": "{ ns2-tcp = 'reno' }"}
     links = nf.load(TOPOLOGY, set=packets).run(every="84 us").links
     took_s = least(5, lambda: polars.DataFrame(links))
     print(f"tables: {len(links)} rows of {links.shape[1]} columns to polars in {1e3 * took_s:.0f} ms (strings as dictionaries)")
@@ -73,7 +73,7 @@ def memory(nf):
 
 
 def interrupts(nf):
-    scenario = nf.load(TOPOLOGY, set={"simulation.duration": "100000 s", "simulation.model": "packets", "connection.*.source": "{ window = 'reno' }"})
+    scenario = nf.load(TOPOLOGY, set={"simulation.duration": "100000 s", "simulation.model": "packet", "connection.*.source": "{ ns2-tcp = 'reno' }"})
     times = []
     for _ in range(12):
         sent = []

@@ -242,7 +242,7 @@ fn marks_are_counted_and_scheduler_rounds_are_short() {
 fn ecn_threshold_without_ecn_is_rejected_for_ns3() {
     let text = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"10 Mbit/s\"\n\
                 queue = { discipline = \"codel\", ce-threshold = \"1 ms\" }\n\
-                [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsource = { stack = \"linux-6\" }\n";
+                [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsource = { tcp = \"linux-6\" }\n";
     let error = Ns3::check_export(&scenario(text), &Settings::default()).unwrap_err();
     assert!(
         error

@@ -227,7 +227,7 @@ impl ScenarioWriter {
                 &["tahoe", "reno", "newreno", "vegas", "cubic"],
             );
             let delayed = self.chance(0.3);
-            return format!("{{ window = \"{tcp}\", delayed-ack = {delayed} }}");
+            return format!("{{ ns2-tcp = \"{tcp}\", delayed-ack = {delayed} }}");
         }
         let rate_bps = self.min_bandwidth_bps * log_uniform(&mut self.rng, 0.01..1.5);
         match kind {

@@ -81,7 +81,7 @@ fn profile_figure_is_unchanged() {
 #[test]
 fn burstiness_is_drawn_if_arrivals_are_known() {
     let place = tempfile::tempdir().unwrap();
-    let window = HOSTILE.replace("{ profile = \"ns-reno\" }", "{ window = \"reno\" }");
+    let window = HOSTILE.replace("{ profile = \"ns-reno\" }", "{ ns2-tcp = \"reno\" }");
     let counted = run_text(place.path(), &window, "counted", 0.5);
     let only = ["R->S".to_owned()];
     let style = Style::default();

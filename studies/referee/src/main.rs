@@ -210,7 +210,7 @@ fn scenario(
             let congestion = network.congestion;
             let source = match engine {
                 "fluid" => format!("{{ profile = \"linux-{congestion}\" }}"),
-                _ => format!("{{ stack = \"linux-6\", congestion = \"{congestion}\" }}"),
+                _ => format!("{{ tcp = \"linux-6\", congestion = \"{congestion}\" }}"),
             };
             settings.push(format!("connection.{}.source={source}", spec.name));
         }

@@ -37,7 +37,7 @@ pub struct Workload {
     pub stop: Option<Time>,
     /// TCP at both ends in the packet model: an ns-2 TCP, or a stack with its settings. Default: the `stack`, or
     /// else `{ ns2-tcp = "reno" }`. The default of its `send-jitter` is 0 s here, because users arrive at random.
-    #[key(example = "{ stack = \"linux-6\", congestion = \"bbr\" }")]
+    #[key(example = "{ tcp = \"linux-6\", congestion = \"bbr\" }")]
     pub source: Option<Spanned<UsersSourceSetting>>,
     /// Size of a full packet on the wire, with 40 B of headers. Default: `packet-size` of the simulation.
     #[key(allowed = allowed::FULL_PACKET, example = "1500 B")]

@@ -96,7 +96,7 @@ fn describe_network(network: &Network) -> Vec<String> {
 
 #[test]
 fn demand_class_applies_to_its_connections() {
-    for model in ["fluid", "packets"] {
+    for model in ["fluid", "packet"] {
         for (kind, ecmp) in KINDS.iter().flat_map(|kind| [(kind, false), (kind, true)]) {
             for class in ["first", "bulk"] {
                 let keys = format!(", class = '{class}'");
@@ -118,7 +118,7 @@ fn demand_class_applies_to_its_connections() {
                     describe_network(&plain),
                     "{kind}"
                 );
-                let has_users = model == "packets" && is_answered(kind) && !kind.contains("flows");
+                let has_users = model == "packet" && is_answered(kind) && !kind.contains("flows");
                 let parts = plain.connection_count() / if has_users { 2 } else { 1 };
                 assert_eq!(parts, if ecmp { 2 } else { 1 }, "{kind}");
             }
@@ -135,7 +135,7 @@ fn demand_path_applies_to_its_connections() {
         (None, Some("DCA")),
     ];
     let listed = |nodes: &str| -> Vec<String> { nodes.chars().map(|c| c.to_string()).collect() };
-    for model in ["fluid", "packets"] {
+    for model in ["fluid", "packet"] {
         for (kind, ecmp) in KINDS.iter().flat_map(|kind| [(kind, false), (kind, true)]) {
             for (path, back) in PATHS {
                 let mut keys = String::new();
@@ -284,7 +284,7 @@ fn steady_state_has_equal_demands_in_both_models() {
             from_str("test.toml", &text, "".as_ref(), settings)
         })
     };
-    let (packets, fluid) = (steady("packets"), steady("fluid"));
+    let (packets, fluid) = (steady("packet"), steady("fluid"));
     assert_eq!(packets.demands.len(), 1);
     let sends = |it: &CompiledScenario| -> Vec<String> {
         let ids = it.network.connections();
@@ -293,7 +293,7 @@ fn steady_state_has_equal_demands_in_both_models() {
     };
     assert_eq!(sends(&packets), sends(&fluid));
     assert_ne!(packets.options.model, fluid.options.model);
-    let text = scenario("packets", false, "rate = '1 Mbit/s'", "").replace("demand = [", "connection = [{ name = 'c', from = 'A', to = 'D', source = { ns2-tcp = 'reno' } }]\ndemand = [");
+    let text = scenario("packet", false, "rate = '1 Mbit/s'", "").replace("demand = [", "connection = [{ name = 'c', from = 'A', to = 'D', source = { ns2-tcp = 'reno' } }]\ndemand = [");
     let kept = for_steady_state(load(&text), |settings| {
         from_str("test.toml", &text, "".as_ref(), settings)
     });

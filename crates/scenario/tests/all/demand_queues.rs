@@ -97,7 +97,7 @@ fn both(classes: [&str; 2]) -> [String; 2] {
 #[test]
 fn demand_classes_equal_connection_classes() {
     for (model, source) in [
-        ("packets", "{ stack = 'linux-6' }"),
+        ("packets", "{ tcp = 'linux-6' }"),
         ("fluid", "{ profile = 'linux-cubic' }, delayed-ack = true"),
     ] {
         let told = |simulation: &Simulation| -> Vec<String> {

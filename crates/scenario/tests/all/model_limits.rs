@@ -33,9 +33,13 @@ fn fluid_model_limits_are_reported() {
         (
             "buffer = '24 pkt'",
             &[RENO],
-            "the buffer of A->B holds less",
+            "the buffer of A->B is below 25 %",
         ),
-        ("buffer = '36 KB'", &[RENO], "the buffer of A->B holds less"),
+        (
+            "buffer = '36 KB'",
+            &[RENO],
+            "the buffer of A->B is below 25 %",
+        ),
         ("buffer = '24 pkt'", &[constant], ""),
         (
             "buffer = '24 pkt'",

@@ -8,18 +8,18 @@ fn unsupported_stack_settings_are_rejected() {
     let of = |source: &str| format!("connection.c1.source={source}");
     for stack in ["ns-2.35", "rfc6298", "linux-2.0.34"] {
         let said = problem_of(&[&of(&format!(
-            "{{ stack = \"{stack}\", congestion = \"cubic\" }}"
+            "{{ tcp = \"{stack}\", congestion = \"cubic\" }}"
         ))]);
         assert!(
             said.contains("supports only the congestion control `reno`"),
             "{said}"
         );
-        let said = problem_of(&[&of(&format!("{{ stack = \"{stack}\", ecn = true }}"))]);
+        let said = problem_of(&[&of(&format!("{{ tcp = \"{stack}\", ecn = true }}"))]);
         assert!(said.contains("does not support ECN"), "{said}");
-        let reno = of(&format!("{{ stack = \"{stack}\", congestion = \"reno\" }}"));
+        let reno = of(&format!("{{ tcp = \"{stack}\", congestion = \"reno\" }}"));
         with_options(&[&reno]).unwrap_or_else(|problems| panic!("{problems}"));
     }
-    let dctcp = of("{ stack = \"linux-6\", congestion = \"dctcp\", ecn = false }");
+    let dctcp = of("{ tcp = \"linux-6\", congestion = \"dctcp\", ecn = false }");
     let said = problem_of(&[&dctcp]);
     assert!(said.contains("`dctcp` needs ECN marks"), "{said}");
 }

@@ -85,7 +85,7 @@ fn cubic_without_sack_causes_warning() {
             format!("[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = {{ {source} }}\n");
         warnings(&[START, &link("B", "8 Mbit/s"), &traffic], &[])
     };
-    let found = of("window = \"cubic\"");
+    let found = of("ns2-tcp = \"cubic\"");
     let [one] = &found[..] else {
         panic!("{found:?}");
     };
@@ -95,5 +95,5 @@ fn cubic_without_sack_causes_warning() {
             .as_deref()
             .is_some_and(|it| it.contains("tcp = \"linux-6\""))
     );
-    assert!(of("window = \"reno\"").is_empty() && of("stack = \"linux-6\"").is_empty());
+    assert!(of("ns2-tcp = \"reno\"").is_empty() && of("tcp = \"linux-6\"").is_empty());
 }

@@ -137,7 +137,7 @@ fn users_use_configured_stack() {
     let users = "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n";
     let source =
         "source = { tcp = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
-    for model in ["window", "fluid"] {
+    for model in ["packet", "fluid"] {
         let network = NETWORK.replace("model = \"packet\"", &format!("model = \"{model}\""));
         let network = good(&[&network, users, source].concat()).network;
         let workload = network.workloads().next().unwrap();

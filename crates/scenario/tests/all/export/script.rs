@@ -81,9 +81,9 @@ fn script_describes_whole_network() {
         ..Ns2Options::default()
     };
     let script = ns2(&compile_scenario(SCENARIO), &options).unwrap();
-    let (top, rest) = script.split_once("\n# ---- words").unwrap();
+    let (top, rest) = script.split_once("\n# ---- commands").unwrap();
     let (_, rest) = rest.split_once("\n# ---- nodes").unwrap();
-    let (network, _) = rest.split_once("\n# ---- what is counted").unwrap();
+    let (network, _) = rest.split_once("\n# ---- statistics").unwrap();
     let described = format!("{top}\n# …\n\n# ---- nodes{network}");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/export/script.tcl");
     if std::env::var_os("NETFLOW_BLESS").is_some() {

@@ -4,17 +4,17 @@
 #
 # writes ns-links.csv and ns-connections.csv into the directory (default: this one).
 #
-# Not quite as in the scenario:
-# - acknowledgements that are no traffic (1 of the connections) do not wait in any queue
-# - when a link's loss changes, it is the new one for packets that are on the way over it, too
-# - when a link's delay changes, the packet that is being transmitted keeps the one before
-# - acknowledgements that are no traffic take as long after changes of delays as before
+# Differences from the scenario:
+# - acknowledgements that are not traffic (1 connections) do not pass any queue
+# - if the loss of a link changes, the new loss also applies to packets in flight on the link
+# - if the delay of a link changes, the packet in service keeps the old delay
+# - acknowledgements that are not traffic keep their delay after changes of delays
 
 set seed 1
 set duration 60         ;# s
-set every 0.5           ;# s, the intervals of the files
-set start_jitter 0      ;# s; connections start up to this much later, at random
-set overhead 0          ;# s; TCP waits up to this before it sends a packet, at random
+set every 0.5           ;# s; interval of the output files
+set start_jitter 0      ;# s; largest random delay of the start of connections
+set overhead 0          ;# s; largest random delay before TCP sends a packet
 set link_columns time_s,link,arrived_pkts,dropped_pkts,departed_pkts,departed_bytes,waiting_pkts
 set connection_columns time_s,connection,sent_pkts,acked_pkts,retransmitted_pkts,timeouts
 
@@ -26,7 +26,7 @@ node A
 node R
 node "new york"
 
-# ---- links; a queue's limit is what its buffer holds, the packet in service included
+# ---- links; the limit of a queue is its buffer size, the packet in service included
 # (RED does not count that packet)
 
 # from          to         bit/s    delay s queue
@@ -35,7 +35,7 @@ link R          A          10000000 0.005   {DropTail limit_ 96}
 link R          "new york" 1500000  0.03    {DropTail limit_ 24001 queue_in_bytes_ true mean_pktsize_ 1}
 link "new york" R          1500000  0.03    {RED limit_ 79 thresh_ 10 maxthresh_ 40 linterm_ 10 q_weight_ 0.002 gentle_ true mean_pktsize_ 40 bytes_ false queue_in_bytes_ false adaptive_ 0}
 
-# ---- what links lose on the way, after the queue
+# ---- losses after the queue
 
 # Each packet (unit pkt), or each of its bytes (unit byte), is lost at this rate at the end of the link.
 proc lossy {from to unit rate} {
@@ -51,7 +51,7 @@ proc lossy {from to unit rate} {
     set lossy($id($from):$id($to):$unit) $errors
 }
 
-# It is lost at this rate from now on.
+# Sets the loss rate.
 proc loses {from to unit rate} {
     global id lossy
     $lossy($id($from):$id($to):$unit) set rate_ $rate
@@ -73,7 +73,7 @@ tcp typing A "new york" {Agent/TCP/Linux packetSize_ 960 window_ 10000} Agent/TC
 route typing {A R "new york"}
 beside typing "new york" A 0.03524533333333333
 
-# ---- what happens on the way
+# ---- events
 
 $ns at 20 {bandwidth A R 5000000}
 $ns at 20 {loses A R pkt 0.01}
