@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(demand("2 Mbit/s", ", stop = \"30 s\""), None);
         let tcp = r#"demand = [{ from = "A", to = "B", rate = "3 Mbit/s" }]"#;
         let found = overload_warning(tcp).expect("an overload");
-        assert!(found.ends_with("A->B 300.0 %"), "{found}");
+        assert!(found.ends_with("A->B 300 %"), "{found}");
         let greedy = r#"connection = [{ from = "A", to = "C", count = 9, source = { profile = "ns-reno" } }]"#;
         assert_eq!(overload_warning(greedy), None);
     }

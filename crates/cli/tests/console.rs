@@ -255,7 +255,8 @@ fn elide(line: &str) -> String {
         return "run time: netflow [..], one run of ns-2 [..]".to_owned();
     }
     let cut = line.rsplit_once(", in ");
-    let Some((before, after)) = cut.filter(|_| line.contains(" s of network time")) else {
+    let is_heading = line.starts_with("Fluid model: ") || line.starts_with("Packet model: ");
+    let Some((before, after)) = cut.filter(|_| is_heading) else {
         return line.to_owned();
     };
     let after = after

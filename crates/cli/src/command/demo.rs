@@ -40,7 +40,7 @@ pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failur
     writeln!(
         out,
         "
-The upload keeps several hundred packets in the queue of gateway->ISP, and the call waits behind them (delay ms). Try next:
+The upload keeps several hundred packets in the queue of gateway->ISP, and the call waits behind them (one-way delay). Try next:
   active queue management   netflow run {name} --set \"link.gateway->ISP.queue=fq-codel\"
   explain a connection      netflow explain {name} upload
   plot queues over time     netflow run {name} -o results; netflow report results
