@@ -99,13 +99,10 @@ pub fn page(judged: &[CellResult], seeds: u64, head: &str) -> String {
                 }
             )
         }),
-        (
-            "Losses detected by timeouts / by duplicate ACKs",
-            &|j| {
-                let cell = |o: &Outcome| format!("{:.0} / {:.0}", o.timeouts, o.fast_retransmits);
-                format!("{} | {} | ", cell(&j.1.mean), both(&j.2, cell))
-            },
-        ),
+        ("Losses detected by timeouts / by duplicate ACKs", &|j| {
+            let cell = |o: &Outcome| format!("{:.0} / {:.0}", o.timeouts, o.fast_retransmits);
+            format!("{} | {} | ", cell(&j.1.mean), both(&j.2, cell))
+        }),
     ];
     for (title, row) in tables {
         let _ = write!(

@@ -240,17 +240,15 @@ fn compare_with_packets(links: u64) -> Result<String, Box<dyn Error>> {
     };
     let kinds: [Kind; 10] = [
         ("all", |_| true),
-        ("sizes below 0.5 BDP", |it| {
-            size_in_bdps(it) < 0.5
-        }),
+        ("sizes below 0.5 BDP", |it| size_in_bdps(it) < 0.5),
         ("sizes of 0.5–4 BDP", |it| {
             (0.5..4.0).contains(&size_in_bdps(it))
         }),
         ("sizes of 4 BDP or more", |it| size_in_bdps(it) >= 4.0),
-        ("buffers below 1 BDP", |it| {
-            it.buffer_pkts < it.bdp_pkts
+        ("buffers below 1 BDP", |it| it.buffer_pkts < it.bdp_pkts),
+        ("buffers of 1 BDP or more", |it| {
+            it.buffer_pkts >= it.bdp_pkts
         }),
-        ("buffers of 1 BDP or more", |it| it.buffer_pkts >= it.bdp_pkts),
         ("loads up to 0.5", |it| it.load <= 0.5),
         ("loads above 0.5", |it| it.load > 0.5),
         ("RTTs below 6 ms", |it| it.rtt_s < 0.006),
