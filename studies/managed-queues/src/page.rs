@@ -47,7 +47,7 @@ pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
         let changed = both(&ablations, set);
         let _ = write!(
             out,
-            "\n## ns-3 with other senders: {}\n\n{}\n{}",
+            "\n## ns-3 with modified senders: {}\n\n{}\n{}",
             set.name(),
             summary(&changed, &Measure::ALL),
             table(&changed, &Measure::ALL),
@@ -62,7 +62,7 @@ pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
     for set in Set::ALL {
         let _ = write!(
             out,
-            "\n## Each cell: {}\n\n{}",
+            "\n## All cases: {}\n\n{}",
             set.name(),
             table(&both(&ns3, set), &Measure::ALL)
         );
@@ -72,9 +72,9 @@ pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
 
 fn title(set: Set) -> &'static str {
     match set {
-        Set::Grid => "In short: the grid",
-        Set::Development => "In short: the development set",
-        Set::Test => "In short: the test set",
+        Set::Grid => "Summary: grid",
+        Set::Development => "Summary: development set",
+        Set::Test => "Summary: test set",
     }
 }
 
@@ -136,7 +136,7 @@ fn format_sums(sums: &Sums) -> String {
 
 /// Returns the table of all experiments.
 pub fn table(all: &[ComparedCell], measures: &[Measure]) -> String {
-    let mut out = String::from("| cell |");
+    let mut out = String::from("| test case |");
     for &measure in measures {
         let _ = write!(out, " {} |", head(measure));
     }
@@ -160,12 +160,12 @@ pub fn table(all: &[ComparedCell], measures: &[Measure]) -> String {
 
 fn head(measure: Measure) -> &'static str {
     match measure {
-        Measure::Queue => "queue, pkt",
-        Measure::Utilization => "utilization, %",
-        Measure::Loss => "lost, %",
-        Measure::Marks => "marked, %",
+        Measure::Queue => "queue [pkt]",
+        Measure::Utilization => "utilization [%]",
+        Measure::Loss => "lost [%]",
+        Measure::Marks => "marked [%]",
         Measure::Jain => "Jain",
-        Measure::Delay => "delay p95, ms",
+        Measure::Delay => "delay p95 [ms]",
     }
 }
 

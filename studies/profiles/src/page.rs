@@ -145,7 +145,7 @@ fn losers(network: &NetworkComparison) -> String {
         )
     });
     format!(
-        "\nThe largest errors are those of the queues {}, and of the goodput of {}.\n",
+        "\nLargest errors:\n\n- queues: {}\n- goodput: {}\n",
         links.collect::<Vec<_>>().join(", "),
         connections.collect::<Vec<_>>().join(", "),
     )

@@ -11,18 +11,18 @@ const MEAN_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
 
 pub fn page(judged: &[EvaluatedRow]) -> String {
     let mut out = String::from(INTRODUCTION);
-    out += "\n## In short\n\n";
+    out += "\n## Summary\n\n";
     out += &targets(judged);
     out += READING;
-    out += "\n## Which model is right where\n\n";
+    out += "\n## Accuracy by model\n\n";
     out += MODELS;
     for source in [Source::Ns2, Source::Linux] {
         let _ = write!(out, "\n{}:\n\n{}", name(source), by_loss(judged, source));
     }
-    out += "\n## Played transfers, by delay and loss\n\n";
-    out += "Mean absolute error of the mean, and what luck alone would leave of it:\n\n";
+    out += "\n## Simulated transfers by delay and loss\n\n";
+    out += "Mean absolute error of the mean, and in brackets the random error:\n\n";
     out += &by_delay(judged);
-    out += "\n## Every row\n\n";
+    out += "\n## All rows\n\n";
     out += ROWS;
     for source in [Source::Ns2, Source::Linux] {
         for group in groups(judged, source) {
@@ -116,7 +116,7 @@ fn average(values: impl Iterator<Item = f64>) -> f64 {
 /// Returns the targets of the simulation and its results.
 fn targets(judged: &[EvaluatedRow]) -> String {
     let mut out = String::from(
-        "| what was measured | rows | loss | error of the mean | asked | luck alone | χ² a row | error of the median (loss up to 2 %) | asked |\n|---|---|---|---|---|---|---|---|---|\n",
+        "| measurement | rows | loss | error of the mean | target | random error | χ² per row | error of the median (loss up to 2 %) | target |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for (source, clock, what) in [
         (Source::Ns2, Clock::Receiver, "ns-2.35, data delivered"),
@@ -163,7 +163,7 @@ fn targets(judged: &[EvaluatedRow]) -> String {
 /// Returns the errors of all models at each loss.
 fn by_loss(judged: &[EvaluatedRow], source: Source) -> String {
     let mut out = String::from(
-        "| loss | rows | luck alone | played: delivered | acknowledged | [Short] | Model C low | Model C high | [CSA] | medians, played: delivered |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        "| loss | rows | random error | simulated: delivered | acknowledged | [Short] | Model C low | Model C high | [CSA] | medians, simulated: delivered |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let rows: Vec<&EvaluatedRow> = judged.iter().filter(|j| j.row.source == source).collect();
     for loss in losses(&rows) {
@@ -228,7 +228,7 @@ fn losses(rows: &[&EvaluatedRow]) -> Vec<f64> {
 }
 
 fn by_delay(judged: &[EvaluatedRow]) -> String {
-    let mut out = String::from("| | one-way delay |");
+    let mut out = String::from("| transfers | one-way delay |");
     let all: Vec<&EvaluatedRow> = judged.iter().collect();
     let losses = losses(&all);
     for loss in &losses {
@@ -278,7 +278,7 @@ pub fn line(judged: &EvaluatedRow) -> String {
     )
 }
 
-const HEADER: &str = "| size | packets | delay | loss | delivered: mean | played | median | played | acknowledged: mean | played | median | played | [Short] | Model C low | Model C high | [CSA] |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+const HEADER: &str = "| size | packets | delay | loss | delivered: mean | simulated | median | simulated | acknowledged: mean | simulated | median | simulated | [Short] | Model C low | Model C high | [CSA] |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 pub fn question_cells(row: &Row) -> String {
     format!(

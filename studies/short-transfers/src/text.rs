@@ -1,84 +1,77 @@
 //! Texts of the page.
 
-pub const INTRODUCTION: &str = "# Models of short transfers against ns-2 and Linux
+pub const INTRODUCTION: &str = "# Models of short transfers compared with ns-2 and Linux
 
-How long a short TCP transfer takes when packets are lost at random, each way: 168 kinds of transfer
-measured in ns-2.35 and 144 between two ends of Linux 6.18, beside what five models say of each. This
-page is written by
+This study compares five models of the duration of a short TCP transfer with measurements. Packets are lost at random in
+both directions. 168 kinds of transfer were measured in ns-2.35, and 144 between two hosts with Linux 6.18.
 
 ```sh
 cargo run --release -p study-short-transfers
 ```
 
-which takes about a minute on two threads and needs nothing else: what was measured is in
-`tests/reference/ns2/short/short.csv` and `tests/reference/linux/short_all.csv`.
+writes this page in about a minute on two threads. The measurements are in `tests/reference/ns2/short/short.csv` and
+`tests/reference/linux/short_all.csv`.
 
-What was measured:
+## Measurements
 
-- **ns-2.35** (Debian 2.35+dfsg-5): `FullTcp`, the end that opens the connection sends 3, 10 or 30 KiB
-  in segments of 512 or 1460 B over 10 Mbit/s, 10 or 100 ms each way, window 64, with an
-  acknowledgement for every segment or for every two. Every packet (SYN, data, acknowledgement) is
-  lost with the same probability, independently. 1000 repetitions of each. From the first SYN until
-  the last byte has *arrived* in order, and until the sender knows: *acknowledged*.
-- **Linux 6.18**: two network namespaces joined by an emulated link in user space (10, 50 or 100 ms
-  each way, the same independent loss both ways). Connect, a request of 200 B, a reply of 3, 10 or
-  30 KB; from `connect` until the client has all of it. 200 repetitions of each; means of such samples
-  are 5 to 30 % off by luck, since timeouts double: one transfer of a minute moves them. Rows that
-  were measured while the host was overloaded are left out (18 of 162). Three set-ups: the defaults
-  (CUBIC, SACK, RACK, tail loss probes, initial window 10) with segments of 1460 B and of 512 B, and
-  Reno with SACK, RACK and probes off, initial window 2, 512 B. (That one is taken to have had no
-  timestamps: only without them does Linux wait 3 s for a packet that is lost after a SYN was, as it
-  was measured to do.)
+- **ns-2.35** (Debian 2.35+dfsg-5), `FullTcp`, 1000 repetitions of each kind. The end that opens the connection sends 3,
+  10 or 30 KiB in segments of 512 or 1460 B over 10 Mbit/s. The one-way delay is 10 or 100 ms, and the window 64. The
+  receiver acknowledges every segment or every second segment. Every packet (SYN, data, ACK) is lost independently with
+  the same probability. Times begin with the first SYN. They end when the last byte has arrived in order (*delivered*),
+  or when the sender has its acknowledgement (*acknowledged*).
+- **Linux 6.18**, 200 repetitions of each kind. An emulated link in user space connects two network namespaces. Its
+  one-way delay is 10, 50 or 100 ms, with the same independent loss in both directions. A client connects, sends a
+  request of 200 B and receives a reply of 3, 10 or 30 KB. Times are from `connect` until the client has the reply.
+- Means of 200 repetitions have random errors of 5–30 %, because timeouts double: a single transfer of a minute changes
+  the mean. 18 of 162 rows were measured while the host was overloaded, and are left out.
+- Linux has three configurations. Two have the defaults (CUBIC, SACK, RACK, tail loss probes, initial window 10), with
+  segments of 1460 and 512 B. The third has Reno without SACK, RACK and probes, an initial window of 2, and 512 B. It
+  probably had no timestamps: only without them does Linux wait 3 s for a packet lost after a lost SYN, as measured.
 
-The models:
+## Models
 
-- **Played**: `netflow latency --model rounds`: 100 000 transfers of each kind, packet by packet, by
-  the rules of the stack (`ns-2.35`, `linux-6`) and the set-up. No number in it was fitted to these
-  tables: the rules are those of the implementations. For Linux they were checked with transfers that
-  lost chosen packets and no others, with and without SACK; those are tests of `netflow-tcpmodel`.
-- **\\[Short\\]**: Zhang, Wang & Keshav, exactly solved, with the timers, the initial window and the
-  acknowledgements of the measured stack; its mean counts the way of the last acknowledgement.
-- **Model C** low and high, and **\\[CSA\\]** (Cardwell, Savage & Anderson 2000): low with the loss of
-  one way, high and \\[CSA\\] with the probability that a packet or its acknowledgement is lost.
+- **Simulated**: `netflow latency --model rounds` with 100 000 transfers of each kind. It simulates every packet by the
+  rules of the stack (`ns-2.35`, `linux-6`) and the configuration. Nothing was fitted to these measurements. For Linux
+  the rules were tested with transfers that lose chosen packets only, with and without SACK.
+- **\\[Short\\]**: Zhang, Wang & Keshav, solved exactly, with the timers, initial window and acknowledgements of the
+  measured stack. Its mean includes the return path of the last acknowledgement.
+- **Model C** low and high, and **\\[CSA\\]** (Cardwell, Savage & Anderson 2000). Low uses the loss of one direction. High
+  and \\[CSA\\] use the probability that a packet or its acknowledgement is lost.
 ";
 
 pub const READING: &str = "
-- *Error*: the mean over the rows of |model − measured| / measured.
-- *Luck alone*: what that would be on average if the model were perfect and only the measured means
-  were off by their standard errors.
-- *χ² a row*: the mean square of the error in standard errors, over rows with loss; 1 for a perfect
-  model.
+- *Error*: mean over the rows of |model − measured| / measured.
+- *Random error*: this error for a perfect model, from the standard errors of the measured means alone.
+- *χ² per row*: mean square of the error in standard errors, over rows with loss. It is 1 for a perfect model.
 
-The played transfers are as close to both implementations as the measurements can tell, but for one
-thing: when a single short segment of ns-2 is acknowledged. See below.
+The simulation is as close to both implementations as the measurements can show, with one exception: the acknowledgement
+of a single short segment in ns-2.
 ";
 
-pub const MODELS: &str = "- **Transfers played packet by packet** are right wherever data is *delivered*, in both
-  implementations, at all losses, within luck; and within 1 % without loss, where a transfer takes
-  whole round trips (what is left is how late a real timer or the emulated link is).
-- They are off where ns-2's sender waits for the *acknowledgement* of a last segment that is not full
-  (segments of 1460 B): ns-2 delays that until its clock's next beat, every 100 ms. In the measured
-  runs every transfer began on a beat; here transfers begin at any time between two, as they do in
-  life. Look at the times of delivery there.
-- **\\[Short\\]** is within 40 % without loss where no acknowledgement is delayed: rounds are not whole in
-  it, and the handshake takes half a round trip longer than data waits for it. With loss it is too
-  slow, and the more the worse: on average by 30 % (ns-2) and 70 % (Linux) at 1 %, 2 to 3 times as long
-  at 5 %, and of no use above 10 %. Every packet that is lost, and every acknowledgement, costs it a
-  timeout, after which the timer stays doubled; in truth most lost acknowledgements cost nothing, since
-  the next one makes up for them, and many lost packets are repaired within a round trip. It was made
-  for Linux 2.0.34, which was not measured here.
-- **Model C low** (the loss of the data's way only) is the best formula: for ns-2 11 to 18 % off up to
-  10 % of loss and too fast above, as timeouts double; for Linux too slow, with its defaults twice as
-  long at any loss, since it begins with a window of one segment.
-- **Model C high** counts lost acknowledgements as lost data, which makes it worse everywhere: up to
-  twice as long as ns-2, up to five times as long as Linux.
-- **\\[CSA\\]**, with the same loss, is like Model C high; a little better from 5 % of loss on.
-- No model here knows queues, cross traffic, or losses that come in bursts.
+pub const MODELS: &str = "- **Simulated** times of *delivery* are accurate in both implementations at all losses, within the random error. Without
+  loss, where a transfer takes whole RTTs, they are within 1 %. The remaining error is the lateness of real timers and
+  of the emulated link.
+- **Simulated** times of *acknowledgement* in ns-2 are inaccurate if the last segment is not full (segments of 1460 B).
+  This acknowledgement waits for the next tick of the clock of ns-2, every 100 ms. In the measurements every transfer
+  began on a tick. The simulation begins at a random time, as real transfers do. Use the times of delivery there.
+- **\\[Short\\]** is within 40 % without loss if no acknowledgement is delayed. Its rounds are not whole, and its
+  handshake takes half an RTT longer than data waits. With a loss of 1 % it is too slow by 30 % (ns-2) and 70 % (Linux)
+  on average. At 5 % it is too slow by a factor of 2 to 3. Do not use it above 10 %. Every lost packet or
+  acknowledgement costs a timeout in this model, and the timer stays doubled. In fact the next acknowledgement replaces
+  most lost ones, and many lost packets are repaired within one RTT. The model is for Linux 2.0.34, which was not
+  measured here.
+- **Model C low** is the best formula. For ns-2 its error is 11–18 % up to a loss of 10 %. Above, it is too fast,
+  because timeouts double. For Linux it is too slow, and with the defaults twice as long at any loss, because it begins
+  with a window of one segment.
+- **Model C high** counts lost acknowledgements as lost data, and is worse in all cases. It is up to twice as long as
+  ns-2, and up to five times as long as Linux.
+- **\\[CSA\\]** has the same loss and is similar to Model C high. It is slightly better from a loss of 5 %.
+- No model includes queues, other traffic or correlated losses.
 
-Errors of the means, and of the medians of what was played:
+Errors of the means, and of the simulated medians:
 ";
 
-pub const ROWS: &str = "Times are in seconds; ± is the standard error of the measured mean, and what a model says is followed
-by its error. The formulas are compared with the acknowledged time where it was measured. – : the
-model has no value (Model C and \\[CSA\\] with a loss of half or more).
+pub const ROWS: &str = "Times are in seconds. ± is the standard error of the measured mean. Values of models are followed by their errors. The
+formulas are compared with the acknowledged time where it was measured. A dash means that the model has no value: Model
+C and \\[CSA\\] need a loss below 50 %.
 ";

@@ -119,13 +119,13 @@ fn summary(study: &Study, out: &mut String) -> fmt::Result {
     let runs: usize = study.cells().iter().map(ComparedCell::runs).sum();
     writeln!(
         out,
-        "\n## In short\n\n{} cells, {runs} runs of Linux, {} of netflow. Cells within the limits, or within Linux's own interval (in brackets: within\nthe limits alone):\n",
+        "\n## Summary\n\nThe study has {} test cases, {runs} runs of Linux and {} of netflow. Counts are cases within the limits or within\nLinux's confidence interval, and in brackets cases within the limits alone.\n",
         study.cells().len(),
         study.modelled.len()
     )?;
     writeln!(
         out,
-        "| congestion control | mean queue, Σ\\|error\\|/Σ | the same, round trips of 300 ms and more | utilization within 2 points | loss within a factor of 1.3 | Jain's index within 0.05 | lost in the first 2 s within 20 % |\n\
+        "| congestion control | mean queue, Σ\\|error\\|/Σ | the same, RTTs of 300 ms or more | utilization within 2 points | loss within a factor of 1.3 | Jain's index within 0.05 | lost in the first 2 s within 20 % |\n\
          |---|---|---|---|---|---|---|"
     )?;
     for congestion in CONGESTION {
@@ -151,8 +151,8 @@ fn summary(study: &Study, out: &mut String) -> fmt::Result {
 fn mixed(study: &Study, out: &mut String) -> fmt::Result {
     writeln!(
         out,
-        "\n## Two senders\n\nThe first one's part of what both get.\n\n\
-         | senders | Mbit/s | round trip | buffer | share: Linux | netflow | mean queue: Linux | netflow |\n\
+        "\n## Two senders\n\nThe share is the fraction of the first sender in the goodput of both.\n\n\
+         | senders | bandwidth [Mbit/s] | RTT | buffer | share: Linux | netflow | mean queue [pkt]: Linux | netflow |\n\
          |---|---|---|---|---|---|---|---|"
     )?;
     let all = study.cells();
@@ -185,7 +185,7 @@ fn table(study: &Study, congestion: &str, out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "\n## {congestion}\n\n\
-         | senders | Mbit/s | round trip | buffer | mean queue: Linux | netflow | utilization: Linux | netflow | lost: Linux | netflow | Jain: Linux | netflow | lost in 2 s: Linux | netflow | sent again by Linux | timeouts: Linux | netflow |\n\
+         | senders | bandwidth [Mbit/s] | RTT | buffer | mean queue [pkt]: Linux | netflow | utilization [%]: Linux | netflow | lost [%]: Linux | netflow | Jain: Linux | netflow | lost in 2 s [pkt]: Linux | netflow | retransmitted [pkt]: Linux | timeouts: Linux | netflow |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )?;
     let all = study.cells();

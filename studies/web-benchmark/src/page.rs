@@ -138,14 +138,14 @@ fn percent(share: f64) -> String {
 /// Returns the page.
 pub fn page(study: &Study) -> String {
     let mut text = include_str!("head.md").to_owned();
-    text.push_str("\n## Today's TCP\n\n");
+    text.push_str("\n## Current TCP\n\n");
     text.push_str(include_str!("today.md"));
     for harm in [Impairment::None, Impairment::Loss(0.01)] {
         text.push_str(&web_table(study, "linux-6", harm));
     }
-    text.push_str("\n### What has to hold\n\n");
+    text.push_str("\n### Criteria\n\n");
     text.push_str(&check_table(&study.checks()));
-    text.push_str("\n## The TCP of the paper's time\n\n");
+    text.push_str("\n## TCP of 1998\n\n");
     text.push_str(include_str!("legacy.md"));
     text.push_str(&paper_table(study));
     for harm in [Impairment::None, Impairment::BitErrors(BIT_ERROR_RATE)] {
@@ -157,7 +157,7 @@ pub fn page(study: &Study) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "\nServer and client took {} ms for a file over loopback, which is part of every prediction.\n",
+        "\nServer and client needed {} ms for a file over loopback. This time is part of every prediction.\n",
         ms(study.service_s)
     );
     text
@@ -166,13 +166,13 @@ pub fn page(study: &Study) -> String {
 /// Returns the table of files and pages of a stack: measured, predicted and error.
 fn web_table(study: &Study, stack: &str, harm: Impairment) -> String {
     let mut text = format!(
-        "\n{}, {}; times in ms:\n\n\
-         | one way | | waits | mean | predicted | | median | predicted | | 95 % within | predicted | | \
-         99 % within | predicted | |\n|---|---|---|{}\n",
+        "\n{}, {}, times in ms:\n\n\
+         | one-way delay | of | count | mean | predicted | error | median | predicted | error | p95 | predicted | error | \
+         p99 | predicted | error |\n|---|---|---|{}\n",
         stack,
         match harm {
             Impairment::None => "loss-free".to_owned(),
-            harm => format!("{} each way", harm.name()),
+            harm => format!("{} in each direction", harm.name()),
         },
         "---|".repeat(12)
     );
@@ -203,7 +203,7 @@ fn web_table(study: &Study, stack: &str, harm: Impairment) -> String {
 }
 
 fn check_table(checks: &[Check]) -> String {
-    let mut text = "| what | outcome | numbers |\n|---|---|---|\n".to_owned();
+    let mut text = "| criterion | outcome | values |\n|---|---|---|\n".to_owned();
     for check in checks {
         let outcome = match check.outcome {
             Outcome::Passed => "passed",
@@ -216,8 +216,8 @@ fn check_table(checks: &[Check]) -> String {
 
 /// Returns the table of mean file times compared with the paper's.
 fn paper_table(study: &Study) -> String {
-    let mut text = "\n| one way | \\[IPB\\]: mean of a file | legacy, measured | predicted | today's, measured | \
-                    medians: legacy | today's |\n|---|---|---|---|---|---|---|\n"
+    let mut text = "\n| one-way delay | \\[IPB\\]: mean of a file [ms] | legacy, measured | predicted | linux-6, measured | \
+                    medians: legacy | linux-6 |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     let cell = |stack, oneway_ms, harm| {
         let mut cells = study.cells.iter();
@@ -258,7 +258,7 @@ fn paper_table(study: &Study) -> String {
         )?;
         Some(errors.mean_s / file(rows, "legacy", oneway_ms, Impairment::None)?.mean_s)
     };
-    text.push_str("\n| one way | mean with bit errors over mean without: \\[IPB\\] | legacy, measured | predicted |\n|---|---|---|---|\n");
+    text.push_str("\n| one-way delay | mean with bit errors over mean without: \\[IPB\\] | legacy, measured | predicted |\n|---|---|---|---|\n");
     for oneway_ms in ONEWAY_MS {
         let (Some(found), Some(model)) = (
             ratio(&study.rows, oneway_ms),
@@ -280,7 +280,7 @@ fn paper_table(study: &Study) -> String {
 
 /// Returns the table of \[Short\]'s transfers compared with the models.
 fn short_table(study: &Study) -> String {
-    let mut text = "\n| packets | one way | loss each way | transfers | mean, measured | ± | played | | \\[Short\\] | | median, measured | played |\n\
+    let mut text = "\n| packets | one-way delay | loss in each direction | transfers | mean, measured | ± | simulated | error | \\[Short\\] | error | median, measured | simulated |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for cell in &study.cells {
