@@ -1,5 +1,5 @@
 //! Tests of Linux senders in the packet model against published or measured TCP results at one link.
-//! docs/models/accuracy.md lists which agree.
+//! studies/published/README.md lists which agree.
 
 mod common;
 

@@ -81,7 +81,7 @@ fn sensitivity_of_idle_connection_is_rejected() {
     let sends = told("--target 'first of two' --at '2 s'");
     let text = String::from_utf8(sends.stdout).unwrap();
     assert!(
-        text.starts_with("first of two: goodput 4.997 Mbit/s"),
+        text.starts_with("first of two: goodput 5.00 Mbit/s"),
         "{text}"
     );
     assert!(

@@ -382,7 +382,7 @@ fn invalid_command_lines_are_rejected() {
         (
             format!("{vary} -o out --model ns2"),
             2,
-            "solve, fluid, packets",
+            "solve, fluid, packet",
         ),
         (
             format!("{vary} -o out --seeds 0"),

@@ -94,7 +94,7 @@ pub struct ConnectionComparison {
 pub struct Totals {
     /// Error of mean queues: Σ|netflow − reference| / Σ reference over all links.
     pub queue_error: f64,
-    /// The same over the [`BUSIEST`] longest queues of the reference.
+    /// The same over the [`MAX_BUSIEST_LINKS`] longest queues of the reference.
     pub busiest_queue_error: f64,
     /// The same for one run of the reference against the mean of all its runs, averaged over the runs.
     pub referee_busiest_queue_error: Option<f64>,

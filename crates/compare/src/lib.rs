@@ -4,7 +4,7 @@
 //! exported ns-3 program, and [`Linux`] runs the TCP of the kernel over an emulated network. [`Ensemble`]
 //! contains the runs, [`NetflowRun`] the result of netflow, and [`Comparison`] the errors. Other runs
 //! can be read from packet traces ([`from_traces`]) and from results directories
-//! ([`NetflowRun::of_results`]).
+//! ([`NetflowRun::from_results`]).
 //!
 //! ```no_run
 //! use netflow_compare::{Comparison, Ensemble, NetflowRun, Ns2, ReferenceSystem, Runner, Settings};

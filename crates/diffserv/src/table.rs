@@ -244,7 +244,10 @@ mod tests {
     fn errors_have_a_position() {
         for (table, expected) in [
             ("time_s\n", "line 1, column 1: missing column `bytes`"),
-            ("time_s,bytes,bytes\n", "line 1, column 14: column `bytes`"),
+            (
+                "time_s,bytes,bytes\n",
+                "line 1, column 14: duplicate column `bytes`",
+            ),
             ("time_s,bytes\n1,40\n0.5,40\n", "line 3, column 1: a packet"),
             ("time_s,bytes\n1,-4\n", "line 2, column 3: `bytes` cannot"),
             (

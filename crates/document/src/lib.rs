@@ -11,7 +11,7 @@
 //! [`macro@one_of`] does the same for a tagged union, and [`words`] for an enum of keywords.
 //!
 //! Reading continues after an error, so that all errors are reported at once. They are collected in
-//! [`Findings`] with their [`Place`]s. [`Problems`] adds file, line, column, the allowed values, and the
+//! [`Findings`] with their [`SourceSpan`]s. [`Problems`] adds file, line, column, the allowed values, and the
 //! most similar name to a misspelt one.
 //!
 //! ```

@@ -79,7 +79,7 @@ impl<T> Spanned<T> {
         Spanned { value, place }
     }
 
-    /// Returns the place. A value made by a program has [`Place::NONE`].
+    /// Returns the place. A value made by a program has [`SourceSpan::NONE`].
     pub fn place(&self) -> SourceSpan {
         self.place
     }

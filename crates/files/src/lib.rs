@@ -1,13 +1,13 @@
 //! File input and output shared by all crates.
 //!
-//! - [`read`] and [`read_text`] read a whole file of a [`Kind`], which limits its size. They accept
+//! - [`read`] and [`read_text`] read a whole file of a [`FileKind`], which limits its size. They accept
 //!   regular files, and `-` for the standard input.
-//! - [`ShortLines`] limits the length of lines of files that are read line by line.
-//! - [`PartialFile`] and [`write_whole`] write to a temporary file with an unpredictable name and
+//! - [`BoundedLines`] limits the length of lines of files that are read line by line.
+//! - [`PartialFile`] and [`write_atomically`] write to a temporary file with an unpredictable name and
 //!   rename it: the file is complete or absent.
-//! - [`write_own`] and [`check_overwrite`] refuse to replace files that netflow did not write.
-//! - [`make_inside`] creates folders inside a directory and follows no symbolic link.
-//! - [`Claim`] locks a directory for one process.
+//! - [`write_unless_foreign`] and [`check_overwrite`] refuse to replace files that netflow did not write.
+//! - [`create_dirs_inside`] creates folders inside a directory and follows no symbolic link.
+//! - [`DirectoryLock`] locks a directory for one process.
 //! - [`remove_temp_files`] removes unfinished files of a process that must end at once.
 
 mod atomic_write;

@@ -25,7 +25,7 @@ pub fn check_overwrite(path: &Path, mark: Option<&str>) -> io::Result<()> {
     }
 }
 
-/// Writes as [`write_whole`] if [`check_overwrite`] permits it, or if the contents are the same.
+/// Writes as [`write_atomically`] if [`check_overwrite`] permits it, or if the contents are the same.
 ///
 /// # Errors
 /// As those of both.

@@ -70,7 +70,7 @@ pub struct LinkTraffic {
     /// Acknowledgements per data packet, summed over the windows whose return path crosses it.
     pub acks: f64,
     /// Number of windows that may grow until the queue overflows, each weighted by its
-    /// [`reaction`](Self::reaction).
+    /// [`responsiveness`](Self::responsiveness).
     pub responsive_windows: f64,
     /// Sum of the sawtooth amplitudes of these windows, with the same weights.
     pub amplitude_sum: f64,
@@ -82,7 +82,7 @@ pub struct LinkTraffic {
     pub demand_weighted_bursts: Bursts,
 }
 
-/// Gradient of [`LinkTraffic::reaction`].
+/// Gradient of [`LinkTraffic::responsiveness`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ResponsivenessGradient {
     /// Derivative with respect to [`LinkTraffic::bandwidth_bps`].
@@ -417,7 +417,7 @@ impl LinkTraffic {
         self.buffer_limit().pkts(self.overhead.wire_bits(data_bits))
     }
 
-    /// Returns the derivative of [`room_pkts`](Self::room_pkts) with respect to
+    /// Returns the derivative of [`buffer_pkts`](Self::buffer_pkts) with respect to
     /// [`buffer_pkts`](Self::buffer_pkts); the limit in bits scales in proportion.
     pub fn buffer_size_derivative(&self, data_bits: f64) -> f64 {
         self.by_buffer(self.overhead.wire_bits(data_bits))
@@ -438,7 +438,7 @@ impl LinkTraffic {
         (way_pkts + self.buffer_size_pkts(of.data_bits)) / (self.windows * of.window_pkts)
     }
 
-    /// Returns the gradient of [`reaction`](Self::reaction).
+    /// Returns the gradient of [`responsiveness`](Self::responsiveness).
     pub fn responsiveness_gradient(&self, of: &Sender<'_>) -> ResponsivenessGradient {
         let wanted = self.window_fill_fraction(of);
         let slope = smooth_step(4.0 * (1.0 - wanted)).1;
@@ -541,7 +541,7 @@ impl LinkTraffic {
         }
     }
 
-    /// Computes the vector–Jacobian product of [`filling`](Self::filling): the gradient of a scalar with
+    /// Computes the vector–Jacobian product of [`queue_model`](Self::queue_model): the gradient of a scalar with
     /// respect to this [`LinkTraffic`], given its gradient `by` with respect to the queue model.
     pub fn queue_model_vjp(&self, by: &LawGradient) -> LinkTraffic {
         if self.is_paced {

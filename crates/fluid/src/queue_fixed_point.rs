@@ -133,7 +133,7 @@ fn mm1k_by_buffer(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
 /// Drop-tail queue filled by TCP windows, at one ln ρ of M/M/1/K.
 struct DropTailPoint {
     queue: ScaledMm1k,
-    /// Relative utilization and derivatives, see [`DropTailTcpLaw::busy`].
+    /// Relative utilization and derivatives, see [`DropTailTcpLaw::relative_utilization`].
     busy: (f64, f64, f64),
     loss_with_gradient: LossWithGradient,
     /// ln of the accepted fraction.

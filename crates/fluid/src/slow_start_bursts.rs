@@ -179,7 +179,7 @@ impl BurstRate {
         [own, (self.bps / bandwidth_bps).min(1.0).powi(2)]
     }
 
-    /// Adds the vector–Jacobian product of [`parts`](Self::parts) to `out`, the gradient with respect to the
+    /// Adds the vector–Jacobian product of [`burst_weights`](Self::burst_weights) to `out`, the gradient with respect to the
     /// bandwidths.
     fn add_weights_vjp(self, l: usize, bandwidth_bps: f64, weights: [f64; 2], out: &mut [f64]) {
         let [own, others] = weights;

@@ -3,7 +3,7 @@
 //! [`READERS`] has one function for each kind of input. It takes any bytes, reads them as netflow
 //! would, and panics if the result is impossible; errors in the bytes are for the reader to report.
 //! [`run`] feeds the readers with the inputs under `corpus/READER` and those of other tests,
-//! mutated by [`mutate::damage`]: bits and bytes, numbers, words of the format, pieces of other
+//! mutated by [`mutate::mutate_input`]: bits and bytes, numbers, words of the format, pieces of other
 //! inputs. Input number i of a seed is always the same.
 //!
 //! ```sh
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The profile `hostile` is optimized and checks overflows and debug assertions. Inputs that panic,
-//! take longer than [`LONGEST`] or use more than [`MOST_BYTES`] of memory are kept under
+//! take longer than [`LONGEST`] or use more than [`MAX_MEMORY_BYTES`] of memory are kept under
 //! `corpus/failed/READER`. The tests of this crate replay those first, then try a few hundred
 //! inputs for each reader. With a nightly compiler and cargo-fuzz the same functions run under
 //! coverage guidance: see `fuzz/Cargo.toml`.

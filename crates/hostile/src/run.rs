@@ -93,7 +93,7 @@ pub fn replay(reader: &Reader) -> Result<usize, FuzzFailure> {
 }
 
 /// Tries a reader with the inputs of a seed. Ends the process if an input takes longer than
-/// [`LONGEST`](crate::LONGEST) or uses more than [`MOST_BYTES`](crate::MOST_BYTES) for each thread.
+/// [`LONGEST`](crate::LONGEST) or uses more than [`MAX_MEMORY_BYTES`](crate::MAX_MEMORY_BYTES) for each thread.
 ///
 /// # Panics
 /// If the corpus cannot be read, or written.

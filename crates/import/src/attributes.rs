@@ -506,7 +506,7 @@ const METRICS: &[&str] = &[
     "ospfweight",
 ];
 
-/// Parses a name of a rate like [`of`]. A unit alone is also a name: `mbps`.
+/// Parses a name of a rate like [`match_key`]. A unit alone is also a name: `mbps`.
 fn rate_key(key: &str) -> Option<(usize, Option<f64>)> {
     match_key(key, RATES, RATE_UNITS).or_else(|| {
         let named = RATE_UNITS.iter().filter(|(name, _)| is_rate_unit(name));

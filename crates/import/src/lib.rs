@@ -13,7 +13,7 @@
 //! assert_eq!((topology.nodes.len(), topology.links.len()), (3, 2));
 //! assert_eq!(topology.links[1].bandwidth_bps, Some(155.52e6));
 //! assert_eq!(
-//!     topology.assumptions[1].short(&topology),
+//!     topology.assumptions[1].full_text(&topology),
 //!     "bandwidth 155.52 Mbit/s by the label \"OC-3\": B--C (line 3)"
 //! );
 //! # Ok::<(), netflow_document::Problems>(())

@@ -39,7 +39,7 @@
 //! request to its length. A request above 4096 bytes is a `POST` with the rest as its body. A reply has a
 //! head with its `Content-Length`, and a body of that many `x`. No message is shorter than its head:
 //! shorter requests and replies are sent with the head's length (about 35 bytes), and
-//! [`Users::lengthened`] counts them. Pipelined requests are answered in order.
+//! `padded_messages` counts them. Pipelined requests are answered in order.
 //!
 //! **Terminals.** A keystroke may be one byte, which is too short to contain the length of its echo. So a
 //! connection begins with a script. It consists of the letter `T`, the number of runs (at most 4096), and

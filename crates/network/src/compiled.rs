@@ -100,7 +100,7 @@ pub struct Epoch {
     pub at_s: f64,
     /// Branch of every class.
     pub class_path_of: Vec<u32>,
-    /// Branches over each of the paths of [`CompiledNetwork::settable`].
+    /// Branches over each of the paths of [`CompiledNetwork::controllable`].
     pub control_paths: Vec<Vec<u32>>,
 }
 

@@ -183,7 +183,7 @@ impl Network {
     }
 
     /// Returns the lowest throughput of the links of a path before this one, by
-    /// [`width_bps`](Self::width_bps).
+    /// [`ip_capacity_bps`](Self::ip_capacity_bps).
     fn narrowest_before_bps(
         &self,
         path: &[LinkId],

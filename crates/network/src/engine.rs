@@ -204,7 +204,7 @@ pub struct ConnectionSums {
     pub rtt_weight: f64,
     /// Weighted sum of observed loss probabilities.
     pub loss_sum: f64,
-    /// Sum of the weights of [`lost`](Self::lost).
+    /// Sum of the weights of [`loss_sum`](Self::loss_sum).
     pub loss_weight: f64,
     /// Weighted sum of one-way delays; 0 for engines without packets.
     pub delay_time: f64,

@@ -26,7 +26,7 @@ pub(crate) enum Target {
 /// One link on the path of one transfer: data that every packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// Transmission time of its packets in ns, or [`VARIED`].
+    /// Transmission time of its packets in ns, or [`VARIABLE_SERVICE_NS`].
     pub service_ns: u64,
     /// Number of packets that arrived at the link.
     pub arrived: u64,

@@ -100,8 +100,8 @@ impl Comparison {
     ///
     /// Floyd & Fall 1999 (*Promoting the Use of End-to-End Congestion Control in the Internet*,
     /// §3.2) call a flow TCP-friendly if its rate does not exceed that of a conformant TCP under
-    /// the same conditions. This is a factor of 1, or [`FRIENDLY`] with measurement errors. RFC
-    /// 5348 §1 calls rates within a factor of [`REASONABLY_FAIR`] reasonably fair.
+    /// the same conditions. This is a factor of 1, or [`FRIENDLY_FACTOR`] with measurement errors. RFC
+    /// 5348 §1 calls rates within a factor of [`REASONABLY_FAIR_FACTOR`] reasonably fair.
     pub fn exceedance(&self, factor: f64) -> Option<Exceedance> {
         let inside = || {
             let points = self.ratios.iter().zip(&self.outside).enumerate();

@@ -88,7 +88,7 @@ impl Extrapolation {
 
 impl Extrapolation {
     /// Returns right-sided derivatives: of [`log_loss`](Self::log_loss) by the loss, and of both
-    /// results of [`split`](Self::split) by ln p.
+    /// results of [`clamp_with_correction`](Self::clamp_with_correction) by ln p.
     pub(crate) fn slopes(&self, loss: f64) -> [f64; 3] {
         if !(loss >= self.min_loss && loss < 1.0) {
             return [0.0; 3];

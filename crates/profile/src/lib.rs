@@ -20,7 +20,7 @@
 //! // NetBSD at 1 % loss and 100 ms.
 //! let bsd = builtin("netbsd-1.2").expect("a built-in profile");
 //! assert!((bsd.throughput(0.01, 0.1) - 102.3608).abs() < 1e-4);
-//! assert!(bsd.outside(0.01, 0.01), "it was measured from 60 ms on");
+//! assert!(bsd.is_outside_domain(0.01, 0.01), "it was measured from 60 ms on");
 //!
 //! // Many at once: the fast way.
 //! let mut rates = [0.0; 2];

@@ -18,7 +18,7 @@
 //! - **There is no NaN.** Missing values are absent, and a gap in a curve.
 //! - **The same results give the same bytes.**
 //! - **Large networks stay usable.** Above [`MAX_ALL_CURVES`] links or connections, only the busiest
-//!   [`BUSIEST`] have curves and are on the map. The tables and the curves of the whole network
+//!   [`MAX_BUSIEST_CURVES`] have curves and are on the map. The tables and the curves of the whole network
 //!   include all.
 //!
 //! [`results_figure`], [`sweep_figure`], [`profile_figure`], [`map_figure`] and [`distribution_figure`] draw

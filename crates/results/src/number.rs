@@ -6,7 +6,7 @@ pub(crate) const MAX_NUMBER_BYTES: usize = 24;
 /// Writes `value` at index `at` with seven significant digits and without trailing zeros. Writes nothing
 /// if the value is not finite. Returns the index after the text.
 ///
-/// [`LONGEST`] bytes must be free there.
+/// [`MAX_NUMBER_BYTES`] bytes must be free there.
 #[inline]
 pub(crate) fn put_value(out: &mut [u8], at: usize, value: f64) -> usize {
     let size = value.abs();

@@ -177,7 +177,7 @@ pub struct LinkSummary {
     /// Utilization in the busiest recording interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_utilization: Option<f64>,
-    /// Total length in seconds of the intervals with a utilization of at least 0.99 ([`SATURATED`](crate::SATURATED)).
+    /// Total length in seconds of the intervals with a utilization of at least 0.99 ([`SATURATION_UTILIZATION`](crate::SATURATION_UTILIZATION)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_s: Option<f64>,
     /// Demand over bandwidth: the traffic that sources would send over this link if it were the only limit

@@ -3,7 +3,7 @@
 //! The packet run measures each busy link that is filled by congestion windows (mean queue,
 //! utilization, loss); these correct the queue law of the link ([`Calibration`]). It also measures
 //! each class of TCP connections (rate at its loss and round-trip time), which scales its profile
-//! ([`Scaled`]). The result is a network, so that runs, steady states and everything based on them
+//! ([`ScaledProfile`]). The result is a network, so that runs, steady states and everything based on them
 //! use the calibration.
 
 use std::convert::Infallible;

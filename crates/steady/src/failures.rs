@@ -171,7 +171,7 @@ impl Failures {
 /// any number of threads.
 ///
 /// # Errors
-/// As [`Solver::new`] and [`Solver::solve`] for the intact network; [`SteadyError::NothingFails`],
+/// As [`Solver::new`] and [`Solver::solve`] for the intact network; [`SteadyError::NothingToFail`],
 /// [`SteadyError::TooManyCases`].
 pub fn failures(
     network: &Network,

@@ -70,7 +70,7 @@ impl Solver {
     /// capacity.
     ///
     /// # Errors
-    /// As [`Solver::solve`]; [`SteadyError::NothingScales`] if no demand is scaled;
+    /// As [`Solver::solve`]; [`SteadyError::NothingToScale`] if no demand is scaled;
     /// [`SteadyError::BadOption`] for a bound that is not positive.
     pub fn headroom(
         &mut self,

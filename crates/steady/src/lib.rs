@@ -16,7 +16,7 @@
 //! - [`Solver::transfer_times`] the mean completion times of finite transfers,
 //! - [`Solver::headroom`] the largest factor by which demands can grow,
 //! - [`failures()`] the effect of failures of links, nodes and risk groups,
-//! - [`beside_run()`] whether a run settles at the steady state.
+//! - [`compare_with_run()`] whether a run settles at the steady state.
 //!
 //! Not supported, and rejected: congestion windows, managed queues, transfers that end, aggregates,
 //! drop precedences, and links with several queues. Users send their mean traffic.

@@ -9,7 +9,7 @@ pub struct SteadyOptions {
     /// Largest residual, relative in load.
     pub tolerance: f64,
     /// Number of random starting points in addition to the first, which search for other steady
-    /// states; at most [`MOST_STARTS`](Self::MOST_STARTS).
+    /// states; at most [`MAX_STARTS`](Self::MAX_STARTS).
     pub starts: u32,
     /// Random seed.
     pub seed: u64,

@@ -25,7 +25,7 @@ pub struct RunComparison {
     pub rate: Option<(ConnectionId, ObservedRange)>,
     /// Largest relative difference from the steady state: of a mean queue, and of a mean rate.
     pub max_queue_difference: f64,
-    /// See [`queues_away`](Self::queues_away).
+    /// See [`max_queue_difference`](Self::max_queue_difference).
     pub max_rate_difference: f64,
 }
 

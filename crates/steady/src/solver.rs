@@ -48,7 +48,7 @@ impl Solver {
     /// events.
     ///
     /// # Errors
-    /// [`SteadyError::NotCovered`] if an element of the network has no steady state, or none that
+    /// [`SteadyError::Unsupported`] if an element of the network has no steady state, or none that
     /// is implemented; [`SteadyError::BadTime`].
     pub fn new(network: &Network, at_s: f64) -> Result<Solver, SteadyError> {
         Solver::rerouted(network, at_s, &Rerouted::by_events(network, at_s))

@@ -24,7 +24,7 @@ pub struct Steady {
     pub residual: f64,
     /// Number of Newton steps, and of Jacobian–vector products.
     pub newton_steps: usize,
-    /// See [`rounds`](Self::rounds).
+    /// See [`newton_steps`](Self::newton_steps).
     pub products: usize,
     /// Number of random starting points tried in addition, and how many of them converged.
     pub starts: u32,

@@ -1,6 +1,6 @@
 //! Parameter sweeps: one scenario with varied settings, link failures and seeds.
 //!
-//! A [`Sweep`] is built from a [`Request`] and a function that loads the scenario with given settings. Its
+//! A [`Sweep`] is built from a [`SweepRequest`] and a function that loads the scenario with given settings. Its
 //! [`Cases`] have indices and are grouped in [`Chunks`]. Both depend only on the request. Any number of
 //! threads, of cooperating processes ([`Shard`]) and of interruptions therefore gives the same files, bit by
 //! bit. [`Sweep::write`] evaluates the cases into a directory:

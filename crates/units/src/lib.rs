@@ -5,7 +5,7 @@
 //!
 //! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
 //! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Settings with several possible dimensions
-//! have a sum type: [`Rate`] (bits or packets per second), [`Size`] (bytes or packets) and [`Room`]
+//! have a sum type: [`Rate`] (bits or packets per second), [`Size`] (bytes or packets) and [`BufferSize`]
 //! (a size or a time). Each type implements [`FromStr`](std::str::FromStr) and
 //! [`Display`](std::fmt::Display).
 //!

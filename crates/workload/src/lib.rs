@@ -3,7 +3,7 @@
 //! A [`Workload`] is a kind of user, [`Http`], [`Telnet`] or [`Video`], with a [`Distribution`] for every
 //! random quantity. From a seed it generates [`Session`]s: arrival times, request and reply sizes, and think
 //! times. A [`SessionStateMachine`] simulates one user. The same sessions can run over real sockets, over
-//! simulated connections or through a simulated network, and their [`Waits`] can be compared.
+//! simulated connections or through a simulated network, and their [`ResponseTimes`] can be compared.
 //!
 //! The defaults are those of \[IPB\]: Mah, Sholander, Martinez & Tolendino, *IPB: An Internet Protocol
 //! Benchmark Using Simulated Traffic*.

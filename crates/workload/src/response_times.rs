@@ -5,17 +5,17 @@ use crate::{ResponseEvent, TimeSample};
 /// Response times in seconds by event, in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResponseTimes {
-    /// Times of [`WaitFor::Connect`].
+    /// Times of [`ResponseEvent::Connect`].
     pub connect_s: Vec<f64>,
-    /// Times of [`WaitFor::File`].
+    /// Times of [`ResponseEvent::File`].
     pub file_s: Vec<f64>,
-    /// Times of [`WaitFor::Page`].
+    /// Times of [`ResponseEvent::Page`].
     pub page_s: Vec<f64>,
-    /// Times of [`WaitFor::Echo`].
+    /// Times of [`ResponseEvent::Echo`].
     pub echo_s: Vec<f64>,
-    /// Times of [`WaitFor::Play`].
+    /// Times of [`ResponseEvent::Play`].
     pub play_s: Vec<f64>,
-    /// Times of [`WaitFor::Stall`].
+    /// Times of [`ResponseEvent::Stall`].
     pub stall_s: Vec<f64>,
 }
 
@@ -54,7 +54,7 @@ impl ResponseTimes {
         }
     }
 
-    /// Returns the times by name, in the order of [`WaitFor::ALL`], without events that did not occur.
+    /// Returns the times by name, in the order of [`ResponseEvent::ALL`], without events that did not occur.
     pub fn samples(&self) -> Vec<(&'static str, TimeSample)> {
         let times =
             ResponseEvent::ALL.map(|kind| (kind.name(), TimeSample::new(self.of(kind).to_vec())));

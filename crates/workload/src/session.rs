@@ -105,7 +105,7 @@ pub struct Session {
     pub start_s: f64,
     /// Turns in order; at least one.
     pub turns: Vec<Turn>,
-    /// Playback settings, for [`Kind::Video`].
+    /// Playback settings, for [`UserKind::Video`].
     pub playback: Option<Playback>,
 }
 
@@ -131,12 +131,12 @@ impl Default for Playback {
 /// A page, a keystroke or a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// Pause before the turn in seconds. For [`Kind::Http`] it starts when the previous page is complete. For
-    /// [`Kind::Telnet`] it starts when the previous keystroke is sent, answered or not. Before the first turn
-    /// it starts when the connection is open. For [`Kind::Video`] the playback buffer determines the pause.
+    /// Pause before the turn in seconds. For [`UserKind::Http`] it starts when the previous page is complete. For
+    /// [`UserKind::Telnet`] it starts when the previous keystroke is sent, answered or not. Before the first turn
+    /// it starts when the connection is open. For [`UserKind::Video`] the playback buffer determines the pause.
     pub pause_s: f64,
-    /// Exchanges of the turn; at least one. For [`Kind::Http`] the first is requested alone; when its reply
-    /// is complete, all others are requested at once (pipelined). For [`Kind::Telnet`] all are requested at
+    /// Exchanges of the turn; at least one. For [`UserKind::Http`] the first is requested alone; when its reply
+    /// is complete, all others are requested at once (pipelined). For [`UserKind::Telnet`] all are requested at
     /// once. Replies are in order.
     pub exchanges: Vec<Exchange>,
 }

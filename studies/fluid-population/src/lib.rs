@@ -1,7 +1,7 @@
 //! Accuracy of the fluid model compared with the packet model, over families of random networks.
 //!
 //! A network is drawn by a number ([`family`]) and simulated by the packet model with several seeds
-//! (the reference) and by the fluid model ([`seen`]). [`errors`] compares them, [`judge`] compares
+//! (the reference) and by the fluid model ([`run_results`]). [`errors`] compares them, [`ns2_comparison`] compares
 //! both with ns-2, and [`page`] formats the results.
 
 #![allow(missing_docs)]
@@ -23,7 +23,7 @@ pub struct NetworkErrors {
     pub draw: Draw,
     /// Errors of the fluid model relative to the mean of the packet runs.
     pub fluid: ModelErrors,
-    /// Errors of the calibrated fluid model, for each of [`WATCHED_S`].
+    /// Errors of the calibrated fluid model, for each of [`CALIBRATION_TIMES_S`].
     pub calibrated: [ModelErrors; 2],
     /// Errors of each packet run relative to their mean.
     pub spread: Vec<Errors>,

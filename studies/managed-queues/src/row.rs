@@ -30,7 +30,7 @@ pub enum System {
     Linux,
 }
 
-/// Results of a run from [`FROM_S`](crate::cell::FROM_S) on.
+/// Results of a run from [`WARMUP_S`](crate::cell::WARMUP_S) on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Name of the experiment, for example `test 7`.

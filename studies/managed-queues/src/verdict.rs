@@ -21,7 +21,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Quantities that Linux reports from [`FROM_S`](crate::cell::FROM_S) on.
+    /// Quantities that Linux reports from [`WARMUP_S`](crate::cell::WARMUP_S) on.
     pub const LINUX_MEASURES: [Measure; 5] = [
         Measure::Queue,
         Measure::Utilization,

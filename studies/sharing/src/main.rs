@@ -80,7 +80,7 @@ fn normalized_slowdown(slowed: f64, load: f64) -> f64 {
 const TRANSFER_FACTORS: [f64; 5] = [1.0, 1.0, 1.0, 1.0, 2.0];
 
 /// Measures one row of the table: the slowdown of unshared transfers relative to the model, and
-/// [`per_load`] at each load.
+/// [`normalized_slowdown`] at each load.
 fn row([rtt_ms, way_pkts, size_pkts, room_pkts]: [f64; 4]) -> Result<Vec<f64>, Box<dyn Error>> {
     let link = Link {
         bdp_pkts: way_pkts,

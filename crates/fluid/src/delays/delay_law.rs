@@ -61,7 +61,7 @@ impl DelayLaw {
     }
 }
 
-/// Distribution of the delays of a [`Law`]. Waiting times follow the Beta distribution with its moments. It
+/// Distribution of the delays of a [`DelayLaw`]. Waiting times follow the Beta distribution with its moments. It
 /// is uniform for a queue at load 1, Gamma for light queues with large buffers, and mirrored in overload.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayDistribution {
@@ -247,7 +247,7 @@ impl Beta {
         })
     }
 
-    /// Returns [`within`](Self::within) to full precision.
+    /// Returns the cumulative distribution function at `x` to full precision.
     fn exact_cdf(&self, x: f64) -> f64 {
         self.cdf_with_ln_beta(ln_beta(self.a, self.b), x, 1e-15)
     }

@@ -212,7 +212,7 @@ pub(crate) struct BranchPlan {
     pub aggregate: Option<AggregateId>,
     /// Index in `ramps`, or [`NO_RAMP`].
     pub ramp: u32,
-    /// Index of its connection among the controllable ones, or [`NOTHING_SET`].
+    /// Index of its connection among the controllable ones, or [`NOT_CONTROLLABLE`].
     pub settable: u32,
 }
 

@@ -78,7 +78,7 @@ pub(crate) struct QueueSolution {
     pub utilization: f64,
     /// Fraction of arrivals dropped, by the full buffer or early.
     pub refused: f64,
-    /// Memory of the early-drop law at the end: see [`EarlyStep::known`] and [`EarlyStep::wait_s`].
+    /// Memory of the early-drop law at the end: see [`EarlyDropStep::memory_after`] and [`EarlyDropStep::wait_s`].
     pub known: f64,
     /// See [`known`](Self::known).
     pub wait_s: f64,
@@ -158,7 +158,7 @@ impl QueueStep {
         change_pkts > MAX_RELATIVE_CHANGE * (1.0 + least_pkts)
     }
 
-    /// Returns the first of [`PARTS`] of the step.
+    /// Returns the first substep.
     pub fn first_substep(&self) -> QueueStep {
         QueueStep {
             service_pkts: self.service_pkts * SUBSTEP_FRACTION,

@@ -271,7 +271,7 @@ impl RioState {
     }
 }
 
-/// Solves the step in parts, as [`Step::solve_in_parts`].
+/// Solves the step in parts, as [`QueueStep::solve_in_substeps`].
 fn solve_in_parts(rio: &RioStep<'_>) -> RioSolution {
     let (whole, tried) = solve(rio);
     if !rio.step.needs_substeps(&whole) {

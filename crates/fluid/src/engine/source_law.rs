@@ -1,7 +1,7 @@
 //! Rate law of sources in a step, common to all coupling modes.
 //!
-//! A source has an estimate of loss and round-trip time ([`BranchState::meets`]) and computes its rate
-//! ([`BranchState::wants`]). It sends at that rate if it has data ([`Wanted::sends`], [`BranchState::sent`]).
+//! A source has an estimate of loss and round-trip time ([`BranchState::record_feedback`]) and computes its rate
+//! ([`BranchState::allowed_rate`]). It sends at that rate if it has data ([`AllowedRate::sent_packets`], [`BranchState::record_sent`]).
 
 use netflow_network::{AppliedLimits, Limit};
 use netflow_profile::Provenance;

@@ -27,7 +27,7 @@ pub(crate) struct ReceiverEndpoint {
     /// Number of packets to receive, and time in ns at which all of them had arrived.
     pub size: Option<u64>,
     pub finished_ns: Option<u64>,
-    /// One-way delays in ns of packets since the last [`drain`](ReceiverEndpoint::drain), and the last delay
+    /// One-way delays in ns of packets since the last [`drain_delays`](ReceiverEndpoint::drain_delays), and the last delay
     /// before.
     new_delays_ns: Vec<u64>,
     last_ns: Option<u64>,

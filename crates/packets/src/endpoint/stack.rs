@@ -1,6 +1,6 @@
 //! Endpoints of a TCP stack (Linux, for example): an interface between packets and its state machines.
 //!
-//! Packet 0 is the SYN, which is answered with [`SYN_ANSWERED`]. Segment n is packet n + 1. The limit of the
+//! Packet 0 is the SYN, which is answered with [`SYN_ACK_SEQ`]. Segment n is packet n + 1. The limit of the
 //! receive buffer (`tcp_rmem`) and delays between socket and wire are not modelled.
 
 use std::collections::VecDeque;

@@ -13,7 +13,7 @@ pub(crate) const CONGESTED: u64 = 1 << 63;
 /// Flag in the metadata of data: retransmission, which may not be marked (RFC 3168, 6.1.5).
 pub(crate) const RETRANSMITTED: u64 = 1 << 62;
 
-/// Position of the sender's round-trip time in the metadata of data: ten bits in units of [`ROUND_TRIP_NS`],
+/// Position of the sender's round-trip time in the metadata of data: ten bits in units of [`RTT_UNIT_NS`],
 /// [encoded](crate::endpoint::ack_encoding) like windows.
 pub(crate) const RTT_SHIFT: u32 = 52;
 

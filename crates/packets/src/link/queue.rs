@@ -24,7 +24,7 @@ pub(crate) struct Link {
     pub transit_losses: Option<Box<TransitLosses>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
-    /// Packets in flight that departed with another delay, in [this order](place).
+    /// Packets in flight that departed with another delay, in [this order](packet_key).
     pub departed_with_old_delay: Fifo<Packet>,
     pub arrivals: ArrivalCounter,
 }

@@ -101,7 +101,7 @@ mod tests {
     fn unmatched_pattern_is_an_error() {
         assert_eq!(
             of(&["a->b", "b->a"]).unwrap_err(),
-            "the results have nothing called b->a, but a->b, a->c, b->c, *->c; did you mean `b->c`?"
+            "no name in the results matches b->a; available: a->b, a->c, b->c, *->c; did you mean `b->c`?"
         );
         assert_eq!(
             of(&["zzz*"]).unwrap_err(),

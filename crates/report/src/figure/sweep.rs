@@ -422,7 +422,7 @@ mod tests {
         let wrong = |key| axis(&all, Some(key)).unwrap_err().to_string();
         assert_eq!(
             wrong("link.*.queue"),
-            "the values of `link.*.queue` are no numbers: an axis can be link.*.buffer, demand.scale"
+            "the values of `link.*.queue` are not numbers; possible axes: link.*.buffer, demand.scale"
         );
         assert_eq!(
             wrong("demands.scale"),

@@ -25,7 +25,7 @@ use crate::memory_limit;
 /// stored.
 const MAX_TRANSFERS: f64 = 1e6;
 
-/// Profile of long connections in the fluid model; the packet model uses [`STACK`].
+/// Profile of long connections in the fluid model; the packet model uses [`DEFAULT_STACK`].
 const DEFAULT_PROFILE: &str = "linux-cubic";
 
 /// Size of a request for a transfer.

@@ -138,7 +138,7 @@ fn state_of_other_network_or_options_is_rejected() {
     };
     other.builder.connection(spec);
     let other = other.builder.build().unwrap();
-    let told = "option state: it belongs to another network, or to other options";
+    let told = "option state: it belongs to another network or to other options";
     let fluid = options(Model::FLUID);
     assert_eq!(
         expect_rejection(Simulation::resume(other, fluid, state.clone())),

@@ -13,7 +13,7 @@ pub const BUSY_LOAD: f64 = 0.9;
 pub struct Worst {
     /// The highest load of a link: demand over bandwidth.
     pub load: Option<(LinkId, f64)>,
-    /// Links whose load exceeds [`BUSY`].
+    /// Links whose load exceeds [`BUSY_LOAD`].
     pub busy_links: usize,
     /// Largest mean one-way delay of a connection's packets, in seconds.
     pub delay_s: Option<(ConnectionId, f64)>,
@@ -35,7 +35,7 @@ impl Worst {
     }
 }
 
-/// Returns whether a load, rounded to 0.01 %, exceeds [`BUSY`].
+/// Returns whether a load, rounded to 0.01 %, exceeds [`BUSY_LOAD`].
 fn is_busy(load: f64) -> bool {
     (load * 1e4).round() > BUSY_LOAD * 1e4
 }

@@ -94,7 +94,7 @@ impl MeasureSensitivities {
     /// Computes the sensitivities at a steady state.
     ///
     /// # Errors
-    /// As [`Solver::sensitivities`]; [`SteadyError::NothingSends`] if none of these connections is
+    /// As [`Solver::sensitivities`]; [`SteadyError::NoTraffic`] if none of these connections is
     /// active.
     pub fn at(
         solver: &mut Solver,

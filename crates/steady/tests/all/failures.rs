@@ -841,7 +841,7 @@ fn invalid_failure_analyses_are_rejected() {
         .connection(connection("c", from, to, source));
     let said = no(&windows.build(), &options).to_string();
     assert!(
-        said.starts_with("connection `c`: it has a congestion window"),
+        said.starts_with("connection `c`: it has a TCP source of the packet model"),
         "{said}"
     );
 }

@@ -22,7 +22,7 @@ fn congestion_window_source_is_rejected() {
     pair.builder.connection(spec);
     let said = error_message(&pair.build(), f64::INFINITY);
     assert!(
-        said.starts_with("connection `c1`: it has a congestion window"),
+        said.starts_with("connection `c1`: it has a TCP source of the packet model"),
         "{said}"
     );
 }

@@ -174,7 +174,7 @@ fn invalid_requests_are_rejected() {
         ..request()
     });
     assert!(
-        said.contains("it has a congestion window") && said.contains("--model packet"),
+        said.contains("it has a TCP source of the packet model") && said.contains("--model packet"),
         "{said}"
     );
 }

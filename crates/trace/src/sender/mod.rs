@@ -7,7 +7,7 @@
 //! - In an ns-2 trace, its data are the packets enqueued (`+`) at a link that starts at the sender's
 //!   node. Its acknowledgements are those received (`r`) at a link that ends at that node. A trace of
 //!   these two links is enough.
-//! - A capture is assumed to be made at the sender; [`Senders::vantage`] returns its position as far as
+//! - A capture is assumed to be made at the sender; [`Senders::capture_point`] returns its position as far as
 //!   handshakes show it. Both directions of a connection are tracked, because the direction of the data
 //!   is not known in advance. [`Senders::is_sender`] returns at the end whether a direction has more
 //!   payload.
@@ -20,7 +20,7 @@
 //! let mut senders = Senders::new(Options::default());
 //! let mut resent = 0;
 //! for event in &events {
-//!     senders.on(event, |_flow, seen| resent += seen.resent_pkts);
+//!     senders.on_event(event, |_flow, seen| resent += seen.resent_pkts);
 //! }
 //! for (flow, tracker) in senders.flows() {
 //!     println!("{flow}: {} packets", tracker.totals().sent_pkts);
@@ -31,7 +31,7 @@
 //! its handshake and data in both directions takes 650. In addition, each packet in flight takes 48
 //! bytes, for at most [`MAX_IN_FLIGHT`] packets. Ports are reused, so the end of a flow is unknown and
 //! no flow is forgotten. There are at most [`MAX_FLOWS`] flows; events of others are left out and
-//! counted in [`Senders::flows_left_out`].
+//! counted in [`Senders::events_of_omitted_flows`].
 
 mod flight;
 mod handshake;

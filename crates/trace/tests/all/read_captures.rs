@@ -321,7 +321,7 @@ fn interfaces_have_separate_clocks() {
     assert!(
         faults.first[0]
             .message
-            .starts_with("interface 1 was not described")
+            .starts_with("interface 1 is not defined")
     );
 }
 
