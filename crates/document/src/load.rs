@@ -39,7 +39,7 @@ impl Sources {
     }
 }
 
-/// Returns the problem of a document that cannot be read. `smaller` is the help for one that is too
+/// Returns the problem of a document that cannot be read. `too_large_help` is the help for one that is too
 /// large.
 pub fn unreadable_file(path: &Path, refusal: ReadError, too_large_help: &str) -> Problems {
     let mut sources = Sources::default();

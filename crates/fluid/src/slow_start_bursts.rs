@@ -20,7 +20,7 @@
 //! Slow start ends when a window has filled the path, P = C·rtt, and HyStart has detected it. It does so at a
 //! queue of h = C·min(16 ms, max(4 ms, rtt/8)). Because windows double, slow start ends at (P + h)/ln 2 on
 //! average, or where the queue overflows. The excess of the window over P then forms a standing queue at the
-//! narrowest link. It grows as CUBIC_C grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer,
+//! narrowest link. It grows as CUBIC grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer,
 //! the mean of the sawtooth. The overflow probability is the probability that the doubling window jumps
 //! beyond P + K. After an overflow the standing queue starts from 0.7 (P + K) − P. To other flows it counts
 //! as half a burst.
@@ -33,7 +33,7 @@
 //! > f = U T/(T + K),   N = N_M/M/1/K + f (K − N_M/M/1/K).
 //!
 //! The loss is that of M/M/1/K. It is almost zero if the capacity suffices, because TCP retransmits the
-//! packets that a burst loses. 0.7, 0.4 and 0.53 are the constants of CUBIC_C (RFC 9438); 4 ms, 16 ms and 1/8
+//! packets that a burst loses. 0.7, 0.4 and 0.53 are the constants of CUBIC (RFC 9438); 4 ms, 16 ms and 1/8
 //! are those of HyStart in Linux. No number is fitted. Of about twenty combinations of D, X, U and K this one
 //! was closest to the packet model at 103 single links. The fraction for traffic over one upstream link was
 //! found on nine networks.
@@ -44,11 +44,11 @@ use crate::link_traffic::LinkTraffic;
 
 /// Bounds in seconds of HyStart's delay threshold, which is an eighth of the RTT.
 const HYSTART_THRESHOLD_S: (f64, f64) = (4e-3, 16e-3);
-/// Multiplicative decrease factor β of CUBIC_C (RFC 9438).
+/// Multiplicative decrease factor β of CUBIC (RFC 9438).
 const CUBIC_BETA: f64 = 0.7;
-/// Constant C of CUBIC_C's window growth, in packets/s³.
+/// Constant C of CUBIC's window growth, in packets/s³.
 const CUBIC_C: f64 = 0.4;
-/// Window increase per RTT of CUBIC_C in the Reno-friendly region, in packets: 3 (1 − 0.7)/(1 + 0.7).
+/// Window increase per RTT of CUBIC in the Reno-friendly region, in packets: 3 (1 − 0.7)/(1 + 0.7).
 const RENO_FRIENDLY_INCREASE_PKTS: f64 = 0.9 / 1.7;
 
 /// Burst sizes at one link, as means over the packets of a transfer.
@@ -152,7 +152,7 @@ impl PhaseBursts {
     }
 }
 
-/// Arrival rate of a burst in bit/s. The rate is `times` the bandwidth of the link at position `link`.
+/// Arrival rate of a burst in bit/s. The rate is `factor` the bandwidth of the link at position `link`.
 #[derive(Clone, Copy)]
 struct BurstRate {
     bps: f64,

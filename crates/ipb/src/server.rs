@@ -84,11 +84,11 @@ pub struct Limits {
     /// Maximum length of a request or a reply, in bytes.
     pub message_bytes: u32,
     /// Maximum time from the first byte of a request to its last, in seconds, in addition to the time
-    /// that `slowest_bytes_per_s` allows.
+    /// that `min_bytes_per_s` allows.
     pub request_s: f64,
     /// Maximum time in which a peer accepts no data of a reply, in seconds. Linux enforces it
     /// (`TCP_USER_TIMEOUT`). On other systems, or if the peer accepts data now and then, the limit applies
-    /// to each 128 KB. The time that `slowest_bytes_per_s` allows is then added.
+    /// to each 128 KB. The time that `min_bytes_per_s` allows is then added.
     pub reply_s: f64,
     /// Minimum rate at which a peer sends a long request or reads a long reply, in bytes/s.
     pub min_bytes_per_s: f64,

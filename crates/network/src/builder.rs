@@ -809,7 +809,7 @@ pub(crate) struct Routes {
     pub branches: Vec<ClassPath>,
     path_links: Vec<u32>,
     pub epochs: Vec<Epoch>,
-    /// Settable connections. `branches_of` lists the branches of each, one for all precedences of a path.
+    /// Settable connections. `class_paths_of` lists the branches of each, one for all precedences of a path.
     settable: Vec<ControllableConnection>,
     class_paths_of: Vec<Vec<u32>>,
     /// Branches over settable paths only, which are unused by default.

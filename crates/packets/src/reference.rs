@@ -79,7 +79,7 @@ impl Engine {
         self.partitions.tuner.use_threads = true;
     }
 
-    /// Returns all results after each of `stretches` intervals, to the nanosecond.
+    /// Returns all results after each of `interval_count` intervals, to the nanosecond.
     fn results_at_intervals(
         mut self,
         drive: AdvanceFn,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub enum Scheduler {
     /// Strict priority without preemption: a queue is served when all queues before it are empty.
     Priority,
-    /// Weighted gps queueing: each backlogged queue receives bandwidth in proportion to its weight, and
+    /// Weighted fair queueing: each backlogged queue receives bandwidth in proportion to its weight, and
     /// shares the bandwidth that others do not use in the same proportion.
     Wfq,
 }

@@ -29,7 +29,7 @@ impl DownsamplingGrid {
         }
     }
 
-    /// Returns a grid of at most `most` buckets with one value each.
+    /// Returns a grid of at most `max_buckets` buckets with one value each.
     pub fn single_valued(samples: usize, max_buckets: usize) -> DownsamplingGrid {
         DownsamplingGrid {
             samples,

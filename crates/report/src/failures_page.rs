@@ -36,7 +36,7 @@ pub struct FailuresPage {
     /// Fraction of the goodput that corresponds to 100 % on the colour scale of the first map; 0 % is no
     /// loss.
     pub max_lost: f64,
-    /// `most_lost` in words.
+    /// `max_lost` in words.
     pub max_lost_text: String,
     /// Table of cases.
     pub cases: PageTable,

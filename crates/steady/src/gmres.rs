@@ -33,7 +33,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 impl Gmres {
     /// Solves A x = b from x = 0 until the relative residual is at most `tolerance` or
-    /// `most_products` products were formed.
+    /// `max_products` products were formed.
     pub fn solve(
         &mut self,
         mut apply: impl FnMut(&[f64], &mut [f64]),

@@ -82,7 +82,7 @@ impl JacobianOperator<'_> {
         }
     }
 
-    /// Computes the product of the transposed Jacobian with `worth`, the adjoint of the residual.
+    /// Computes the product of the transposed Jacobian with `residual_adjoint`, the adjoint of the residual.
     /// If `adjoints` is given, it also returns the adjoints of every flow's rate, delivered fraction
     /// and round-trip time.
     pub fn transpose(

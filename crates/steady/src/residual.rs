@@ -123,7 +123,7 @@ impl NetworkState {
         self.base_rtt_s.extend(problem.flows.iter().map(fixed_s));
     }
 
-    /// Evaluates the network at `z` and writes the residual to `off`; with derivatives if `slopes`
+    /// Evaluates the network at `z` and writes the residual to `residuals`; with derivatives if `slopes`
     /// is set.
     pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, residuals: &mut [f64]) {
         if self.stale {
@@ -314,7 +314,7 @@ impl FlowState {
 }
 
 /// Computes by bisection the window of a source with one counted loss per window: the smallest one,
-/// from `least_pkts` on, that its profile reproduces.
+/// from `min_pkts` on, that its profile reproduces.
 fn one_loss_per_window(
     profile: &dyn Profile,
     min_pkts: f64,

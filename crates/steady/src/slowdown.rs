@@ -30,7 +30,7 @@ impl SharingSlowdown {
     };
 
     /// Interpolates the profile for transfers of mean size `size_pkts`, a round-trip time `rtt_s`
-    /// without queueing, a bandwidth-delay product `way_pkts` and a buffer `room_pkts`. Values
+    /// without queueing, a bandwidth-delay product `bdp_pkts` and a buffer `buffer_pkts`. Values
     /// outside the measured range are clamped.
     pub fn of(rtt_s: f64, bdp_pkts: f64, size_pkts: f64, buffer_pkts: f64) -> SharingSlowdown {
         let table = table();

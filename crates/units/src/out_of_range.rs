@@ -12,10 +12,10 @@ pub struct OutOfRange {
     pub allowed: &'static str,
 }
 
-/// Returns `Ok` if `good`, otherwise an error with the value and its range.
+/// Returns `Ok` if `is_valid`, otherwise an error with the value and its range.
 ///
 /// # Errors
-/// If not `good`.
+/// If not `is_valid`.
 pub fn ensure(
     is_valid: bool,
     what: &'static str,

@@ -393,7 +393,7 @@ impl StackReceiver {
         self.receiver.due_ns()
     }
 
-    /// Resets the receiver for a new connection. With `is_greeted`, the SYN counts as received because only
+    /// Resets the receiver for a new connection. With `has_syn`, the SYN counts as received because only
     /// data arrives.
     pub fn restart(&mut self, stack: &Stack, has_syn: bool, random: &mut Pcg32) {
         *self = StackReceiver::new(stack, self.segment_bytes, random);

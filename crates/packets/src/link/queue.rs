@@ -59,7 +59,7 @@ impl Link {
         }
     }
 
-    /// Sets the delay. The packets `on_the_way` have departed and not arrived.
+    /// Sets the delay. The packets `in_flight` have departed and not arrived.
     pub fn set_delay_ns(&mut self, delay_ns: u64, in_flight: &[Packet]) {
         self.delay_ns = delay_ns;
         in_flight
@@ -69,7 +69,7 @@ impl Link {
             .sort_unstable_by_key(packet_key);
     }
 
-    /// Removes packets from `earlier` that arrived before `now_ns`.
+    /// Removes packets from `departed_with_old_delay` that arrived before `now_ns`.
     #[inline]
     pub fn forget_arrived(&mut self, now_ns: u64) {
         let arrived = self

@@ -24,7 +24,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// Merges the groups of two links if together they weigh at most `most`.
+    /// Merges the groups of two links if together they weigh at most `max_weight`.
     fn join(&mut self, a: u32, b: u32, max_weight: u64) {
         let (a, b) = (self.links.find_mut(a), self.links.find_mut(b));
         let both = self.weight[a as usize] + self.weight[b as usize];

@@ -1,6 +1,6 @@
-//! Extrapolation of CUBIC_COEFFICIENT to losses below those measured, by a law instead of a power of the loss.
+//! Extrapolation of CUBIC to losses below those measured, by a law instead of a power of the loss.
 //!
-//! One power of the loss for all round-trip times fits Reno, but CUBIC_COEFFICIENT has two regions (RFC 9438).
+//! One power of the loss for all round-trip times fits Reno, but CUBIC has two regions (RFC 9438).
 //! At short round-trip times its window is that of Reno, W ∝ p^(−1/2), independent of the
 //! round-trip time (section 4.3). At long ones W ∝ (rtt/p)^(3/4) (equation 6). The lower the loss,
 //! the shorter the round-trip times at which the second applies: from 51 ms at 1e-4, and from 11 ms
@@ -23,7 +23,7 @@ const LOSS_MANTISSAS: [f64; 3] = [5.0, 2.0, 1.0];
 /// Decades in which rows are added; profiles do not distinguish lower losses.
 const LOSS_DECADES: std::ops::RangeInclusive<i32> = -8..=-1;
 
-/// Returns the mean congestion window of a CUBIC_COEFFICIENT sender in packets, for random losses of this
+/// Returns the mean congestion window of a CUBIC sender in packets, for random losses of this
 /// probability that cause no timeouts (RFC 9438 with C = 0.4 and β = 0.7).
 pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
     let reno = ln(RENO_COEFFICIENT) - 0.5 * ln(loss);
@@ -32,7 +32,7 @@ pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
     exp(larger + ln(1.0 + exp(SHARPNESS * (smaller - larger))) / SHARPNESS)
 }
 
-/// Adds rows at low losses down to 1e-8 to a measured grid of CUBIC_COEFFICIENT, using [`cubic_window_pkts`].
+/// Adds rows at low losses down to 1e-8 to a measured grid of CUBIC, using [`cubic_window_pkts`].
 /// At each round-trip time it also fills cells below the lowest measured loss (NaN). All of them
 /// are marked as extended.
 ///

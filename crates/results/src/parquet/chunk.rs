@@ -33,7 +33,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Returns an empty chunk with capacity for `room` bytes.
+    /// Returns an empty chunk with capacity for `capacity` bytes.
     pub(super) fn new(column: ColumnDescPtr, capacity: usize) -> Chunk {
         Chunk {
             column,

@@ -113,7 +113,7 @@ pub(super) fn rank_by_loss(
 }
 
 /// Returns the number of affected connections, where one with `count = n` counts n times, and the
-/// first `most` of them. The order is by kbit/s lost, then by delay; those with a failed end node
+/// first `max_count` of them. The order is by kbit/s lost, then by delay; those with a failed end node
 /// are last.
 pub(super) fn most_affected(
     network: &Network,

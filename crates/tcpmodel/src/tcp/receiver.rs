@@ -427,7 +427,7 @@ impl ReceiveWindowAutotuning {
         is_known.then(|| self.round_trip_ns.min(2 * self.min_delay_ns))
     }
 
-    /// Receives a segment out of order. `held` segments are now out of order; the last is `span` segments
+    /// Receives a segment out of order. `buffered` segments are now out of order; the last is `span` segments
     /// after the first missing one.
     fn on_out_of_order(&mut self, span: u32, buffered: u32) {
         self.buffer_segments = self
@@ -442,7 +442,7 @@ impl ReceiveWindowAutotuning {
         self.offered = self.offered.max((self.offered + 2).min(free));
     }
 
-    /// Returns the window from the first missing segment on, with `held` segments received out of order.
+    /// Returns the window from the first missing segment on, with `buffered` segments received out of order.
     fn free_window(&self, buffered: u32) -> u32 {
         self.offered
             .min(self.buffer_segments.saturating_sub(buffered))

@@ -63,7 +63,7 @@ impl SegmentSize {
     }
 
     /// Returns the payload of each packet of this segment except the last; `None` if the segment is one
-    /// packet. `stamps` states whether packets carry timestamps.
+    /// packet. `has_timestamps` states whether packets carry timestamps.
     pub(super) fn payload(&self, segment: u32, has_timestamps: bool) -> Option<u32> {
         let payload = match *self {
             SegmentSize::Announced(mss) => {

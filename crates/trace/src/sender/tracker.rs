@@ -70,7 +70,7 @@ pub struct Tracker {
     started: bool,
     /// Time of the last packet, in ns.
     last_ns: i64,
-    /// True if the clock was set back and no observation has reported it. `timed_from` is the number of
+    /// True if the clock was set back and no observation has reported it. `first_timed_packet` is the number of
     /// packets sent by then; earlier packets yield no round-trip times.
     clock_set_back: bool,
     first_timed_packet: u64,
