@@ -1,6 +1,6 @@
 //! DiffServ conditioner over a packet stream, as in `netflow mark`.
 
-use netflow_diffserv::table::Packet;
+use netflow_diffserv::packet_table::Packet;
 use netflow_diffserv::{
     Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, GivenInputs, Kind, Marker,
     Minima, SrTcm, TrTcm,

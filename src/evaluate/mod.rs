@@ -35,7 +35,6 @@
 
 mod calibrate;
 mod directory;
-mod equal_paths;
 mod error;
 mod explain;
 mod load;
@@ -45,6 +44,7 @@ mod run_seed;
 mod scenario_copies;
 mod series_size;
 mod steady;
+mod unused_equal_paths;
 mod warnings;
 
 use std::convert::Infallible;
@@ -59,7 +59,6 @@ use rayon::prelude::*;
 
 pub use calibrate::calibrated;
 pub use directory::Directory;
-pub use equal_paths::{equal_paths_note, on_one_of_several_paths};
 pub use error::{Error, PeriodError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
@@ -67,6 +66,7 @@ pub use overload::overload;
 pub use packet_model_time::max_packet_model_s;
 pub use series_size::MOST_ROWS;
 pub use steady::{steady_notes, steady_warnings};
+pub use unused_equal_paths::{equal_paths_note, on_one_of_several_paths};
 
 /// Settings of an evaluation.
 #[derive(Clone, Debug)]

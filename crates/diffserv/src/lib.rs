@@ -28,9 +28,9 @@ mod dropper;
 mod error;
 mod marker;
 mod meter;
+pub mod packet_table;
 mod precedence;
 mod random;
-pub mod table;
 
 pub use af::Af;
 pub use conditioner::{

@@ -11,8 +11,8 @@ use crate::endpoint::delays::{Delays, OneWayDelays, TimeHistogram, get_or_create
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
 use crate::link::edge_marker::{self, EdgeMarker};
-use crate::link::managed_queue::QueueDisc;
 use crate::link::queue::{ArrivalCounter, Link, LinkCounts, Queue, RedMarks, TransitLosses};
+use crate::link::queue_disc::QueueDisc;
 use crate::parallel::partition::Partitions;
 use crate::sessions::events::{NO_SLOT, Sessions};
 use crate::sync::dependencies::Dependencies;

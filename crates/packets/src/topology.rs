@@ -8,8 +8,8 @@ use netflow_tcpmodel::Stack;
 
 use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, listed_blocks};
 use crate::link::class_scheduler::senders;
-use crate::link::managed_queue::RETRANSMITTED;
 use crate::link::queue::Link;
+use crate::link::queue_disc::RETRANSMITTED;
 use crate::link::wire::{Packet, Wires};
 use crate::tie_break::TieBreak;
 

@@ -10,11 +10,11 @@ mod parallel_links;
 mod population;
 mod queues;
 mod random;
+mod random_of_all_scales;
 mod scenario;
 mod shared_queue;
 mod shipped;
 mod specs;
-mod wide;
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ pub use parallel_links::with_parallel_links;
 pub use population::population_seed;
 pub use queues::m_d_1_k;
 pub use random::{RandomNetwork, random_network};
+pub use random_of_all_scales::{WideNetwork, wide_network};
 pub use scenario::{RandomScenario, random_scenario};
 pub use shared_queue::SHARED_QUEUE;
 pub use shipped::shipped_scenarios;
 pub use specs::{connection, constant_users, link, one_way, some_loss, workload};
-pub use wide::{WideNetwork, wide_network};
 
 /// Packet size in the reference cases, in bits.
 const PACKET_BITS: f64 = 8000.0;

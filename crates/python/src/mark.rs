@@ -1,7 +1,7 @@
 //! DiffServ markers over arrays.
 
 use netflow::diffserv::DropPrecedence;
-use netflow::diffserv::table::Packet;
+use netflow::diffserv::packet_table::Packet;
 use netflow::document::Words;
 use netflow::mark::{MarkError, MarkingSpec};
 use netflow::scenario::file::ConditionerName;

@@ -47,7 +47,6 @@ mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial_files;
-mod queue_peaks;
 mod read;
 mod reference_system;
 mod row;
@@ -58,6 +57,7 @@ mod sweep;
 mod table;
 mod topology;
 mod users;
+mod utilization_peaks;
 mod writer;
 
 pub use accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
@@ -73,7 +73,6 @@ pub use measurement_window::{MeasurementWindow, SummaryRecorder, UserExperiences
 pub use netflow_network::Column;
 pub use network_totals::NetworkQuantity;
 pub use partial_files::write_atomically;
-pub use queue_peaks::{LinkPeaks, SATURATION_UTILIZATION};
 pub use read::{Results, for_each_csv_row};
 pub use reference_system::ReferenceSystem;
 pub use row::{
@@ -92,4 +91,5 @@ pub use sweep::{
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyPath};
 pub use users::{WaitSummary, WorkloadSummary, wait_rows};
+pub use utilization_peaks::{LinkPeaks, SATURATION_UTILIZATION};
 pub use writer::Writer;

@@ -8,7 +8,7 @@ use netflow_workload::TransferSizes;
 use sha2::{Digest, Sha256};
 
 use crate::load::FileAccess;
-use crate::{model_limits, validated_range};
+use crate::{fluid_validated_range, linux_tcp_validated_range};
 
 /// Scenario after validation and conversion to a network.
 #[derive(Clone, Debug)]
@@ -102,9 +102,9 @@ impl CompiledScenario {
     pub fn model_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
         let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
         let mut warnings = if is_fluid {
-            model_limits::warnings(&self.network)
+            fluid_validated_range::warnings(&self.network)
         } else {
-            Vec::from_iter(validated_range::warning(&self.network))
+            Vec::from_iter(linux_tcp_validated_range::warning(&self.network))
         };
         if self.has_link_failure_before(at_s) {
             warnings.extend(self.failure_warnings(is_solved));

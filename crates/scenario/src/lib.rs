@@ -35,15 +35,15 @@ mod compiled_scenario;
 pub mod default_changes;
 pub mod export;
 pub mod file;
+mod fluid_validated_range;
 mod former_names;
 pub mod generate;
+mod linux_tcp_validated_range;
 mod load;
 mod memory_limit;
-mod model_limits;
 mod reference_page;
 mod schema;
 mod validate;
-mod validated_range;
 
 pub use compiled_scenario::{
     CompiledScenario, NodeAnnotation, SplitTraffic, TransferDemand, digest, for_steady_state,

@@ -23,20 +23,20 @@
 #![warn(missing_docs)]
 
 mod error;
-mod estimates;
 mod failures;
 mod gmres;
 mod headroom;
 mod jacobian;
 mod link_traffic_adjoint;
+mod mark_estimates;
 mod newton;
 mod options;
 mod percentile;
 mod problem;
 mod residual;
 pub mod rows;
+mod run_comparison;
 mod sensitivity;
-mod settling_run;
 mod slowdown;
 mod solver;
 mod steady;
@@ -52,8 +52,8 @@ pub use failures::{
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
 pub use residual::BindingConstraint;
+pub use run_comparison::{ObservedRange, RunComparison, compare_with_run};
 pub use sensitivity::{Measure, Sensitivities};
-pub use settling_run::{ObservedRange, RunComparison, compare_with_run};
 pub use solver::{ConnectionSelection, Solver};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;

@@ -1,6 +1,6 @@
 //! Tables of samples and of packets.
 
-use netflow_diffserv::table::PacketReader;
+use netflow_diffserv::packet_table::PacketReader;
 use netflow_files::BoundedLines;
 use netflow_profile::fit::{Method, ProfileLabel, fit};
 use netflow_trace::sender::{SamplesWriter, read_samples};

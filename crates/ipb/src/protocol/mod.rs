@@ -2,12 +2,12 @@
 
 pub(crate) mod head;
 mod http;
+mod keystrokes;
 mod parser;
-mod script;
 
 pub use http::{reply_head, request_head};
+pub use keystrokes::{KeystrokeRun, MAX_RUNS, write_script};
 pub use parser::{Parser, Request};
-pub use script::{KeystrokeRun, MAX_RUNS, write_script};
 
 /// Filler bytes of bodies, keystrokes and echoes.
 pub mod filler {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use netflow_workload::UserKind;
 
 use super::head::{TooLong, with_head};
-use super::script::{KeystrokeRun, Reader, SCRIPT_TAG};
+use super::keystrokes::{KeystrokeRun, Reader, SCRIPT_TAG};
 use crate::DropReason;
 
 /// Maximum number of headers of a request.

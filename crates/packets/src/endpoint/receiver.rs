@@ -6,7 +6,7 @@ use netflow_tcpmodel::tcp::ns2::Receiver;
 
 use crate::endpoint::delays::OneWayDelays;
 use crate::endpoint::stack::StackReceiver;
-use crate::link::managed_queue::{CONGESTED, delay_ns};
+use crate::link::queue_disc::{CONGESTED, delay_ns};
 use crate::link::wire::{Packet, Wires};
 use crate::topology::TransferPaths;
 

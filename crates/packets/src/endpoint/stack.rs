@@ -17,7 +17,7 @@ use crate::endpoint::ack_encoding::{
     SYN_ACK_SEQ, can_encode_block, pack, pack_number, unpack, unpack_number,
 };
 use crate::endpoint::generator::PacketGenerator;
-use crate::link::managed_queue::{RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns};
+use crate::link::queue_disc::{RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns};
 
 /// Maximum delay of an acknowledgement in the host in ns, due to interrupts and scheduling. Without it, phase
 /// effects at drop-tail queues make the same connections lose always (Floyd and Jacobson, 1992).

@@ -17,7 +17,7 @@ use crate::endpoint::generator::PacketGenerator;
 use crate::endpoint::receiver::{AckPolicy, ReceiverEndpoint};
 use crate::endpoint::stack::{StackReceiver, StackSender};
 use crate::endpoint::tfrc::TfrcSender;
-use crate::link::managed_queue::SEND_TIME_MASK;
+use crate::link::queue_disc::SEND_TIME_MASK;
 use crate::link::wire::{Packet, Wires};
 use crate::ns;
 use crate::topology::{PathStart, TransferPaths};

@@ -3,7 +3,7 @@
 pub mod changes;
 pub mod class_scheduler;
 pub mod edge_marker;
-pub mod managed_queue;
 pub mod queue;
+pub mod queue_disc;
 pub mod service;
 pub mod wire;

@@ -11,7 +11,7 @@ use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::link::class_scheduler::Transmission;
-use crate::link::managed_queue::{CONGESTED, QueueDisc, QueuedPacket};
+use crate::link::queue_disc::{CONGESTED, QueueDisc, QueuedPacket};
 use crate::link::wire::Packet;
 use crate::topology::HopSpec;
 

@@ -6,8 +6,8 @@ use netflow_network::service_ns;
 use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, record_loss};
 use crate::link::class_scheduler::Transmission;
-use crate::link::managed_queue::{CONGESTED, QueuedPacket};
 use crate::link::queue::Link;
+use crate::link::queue_disc::{CONGESTED, QueuedPacket};
 use crate::link::wire::{Packet, count_before};
 use crate::topology::{HopSpec, Sizes, VARIABLE_SERVICE_NS};
 

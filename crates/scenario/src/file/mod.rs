@@ -14,6 +14,7 @@ mod link;
 mod link_class;
 mod loss;
 mod node;
+mod ns2_tcp;
 mod overhead;
 mod queue;
 mod simulation;
@@ -21,7 +22,6 @@ mod source;
 mod srlg;
 mod stack;
 mod step;
-mod window;
 mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
@@ -38,6 +38,7 @@ pub use link::{Link, Reverse};
 pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
 pub use node::Node;
+pub use ns2_tcp::{VariantSetting, WindowSetting};
 pub use overhead::{CellsSetting, Frame, OverheadSetting};
 pub use queue::{
     CoDel, CoDelDiscipline, Curve, Pie, PieDiscipline, Plain, QueueSetting, Red, RedDiscipline,
@@ -48,7 +49,6 @@ pub use source::{SourceSetting, UsersSourceSetting};
 pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Adaptive, Auto, StepSetting};
-pub use window::{VariantSetting, WindowSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{

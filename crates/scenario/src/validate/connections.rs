@@ -8,7 +8,7 @@ use netflow_network::{
 use netflow_units::{Bytes, Packets, Rate, Size};
 
 use super::Validator;
-use super::flows::TrafficPart;
+use super::equal_cost_split::TrafficPart;
 use super::names::Names;
 use crate::compiled_scenario::SplitTraffic;
 use crate::file::{ApplicationSetting, Connection, SizeSetting, SourceSetting, WindowSetting};

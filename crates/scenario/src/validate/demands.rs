@@ -14,7 +14,7 @@ use netflow_workload::{Application as Users, Distribution, Http, TransferSizes, 
 
 use super::Validator;
 use super::connections::ConnectionEnds;
-use super::flows::TrafficPart;
+use super::equal_cost_split::TrafficPart;
 use super::stacks::DEFAULT_STACK;
 use crate::compiled_scenario::{SplitTraffic, TransferDemand};
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};

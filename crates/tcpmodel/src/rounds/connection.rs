@@ -5,7 +5,7 @@ use super::{
     connection_end::{ConnectionEnd, HandshakeState},
     loss_model::LossModel,
     path::{LinkDirection, Packet, PacketKind},
-    segmentation::SendQueue,
+    send_queue::SendQueue,
 };
 use crate::Stack;
 use crate::tcp::{Handshake, NEVER, Receiver, Sender};

@@ -30,7 +30,7 @@ mod connection_end;
 mod distribution;
 mod loss_model;
 mod path;
-mod segmentation;
+mod send_queue;
 mod session_run;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! The exact distribution, by a forward recursion on a lattice of times.
 
-mod row;
+mod distribution;
 mod unit;
 
-use row::LatticeDistribution;
+use distribution::LatticeDistribution;
 use unit::{Shift, Unit};
 
 use super::backoff::BackoffTimers;

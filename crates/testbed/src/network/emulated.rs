@@ -10,7 +10,7 @@ use netflow_network::{LinkId, Network};
 use tun_rs::SyncDevice;
 
 use super::emulator::{Emulator, Recording};
-use super::link_simulation::LinkSimulation;
+use super::network_simulation::LinkSimulation;
 use super::plan::{Plan, TcpRoute};
 use super::report::NetworkReport;
 use crate::capture::CaptureWriter;

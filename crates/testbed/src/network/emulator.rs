@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tun_rs::SyncDevice;
 
 use super::emulated::Built;
-use super::link_simulation::{EnteringPacket, LeavingPacket, LinkSimulation};
+use super::network_simulation::{EnteringPacket, LeavingPacket, LinkSimulation};
 use super::packet::{Header, mark_ce};
 use super::plan::Plan;
 use super::report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};

@@ -6,7 +6,7 @@
 //! - [`EmulatedNetwork`] contains the hosts; it runs from [`EmulatedNetwork::start`] on.
 
 mod link;
-mod link_simulation;
+mod network_simulation;
 mod packet;
 mod plan;
 mod report;
@@ -19,7 +19,7 @@ mod emulator;
 #[cfg(target_os = "linux")]
 pub use emulated::{EmulatedNetwork, NetworkOptions};
 pub use link::LinkCounts;
-pub use link_simulation::{EnteringPacket, LeavingPacket, LinkSimulation, PathSchedule};
+pub use network_simulation::{EnteringPacket, LeavingPacket, LinkSimulation, PathSchedule};
 pub use plan::{Host, Pair, Plan, TcpRoute};
 pub use report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};
 

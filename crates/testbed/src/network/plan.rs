@@ -8,7 +8,7 @@ use netflow_network::{ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Sou
 use netflow_units::ns;
 
 use super::NetworkError;
-use super::link_simulation::PathSchedule;
+use super::network_simulation::PathSchedule;
 
 /// Host of an emulated network.
 #[derive(Clone, Debug, PartialEq, Eq)]

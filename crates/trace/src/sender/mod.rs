@@ -35,7 +35,7 @@
 
 mod flight;
 mod handshake;
-mod rtt;
+mod rtt_method;
 mod samples;
 mod segment_size;
 mod spurious_retransmissions;
@@ -52,7 +52,7 @@ use segment_size::SegmentSize;
 
 pub use flight::MAX_IN_FLIGHT;
 pub use handshake::CapturePoint;
-pub use rtt::RttMethod;
+pub use rtt_method::RttMethod;
 pub use samples::{Sampler, Samplers};
 pub use table::{SampleRow, SamplesWriter, TableError, read_samples};
 pub use tracker::{Observation, Totals, Tracker};

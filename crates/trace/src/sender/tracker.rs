@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::flight::{AckedPackets, Flight, Sent, later_sent};
-use super::rtt::RttMethod;
+use super::rtt_method::RttMethod;
 use super::segment_size::SegmentSize;
 use super::spurious_retransmissions::SpuriousRetransmissions;
 use crate::{MAX_REORDERING_NS, Segment};

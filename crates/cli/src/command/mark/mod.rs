@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use netflow::diffserv::DropPrecedence;
-use netflow::diffserv::table::Packet;
+use netflow::diffserv::packet_table::Packet;
 use netflow::number::{count, percent, short};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use netflow::diffserv::table::{Packet, PacketReader, TableError};
+use netflow::diffserv::packet_table::{Packet, PacketReader, TableError};
 use netflow::scenario::{Problem, ProblemKind, Severity};
 use netflow::trace::{EventKind, Format, Link, Reader};
 use netflow_files::BoundedLines;

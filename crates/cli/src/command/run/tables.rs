@@ -158,7 +158,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
                 with_std(it.mean_queue_pkts, std, short),
             )
         })
-        .number("max queue [pkt]", |it| {
+        .number("max [pkt]", |it| {
             if it.max_queue_pkts.is_nan() {
                 NO_VALUE.to_owned()
             } else {
