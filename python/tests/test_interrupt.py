@@ -49,7 +49,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
     # 0.1 s is asked of a quiet machine; this may be a busy one.
     assert took_s < 2
     assert page.read_text().startswith("<!doctype html>")
-    assert "has not what this run wrote any more" in refused
+    assert "no longer contains the results of this run" in refused
     assert not is_complete and 0 < time_s < 100000 and rows > 0 and "stopped" in text
 
 

@@ -51,7 +51,7 @@ def test_intervals_and_the_part_that_is_summarized(bottleneck):
     results = bottleneck.run(every="2 s", start=4, end="8 s")
     assert results.links["time_s"][::2] == [2, 4, 6, 8, 10]
     assert (results.summary["from_s"], results.summary["duration_s"]) == (4, 4)
-    with pytest.raises(ValueError, match="from 12 s"):
+    with pytest.raises(ValueError, match="begins at 12 s"):
         bottleneck.run(start=12)
     with pytest.raises(ValueError, match="`start` must be 0 s or more"):
         bottleneck.run(start=-5)

@@ -230,11 +230,11 @@ def test_hostile_values_are_refused_and_change_nothing(model):
 
 def test_messages_say_what_is_allowed():
     simulation = nf.Scenario.from_toml(TRIANGLE).simulation(routes={"ac": [DETOUR]}, rates={"ac": [0, 400]})
-    with pytest.raises(ValueError, match=r"it may take \[A, C\] or \[A, B, C\]; simulation\(routes="):
+    with pytest.raises(ValueError, match=r"it may take \[A, C\] or \[A, B, C\]; declare paths in simulation\(routes="):
         simulation.set_route("ac", ["A"])
     with pytest.raises(ValueError, match="unknown node `D`"):
         simulation.set_route("ac", ["A", "D", "C"])
-    with pytest.raises(ValueError, match=r"no path of it was announced; simulation\(routes="):
+    with pytest.raises(ValueError, match=r"no path of it was announced; declare paths in simulation\(routes="):
         simulation.set_route("ab", ["A", "B"])
     with pytest.raises(ValueError, match=r"between 0 and 400 pkt/s.*simulation\(rates="):
         simulation.set_rate("ac", 401)

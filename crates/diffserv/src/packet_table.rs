@@ -248,7 +248,10 @@ mod tests {
                 "time_s,bytes,bytes\n",
                 "line 1, column 14: duplicate column `bytes`",
             ),
-            ("time_s,bytes\n1,40\n0.5,40\n", "line 3, column 1: a packet"),
+            (
+                "time_s,bytes\n1,40\n0.5,40\n",
+                "line 3, column 1: this packet",
+            ),
             ("time_s,bytes\n1,-4\n", "line 2, column 3: `bytes` cannot"),
             (
                 "time_s,bytes\n1\n",

@@ -105,7 +105,7 @@ mod tests {
         );
         assert_eq!(
             of(&["zzz*"]).unwrap_err(),
-            "the results have nothing called zzz*, but a->b, a->c, b->c, *->c"
+            "no name in the results matches zzz*; available: a->b, a->c, b->c, *->c"
         );
     }
 }

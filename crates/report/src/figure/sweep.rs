@@ -426,7 +426,7 @@ mod tests {
         );
         assert_eq!(
             wrong("demands.scale"),
-            "the sweep does not vary `demands.scale`, but link.*.buffer, demand.scale; did you mean `demand.scale`?"
+            "the sweep does not vary `demands.scale`; it varies link.*.buffer, demand.scale; did you mean `demand.scale`?"
         );
         assert_eq!(
             axis(&all[..1], None).unwrap_err().to_string(),
