@@ -223,6 +223,11 @@ fn opens_everywhere(program: &Path, book: &Path, pages: &[PathBuf]) {
         {
             continue;
         }
+        // Former pages lead to others.
+        let text = fs::read_to_string(page).expect("a page");
+        if text.contains("http-equiv=\"refresh\"") {
+            continue;
+        }
         let url = format!("file://{}", page.display());
         browser.call("Page.navigate", json!({ "url": url }));
         browser.until(&format!(

@@ -132,7 +132,7 @@ fn csv(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()> {
-    problems::warn(scenario);
+    problems::warn_all(&scenario.warnings);
     let size = ScenarioSize::of(scenario);
     write!(
         out,
