@@ -58,12 +58,15 @@ mod tests {
         }
         assert_eq!(quantile(0.0), f64::NEG_INFINITY);
         assert_eq!(quantile(1.0), f64::INFINITY);
+        // By mpmath with 30 digits; statrs has 1e-10 more.
+        let value: f64 = 0.230_647_982_534_284_9;
+        assert!((cdf(-0.736_714_536_286_439_7) / value - 1.0).abs() < 1e-15);
     }
 
     proptest! {
-        /// Agreement with statrs, also far in the tails.
+        /// Agreement with statrs, also far in the tails. Its own error reaches 1.01e-10.
         #[test]
-        fn matches_statrs(u in f64::MIN_POSITIVE..1.0, digits in 0.0..300.0_f64, z in -30.0..30.0_f64) {
+        fn matches_statrs(u in f64::MIN_POSITIVE..1.0, digits in 1e-3..300.0_f64, z in -30.0..30.0_f64) {
             let normal = Normal::standard();
             for u in [u, 10_f64.powf(-digits)] {
                 let (is, should) = (quantile(u), normal.inverse_cdf(u));
@@ -71,7 +74,7 @@ mod tests {
                 prop_assert!((cdf(is) / u - 1.0).abs() < 1e-11 * (1.0 + is * is), "{u}: {is} {}", cdf(is));
             }
             let (is, should) = (cdf(z), normal.cdf(z));
-            prop_assert!((is / should - 1.0).abs() < 1e-10, "{z}: {is} {should}");
+            prop_assert!((is / should - 1.0).abs() < 1e-9, "{z}: {is} {should}");
         }
     }
 }
