@@ -16,7 +16,7 @@
 //! let at_s = scenario.options.duration_s;
 //! let found = failures(network, at_s, &FailureOptions::default(), &|| false)?.ok_or("it was stopped")?;
 //! let seen = FailureReport::new(network, &found, at_s);
-//! assert!(seen.summary().iter().any(|line| line.contains("A<->B costs 100.0 % of the goodput")));
+//! assert!(seen.summary().iter().any(|line| line.contains("A<->B costs 100 % of the goodput")));
 //! let page = seen.page("two.toml".as_ref(), &scenario.node_annotations).html();
 //! assert!(page.contains("Failures of two.toml"));
 //! # Ok(())
