@@ -209,3 +209,35 @@ fn series_have_separate_formats() {
         assert!(said.contains("--output"), "{wrong}: {said}");
     }
 }
+
+/// The command that a run prints for packet-level results is valid in a shell. Adaptive steps have no
+/// packet-level results.
+#[test]
+fn printed_packet_command_is_valid() {
+    const LINE: &str = " For packet-level results (about ";
+    let place = Workplace::new();
+    let printed = |options: &str| {
+        let line = format!("netflow run dumbbell.toml {options}");
+        let output = common::shell(&line, &place.path("")).output().unwrap();
+        let out = text(&output.stdout);
+        let found = out.lines().find(|line| line.starts_with(LINE));
+        found.map(|line| line.split_once("): ").unwrap().1.to_owned())
+    };
+    let command = printed("--set 'connection.*.count=2'").unwrap();
+    assert!(
+        command.contains("--set 'connection.*.count=2'"),
+        "{command}"
+    );
+    let output = common::shell(&command, &place.path("")).output().unwrap();
+    let out = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        out.starts_with("Packet model: ") && !out.contains(LINE),
+        "{out}"
+    );
+    assert_eq!(
+        printed("--set 'simulation.step={ tolerance = 1e-3 }'"),
+        None
+    );
+    assert_eq!(printed("--no-notes"), None);
+}
