@@ -14,6 +14,10 @@ use crate::tcp_drop_tail::{DropTailTcpLaw, EXTRA_IDLE, LawGradient};
 /// of TCP windows from the second on.
 const WINDOW_MODEL_BUFFERS_PKTS: (f64, f64) = (2.0, 10.0);
 
+/// The same for windows that are state: packets of windows arrive evenly, so that they fill buffers of a few packets,
+/// too.
+const WINDOW_STATE_BUFFERS_PKTS: (f64, f64) = (1.0, 4.0);
+
 /// Connections of a class, with the properties that affect queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'a> {
@@ -457,8 +461,8 @@ impl LinkTraffic {
 
     /// Returns the weight of the buffer size and its derivative with respect to the buffer. The weight is 0
     /// up to two packets, where no sawtooth forms, and 1 from ten packets on.
-    fn window_model_weight(&self) -> (f64, f64) {
-        let (few, many) = WINDOW_MODEL_BUFFERS_PKTS;
+    fn window_model_weight(&self, buffers_pkts: (f64, f64)) -> (f64, f64) {
+        let (few, many) = buffers_pkts;
         let room_pkts = self.buffer_limit().pkts(self.largest_bits);
         let (step, slope) = smooth_step((room_pkts - few) / (many - few));
         (
@@ -470,6 +474,25 @@ impl LinkTraffic {
     /// Returns the queue model of the link, with the calibration by the packet model. A queue with early
     /// random drops (RED or RIO) is M/M/1/K.
     pub fn queue_model(&self, calibration: Calibration, drops_early: bool) -> DropTailTcpLaw {
+        self.queue_model_for(calibration, drops_early, WINDOW_MODEL_BUFFERS_PKTS)
+    }
+
+    /// Returns the same for windows that are state.
+    pub fn queue_model_for_window_state(
+        &self,
+        calibration: Calibration,
+        drops_early: bool,
+    ) -> DropTailTcpLaw {
+        self.queue_model_for(calibration, drops_early, WINDOW_STATE_BUFFERS_PKTS)
+            .for_window_state()
+    }
+
+    fn queue_model_for(
+        &self,
+        calibration: Calibration,
+        drops_early: bool,
+        buffers_pkts: (f64, f64),
+    ) -> DropTailTcpLaw {
         if drops_early {
             return DropTailTcpLaw::default();
         }
@@ -485,7 +508,7 @@ impl LinkTraffic {
         }
         let calibration = calibration.for_windows(self.windows);
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
-        let poisson = 1.0 - others * self.window_model_weight().0;
+        let poisson = 1.0 - others * self.window_model_weight(buffers_pkts).0;
         DropTailTcpLaw {
             windows: self.responsive_windows,
             sawtooth_amplitude: self.sawtooth_amplitude(),
@@ -499,6 +522,7 @@ impl LinkTraffic {
             },
             bursts,
             calibration,
+            ..DropTailTcpLaw::default()
         }
     }
 
@@ -554,7 +578,8 @@ impl LinkTraffic {
         let all = self.windows + self.acks;
         let wanted = self.unresponsive_bps / self.bandwidth_bps;
         let others = (1.0 - wanted).max(0.0);
-        let (window_model_weight, roomy_by_buffer) = self.window_model_weight();
+        let (window_model_weight, roomy_by_buffer) =
+            self.window_model_weight(WINDOW_MODEL_BUFFERS_PKTS);
         let part = self.amplitude_sum / self.windows;
         let by_mean = if self.responsive_windows > 0.0 {
             by.sawtooth_amplitude / self.responsive_windows
@@ -746,7 +771,7 @@ mod tests {
                 buffer_bits: in_bytes.then_some(54e3),
                 largest_bits: 8e3,
                 is_paced: false,
-                windows,
+                    windows,
                 acks,
                 responsive_windows: reacting * if some_react { 1.0 } else { windows },
                 amplitude_sum: 0.4 * reacting * if some_react { 1.0 } else { windows },

@@ -11,6 +11,7 @@ use crate::engine::next_step_packets::NextStepPackets;
 use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::EMPTY_LN_RHO;
 use crate::engine::rio::RioState;
+use crate::engine::tcp_window::{self, TcpWindow, WindowSample};
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::session_replay::PathSamples;
 
@@ -55,6 +56,12 @@ pub struct State {
     /// Feedback history of the estimating sources: a ring of [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN)
     /// entries for every branch.
     pub(crate) seen: Vec<FeedbackSample>,
+    /// Congestion windows, by branch, and their path samples: a ring for every branch. Empty if windows are
+    /// not state.
+    #[serde(default)]
+    pub(crate) windows: Vec<TcpWindow>,
+    #[serde(default)]
+    pub(crate) window_samples: Vec<WindowSample>,
     pub(crate) told: Reporting,
     /// Queues with drop precedences (RIO), and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
@@ -108,6 +115,9 @@ pub(crate) struct LinkState {
     #[serde(default)]
     pub steepness_per_s: f64,
     pub utilization: f64,
+    /// Packets/s that arrived in the last step.
+    #[serde(default)]
+    pub arriving_pps: f64,
     /// Number of consecutive steps without packets in the queue or in flight on the link.
     pub quiet_steps: u32,
     /// Input of the early-drop law: for RED the average queue in packets, for PIE the drop probability.
@@ -284,6 +294,7 @@ impl State {
             refused: 0.0,
             steepness_per_s: 0.0,
             utilization: 0.0,
+            arriving_pps: 0.0,
             quiet_steps: 0,
             early: 0.0,
             early_wait_s: 0.0,
@@ -325,6 +336,8 @@ impl State {
             fifo: FifoState::new(plan),
             learnt: vec![LossEstimate::default(); plan.estimate_count()],
             seen: vec![FeedbackSample::default(); plan.looks],
+            windows: vec![TcpWindow::default(); plan.windows],
+            window_samples: vec![WindowSample::default(); plan.windows * tcp_window::SAMPLES],
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
@@ -380,6 +393,8 @@ impl Clone for State {
             fifo: self.fifo.clone(),
             learnt: self.learnt.clone(),
             seen: self.seen.clone(),
+            windows: self.windows.clone(),
+            window_samples: self.window_samples.clone(),
             rio: self.rio.clone(),
             aggregates: self.aggregates.clone(),
             schedules: self.schedules.clone(),
@@ -411,6 +426,8 @@ impl Clone for State {
             fifo,
             learnt,
             seen,
+            windows,
+            window_samples,
             told,
             rio,
             aggregates,
@@ -438,6 +455,8 @@ impl Clone for State {
         self.fifo.clone_from(fifo);
         self.learnt.clone_from(learnt);
         self.seen.clone_from(seen);
+        self.windows.clone_from(windows);
+        self.window_samples.clone_from(window_samples);
         self.told.clone_from(told);
         self.rio.clone_from(rio);
         self.aggregates.clone_from(aggregates);

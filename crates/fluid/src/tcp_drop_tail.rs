@@ -64,6 +64,12 @@ const SAWTOOTH_ONSET_PKTS: f64 = 3.0;
 /// Loss probability below which the reported loss tends to zero.
 const LOSS_CUTOFF: f64 = 1e-6;
 
+/// The same for windows that are state: one loss per 10⁹ packets, less than windows of 10⁴ packets need.
+const WINDOW_STATE_LOSS_CUTOFF: f64 = 1e-9;
+
+/// Amplitude of the sawtooth of CUBIC.
+const CUBIC_AMPLITUDE: f64 = 0.6;
+
 /// Smallest loss probability that is reported.
 const MIN_LOSS: f64 = 1e-9;
 
@@ -88,6 +94,11 @@ pub struct DropTailTcpLaw {
     pub bursts: Bursts,
     /// Calibration of this queue by the packet model.
     pub calibration: Calibration,
+    /// Weight of the sawtooth's loss, 0 to 1. It is 0 for windows that lose packets only where the queue
+    /// overflows (CUBIC, or windows that cannot fill it).
+    pub sawtooth_weight: f64,
+    /// Loss probability below which the loss of the sawtooth tends to zero.
+    pub loss_cutoff: f64,
 }
 
 /// M/M/1/K with another number of waiting packets at the same utilization U: w times that of M/M/1/K,
@@ -202,6 +213,11 @@ fn ln_of_loss(loss: f64, pass: f64) -> f64 {
 }
 
 impl WindowLoss {
+    /// Multiplies the loss and its gradients; derivatives are those of the logarithm, which stay.
+    fn scale(&mut self, weight: f64) {
+        self.loss *= weight;
+    }
+
     /// Subtracts `loss` and rescales the derivatives to those of the new logarithm.
     fn subtract_loss(&mut self, loss: f64) {
         let scale = self.loss / (self.loss - loss);
@@ -225,11 +241,28 @@ impl Default for DropTailTcpLaw {
             idle: 0.0,
             bursts: Bursts::default(),
             calibration: Calibration::default(),
+            sawtooth_weight: 1.0,
+            loss_cutoff: LOSS_CUTOFF,
         }
     }
 }
 
 impl DropTailTcpLaw {
+    /// Returns the law for windows that are state: only those of Reno lose packets before the queue overflows.
+    pub fn for_window_state(self) -> DropTailTcpLaw {
+        let weight = if self.windows > 0.0 {
+            ((self.sawtooth_amplitude - CUBIC_AMPLITUDE) / (1.0 - CUBIC_AMPLITUDE)).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        DropTailTcpLaw {
+            idle: weight * self.idle,
+            sawtooth_weight: weight,
+            loss_cutoff: WINDOW_STATE_LOSS_CUTOFF,
+            ..self
+        }
+    }
+
     /// Returns the model of a queue behind a link that is not faster, where packets do not wait again.
     pub fn paced() -> DropTailTcpLaw {
         DropTailTcpLaw {
@@ -401,7 +434,8 @@ impl DropTailTcpLaw {
         let half = 0.25 * k * k / queue_pkts.max(1e-9 * k);
         let over = half / self.sawtooth_amplitude - bunched * k / windows.sqrt();
         let more = self.calibration.losses.max(1.0).sqrt();
-        over > 0.0 && SAWTOOTH_COEFFICIENT * windows * more < LIGHT_SQRT_LOSS * over
+        let light = LIGHT_SQRT_LOSS.min(self.loss_cutoff.sqrt());
+        over > 0.0 && SAWTOOTH_COEFFICIENT * windows * more < light * over
     }
 
     /// Returns the utilization relative to M/M/1/K with the same mean, and its derivatives with respect to
@@ -439,6 +473,7 @@ impl DropTailTcpLaw {
             };
         }
         let mut of_windows = self.window_loss(queue.mean_pkts, queue.free_pkts);
+        of_windows.scale(self.sawtooth_weight);
         if self.poisson <= 0.0 {
             // Removes negligible losses.
             if of_windows.loss > MIN_LOSS {
@@ -538,9 +573,9 @@ impl DropTailTcpLaw {
         let p = self.calibration.losses * load * load / libm::cbrt((1.0 + small).powi(2));
         let by_ln_load = 2.0 - 4.0 / 3.0 * small / (1.0 + small);
         // Suppresses tiny losses and keeps the loss below 1.
-        let told = p * p / (p + LOSS_CUTOFF);
+        let told = p * p / (p + self.loss_cutoff);
         let loss = told / (1.0 + told);
-        let by_ln_p = (p + 2.0 * LOSS_CUTOFF) / (p + LOSS_CUTOFF) * (1.0 - loss);
+        let by_ln_p = (p + 2.0 * self.loss_cutoff) / (p + self.loss_cutoff) * (1.0 - loss);
         let per_saw = -by_ln_p * by_ln_load / saw;
         WindowLoss {
             loss,

@@ -144,6 +144,9 @@ pub enum Coupling {
     /// link's scalar solve. If that link is the bottleneck, the equilibrium is exact at any step. For a later
     /// bottleneck, steps have to be short or adaptive, as with `Lagged`.
     Implicit,
+    /// TCP windows as state. Windows grow, and shrink once per round trip in which they lose packets; the
+    /// profile gives their equilibrium.
+    Windows,
 }
 
 impl Model {
@@ -173,14 +176,14 @@ impl FluidOptions {
         }
     }
 
-    /// Returns whether profile sources estimate their loss instead of using the profile directly.
-    pub fn learns(&self) -> bool {
+    /// Returns the coupling of profile sources to their paths.
+    pub fn coupling(&self) -> Coupling {
         match *self {
-            FluidOptions::Fifo { .. } => true,
+            FluidOptions::Fifo { .. } => Coupling::Learned,
             FluidOptions::WellMixed { coupling, .. } | FluidOptions::Adaptive { coupling, .. } => {
-                coupling == Coupling::Learned
+                coupling
             }
-            FluidOptions::Literal { .. } => false,
+            FluidOptions::Literal { .. } => Coupling::Lagged,
         }
     }
 
@@ -221,6 +224,13 @@ impl FluidOptions {
                     longest_s.min(duration_s)
                 }
             },
+            FluidOptions::Adaptive {
+                coupling: Coupling::Windows,
+                ..
+            } => {
+                let reason = "windows as state do not support adaptive steps".to_owned();
+                return bad("coupling", reason);
+            }
             FluidOptions::Adaptive { step, .. } => {
                 let Adaptive {
                     tolerance,

@@ -9,11 +9,11 @@ use netflow_network::{AggregateSpec, Edge, MarkerRates};
 use netflow_profile::Provenance;
 use serde::{Deserialize, Serialize};
 
-use super::StepContext;
 use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
 use super::plan::{NO_PROFILE, Plan};
 use super::source_law::AllowedRate;
-use super::sources::{self, PathCondition, ln_pass};
+use super::sources::{self, FixedDelays, PathCondition, ln_pass};
+use super::{StepContext, sending, tcp_window};
 use crate::state::State;
 
 /// Minimum retransmission timeout of TCP in seconds.
@@ -218,7 +218,38 @@ impl StepContext<'_> {
                 }
                 rests_on = profile.provenance(seen[0], seen[1]);
                 let profile_pps = profile.throughput(seen[0], seen[1]);
-                state.allowed_rate(branch, seen, profile_pps, learns, span)
+                if let Some(window) = self.state.windows.get_mut(b) {
+                    let fixed = &self.scratch.fixed[b];
+                    let by_hop = &self.state.forwarded[plan.branches.len()..];
+                    let lanes = |hop: fn(&Plan, &FixedDelays, usize) -> u32| {
+                        let pkts = (b..b + 3).map(|lane| by_hop[hop(plan, fixed, lane) as usize]);
+                        pkts.sum::<f64>() / self.state.last_step_s
+                    };
+                    let forwarded_pps = [
+                        lanes(|plan, _, lane| plan.branches[lane].last_data_hop),
+                        lanes(Plan::narrowest_hop),
+                    ];
+                    let narrowest = &self.state.links[fixed.narrowest.0 as usize];
+                    let met = sending::window_conditions(
+                        self.setup,
+                        self.scratch,
+                        narrowest,
+                        b,
+                        now,
+                        forwarded_pps,
+                    );
+                    let rate = window.advance(
+                        &mut self.state.window_samples[tcp_window::samples_of(b)],
+                        &self.setup.window_laws[branch.profile as usize],
+                        branch,
+                        &met,
+                        self.state.steps,
+                        span,
+                    );
+                    AllowedRate::by_window(branch, seen, profile_pps, rate)
+                } else {
+                    state.allowed_rate(branch, seen, profile_pps, learns, span)
+                }
             }
         };
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
@@ -227,6 +258,9 @@ impl StepContext<'_> {
         state.record_feedback(seen, active_s, rests_on);
         if let Some(learnt) = self.state.learnt.get_mut(b) {
             learnt.record_sent(&sent, branch);
+        }
+        if let Some(window) = self.state.windows.get_mut(b) {
+            window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
         }
         for (lane, part) in (b..).zip(marking) {
             self.state.forwarded[lane] = sent.pkts * part;

@@ -139,9 +139,11 @@ pub(crate) fn initial_rate_pps(rtt_s: f64) -> f64 {
 /// Returns the loss probability that a source estimates on a path with this loss and this number of packets
 /// per RTT. Several losses in one RTT count as one.
 pub fn estimated_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
-    match lost_pkts {
-        lost if lost > 0.0 => lost.min(1.0) / window_pkts,
-        _ => 0.0,
+    // Rounding can leave losses of a window in which nothing was sent.
+    if lost_pkts > 0.0 && window_pkts > 0.0 {
+        (lost_pkts.min(1.0) / window_pkts).min(1.0)
+    } else {
+        0.0
     }
 }
 
@@ -349,6 +351,14 @@ mod tests {
             };
             prop_assert_eq!(sends(0.5 * target).to_bits(), sends(f64::INFINITY).to_bits());
         }
+    }
+
+    /// Regression: a finished transfer estimated an infinite loss.
+    #[test]
+    fn loss_of_an_empty_window_is_zero() {
+        assert_eq!(estimated_loss(1e-20, 0.0), 0.0);
+        assert_eq!(estimated_loss(2e-20, 1e-20), 1.0);
+        assert_eq!(estimated_loss(3.0, 10.0), 0.1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod explain;
 pub(crate) mod feedback;
 mod fifo;
 mod hop_transport;
+mod inverse_profile;
 pub(crate) mod link_loss;
 pub(crate) mod link_order;
 pub(crate) mod next_step_packets;
@@ -25,6 +26,7 @@ pub(crate) mod source_law;
 pub(crate) mod sources;
 mod step;
 mod step_control;
+pub(crate) mod tcp_window;
 
 use feedback::FEEDBACK_RING_LEN;
 use netflow_network::hash::fnv_hash;
@@ -32,6 +34,7 @@ use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
 use plan::Plan;
 pub(crate) use scratch::Scratch;
 use step_control::StepControl;
+use tcp_window::WindowLaw;
 
 use crate::state::State;
 
@@ -45,6 +48,8 @@ pub(crate) struct Setup {
     /// True if sources with profiles estimate loss and RTT with delay, false if they use the profile
     /// directly.
     pub learns: bool,
+    /// Laws of the profiles' congestion windows, if these are state; otherwise empty.
+    pub window_laws: Vec<WindowLaw>,
     /// True if sources with profiles are evaluated within the implicit solution of their first link's queue.
     pub within_step: bool,
     /// Step size control, if steps follow round-trip times.
@@ -83,11 +88,24 @@ impl Setup {
     /// Creates the setup for controllable connections with these initial paths.
     pub fn new(network: Network, options: FluidOptions, paths: &[Option<u32>]) -> Setup {
         let mut plan = Plan::new(network.tables(), paths);
-        let learns = options.learns();
-        plan.looks = if learns {
+        let coupling = options.coupling();
+        let learns = matches!(coupling, Coupling::Learned | Coupling::Windows);
+        plan.looks = if coupling == Coupling::Learned {
             plan.branches.len() * FEEDBACK_RING_LEN
         } else {
             0
+        };
+        let window_laws: Vec<WindowLaw> = if coupling == Coupling::Windows {
+            (plan.profiles.iter())
+                .map(|profile| WindowLaw::new(&**profile))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        plan.windows = if window_laws.is_empty() {
+            0
+        } else {
+            plan.branches.len()
         };
         let mut pace = None;
         let mut fifo = false;
@@ -130,6 +148,7 @@ impl Setup {
             plan,
             fifo,
             learns,
+            window_laws,
             pace,
             starts,
         }

@@ -22,6 +22,8 @@ use super::feedback::FEEDBACK_RING_LEN;
 use super::link_order::LinkOrder;
 use super::queue::light_rho;
 use super::rio::RioQueue;
+use super::sources::FixedDelays;
+use super::tcp_window::{self, TcpWindow, WindowSample};
 use crate::delays::BranchDelays;
 use crate::load_ramp::Ramp;
 use crate::state::{FeedbackSample, LinkState, LossEstimate, State};
@@ -99,6 +101,8 @@ pub(crate) struct Plan {
     pub flight_batches: usize,
     /// Shortest step for which the rings are sized, in seconds.
     pub shortest_step_s: f64,
+    /// Number of congestion windows kept as state: one per branch, or none.
+    pub windows: usize,
     /// Number of feedback samples stored for sources, if they estimate.
     pub looks: usize,
 }
@@ -376,6 +380,7 @@ impl Plan {
             queue_slots: 0,
             flight_batches: 0,
             shortest_step_s: 0.0,
+            windows: 0,
             looks: 0,
         };
 
@@ -437,6 +442,11 @@ impl Plan {
         } else {
             ip_bits
         }
+    }
+
+    /// Returns the hop of a branch at its narrowest link.
+    pub fn narrowest_hop(&self, fixed: &FixedDelays, b: usize) -> u32 {
+        self.hops_of_branch(b)[fixed.narrowest.1 as usize]
     }
 
     pub fn hops_of_branch(&self, b: usize) -> &[u32] {
@@ -538,9 +548,12 @@ impl Plan {
         let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<FeedbackSample>() * self.looks;
         let learnt = std::mem::size_of::<LossEstimate>() * self.estimate_count();
+        let windows = (std::mem::size_of::<TcpWindow>()
+            + tcp_window::SAMPLES * std::mem::size_of::<WindowSample>())
+            * self.windows;
         let carried = (4 + 2 * 8) * self.carried.len();
         bytes_of(self.hop_count(), self.branches.len())
-            + (8 * cells + looks + learnt + carried) as u64
+            + (8 * cells + looks + learnt + windows + carried) as u64
     }
 
     fn add_link(

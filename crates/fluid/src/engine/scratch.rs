@@ -96,6 +96,28 @@ impl Scratch {
         Some(pace.next_step_length_s(setup, &self.active, state, &self.fixed))
     }
 
+    /// Takes the congestion windows of rerouted classes along to their new paths.
+    fn move_windows(&self, setup: &Setup, state: &mut State) {
+        let plan = &setup.plan;
+        let mut running = vec![None; setup.network.class_count()];
+        for (b, window) in state.windows.iter().enumerate() {
+            if window.is_running(state.steps) {
+                running[plan.branches[b].class as usize] = Some(b);
+            }
+        }
+        if running.iter().all(Option::is_none) {
+            return;
+        }
+        for b in self.active.all() {
+            let (b, class) = (b as usize, plan.branches[b as usize].class as usize);
+            if let Some(old) = running[class].filter(|&old| old != b)
+                && !state.windows[b].is_running(state.steps)
+            {
+                state.windows[b] = std::mem::take(&mut state.windows[old]).moved();
+            }
+        }
+    }
+
     /// Updates the list of sources that may send before `end_s`, if that is due.
     pub fn update_sources(&mut self, setup: &Setup, state: &mut State, end_s: f64) {
         if end_s <= self.active.until_s {
@@ -103,6 +125,7 @@ impl Scratch {
         }
         state.forwarded[..setup.plan.branches.len()].fill(0.0);
         self.active.gather(setup, state, end_s - state.time_s);
+        self.move_windows(setup, state);
         queue_models::update_queue_models(setup, state, &self.active, &mut self.fillings);
     }
 }

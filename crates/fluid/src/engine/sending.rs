@@ -1,7 +1,7 @@
 //! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
 //! feedback, or by its profile within the implicit solution of its first link's queue.
 
-use netflow_profile::{Profile, Provenance};
+use netflow_profile::Provenance;
 use netflow_units::math::exp_m1;
 
 use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
@@ -10,8 +10,9 @@ use super::plan::NO_RAMP;
 use super::queue::{QueueSolution, QueueStep};
 use super::source_law::{AllowedRate, SentPackets};
 use super::sources::{self, LinkCondition, PathCondition, SOURCES_PER_BATCH, path_condition};
+use super::tcp_window::{self, TcpWindow, WindowConditions, WindowRate, WindowSample};
 use super::{Scratch, Setup, Span, StepContext};
-use crate::state::{BranchState, FeedbackSample, LossEstimate};
+use crate::state::{BranchState, FeedbackSample, LinkState, LossEstimate};
 
 /// Minimum number of sources per thread.
 const FORK_SOURCES: usize = 2048;
@@ -29,8 +30,43 @@ impl StepContext<'_> {
         }
         self.send_at_rates();
         self.send_by_profiles(fork);
+        self.lose_overshoot();
         self.look_within_step();
         self.send_marked();
+    }
+
+    /// Sends the overshoot of slow start and loses it at the link of the path that loses most. These packets find
+    /// the queue full, so they never occupy it.
+    fn lose_overshoot(&mut self) {
+        if self.state.windows.is_empty() {
+            return;
+        }
+        let plan = &self.setup.plan;
+        for &b in self
+            .scratch
+            .active
+            .lagged
+            .iter()
+            .flat_map(|(_, members)| members)
+        {
+            let b = b as usize;
+            let branch = &plan.branches[b];
+            let pkts = std::mem::take(&mut self.state.windows[b].overshoot_pkts) * branch.weight;
+            let pkts = pkts.min(self.scratch.may_send[b] - self.state.forwarded[b]);
+            if pkts <= 0.0 {
+                continue;
+            }
+            let path = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
+            let ln_pass = |rank: u32| self.scratch.conditions[rank as usize].ln_pass;
+            let full = (path.iter().zip(plan.hops_of_branch(b)))
+                .min_by(|a, b| ln_pass(*a.0).total_cmp(&ln_pass(*b.0)));
+            let Some((&rank, &hop)) = full else { continue };
+            let link = &mut self.state.links[rank as usize];
+            link.offered_pkts += pkts;
+            link.lost_pkts += pkts;
+            self.state.lost[hop as usize] += pkts;
+            self.state.branches[b].sent_pkts += pkts;
+        }
     }
 
     /// Computes loss and wait at each link for a packet that arrives now.
@@ -95,6 +131,7 @@ impl StepContext<'_> {
             step: self.state.steps,
             before_s: self.state.last_step_s,
             forwarded: by_hop,
+            links: &self.state.links,
         };
         for (profile, members) in &self.scratch.active.lagged {
             let work = SourceWork {
@@ -104,8 +141,10 @@ impl StepContext<'_> {
                 branches: &mut self.state.branches,
                 learnt: &mut self.state.learnt,
                 looks: &mut self.state.seen,
+                windows: &mut self.state.windows,
+                samples: &mut self.state.window_samples,
             };
-            shared.send(&*self.setup.plan.profiles[*profile as usize], work, fork);
+            shared.send(*profile as usize, work, fork);
         }
     }
 
@@ -217,6 +256,7 @@ struct SharedView<'a> {
     /// Length of the step before, and packets forwarded by hops in it.
     before_s: f64,
     forwarded: &'a [f64],
+    links: &'a [LinkState],
 }
 
 /// Sources of one profile in the order of branches, with their output; slices start at branch `first`.
@@ -228,10 +268,13 @@ struct SourceWork<'a> {
     /// Estimates of each branch, and [`FEEDBACK_RING_LEN`] samples; empty without feedback.
     learnt: &'a mut [LossEstimate],
     looks: &'a mut [FeedbackSample],
+    /// Congestion windows of each branch, and their samples; empty if they are not state.
+    windows: &'a mut [TcpWindow],
+    samples: &'a mut [WindowSample],
 }
 
 impl SharedView<'_> {
-    fn send(&self, profile: &dyn Profile, work: SourceWork<'_>, fork: bool) {
+    fn send(&self, profile: usize, work: SourceWork<'_>, fork: bool) {
         let n = work.members.len();
         if !fork || n < 2 * FORK_SOURCES {
             return self.send_serially(profile, work);
@@ -245,6 +288,9 @@ impl SharedView<'_> {
         let (learnt_l, learnt_r) = work.learnt.split_at_mut(cut.min(work.learnt.len()));
         let looks_cut = (cut * FEEDBACK_RING_LEN).min(work.looks.len());
         let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
+        let (windows_l, windows_r) = work.windows.split_at_mut(cut.min(work.windows.len()));
+        let samples_cut = (cut * tcp_window::SAMPLES).min(work.samples.len());
+        let (samples_l, samples_r) = work.samples.split_at_mut(samples_cut);
         let left = SourceWork {
             members: left,
             first: work.first,
@@ -252,6 +298,8 @@ impl SharedView<'_> {
             branches: branches_l,
             learnt: learnt_l,
             looks: looks_l,
+            windows: windows_l,
+            samples: samples_l,
         };
         let right = SourceWork {
             members: right,
@@ -260,6 +308,8 @@ impl SharedView<'_> {
             branches: branches_r,
             learnt: learnt_r,
             looks: looks_r,
+            windows: windows_r,
+            samples: samples_r,
         };
         rayon::join(
             || self.send(profile, left, fork),
@@ -267,10 +317,12 @@ impl SharedView<'_> {
         );
     }
 
-    fn send_serially(&self, profile: &dyn Profile, work: SourceWork<'_>) {
+    fn send_serially(&self, profile_index: usize, work: SourceWork<'_>) {
+        let profile = &*self.setup.plan.profiles[profile_index];
         let (plan, scratch) = (&self.setup.plan, self.scratch);
         let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
         let mut from_profile = [0.0; SOURCES_PER_BATCH];
+        let mut window_rates = [WindowRate::default(); SOURCES_PER_BATCH];
         for batch in work.members.chunks(SOURCES_PER_BATCH) {
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
@@ -295,6 +347,27 @@ impl SharedView<'_> {
                 } else {
                     (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
                 }
+                if let Some(window) = work.windows.get_mut(mine) {
+                    window_rates[i] = window.advance(
+                        &mut work.samples[tcp_window::samples_of(mine)],
+                        &self.setup.window_laws[profile_index],
+                        &plan.branches[b],
+                        &window_conditions(
+                            self.setup,
+                            self.scratch,
+                            &self.links[self.scratch.fixed[b].narrowest.0 as usize],
+                            b,
+                            sight,
+                            [
+                                plan.branches[b].last_data_hop,
+                                plan.narrowest_hop(&self.scratch.fixed[b], b),
+                            ]
+                            .map(|hop| self.forwarded[hop as usize] / self.before_s),
+                        ),
+                        self.step,
+                        self.span,
+                    );
+                }
             }
             let n = batch.len();
             profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
@@ -312,17 +385,55 @@ impl SharedView<'_> {
                     (learnt, delivered)
                 });
                 let seen = [loss[i], rtt[i]];
-                let wanted = state.allowed_rate(branch, seen, from_profile[i], learns, self.span);
+                let mut window = work.windows.get_mut(b - work.first);
+                let wanted = if window.is_some() {
+                    AllowedRate::by_window(branch, seen, from_profile[i], window_rates[i])
+                } else {
+                    state.allowed_rate(branch, seen, from_profile[i], learns, self.span)
+                };
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = wanted.sent_packets(branch, active_s, scratch.may_send[b]);
                 state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
                 if let Some(learnt) = learnt {
                     learnt.record_sent(&sent, branch);
                 }
+                if let Some(window) = &mut window {
+                    let permitted_pkts = wanted.mean_pps * active_s;
+                    window.record_sent(sent.pkts / branch.weight, permitted_pkts);
+                }
                 work.forwarded[b - work.first] = sent.pkts;
                 state.sent_pkts += sent.pkts;
                 state.record_feedback(seen, active_s, profile.provenance(loss[i], rtt[i]));
             }
         }
+    }
+}
+
+/// Returns the conditions of the congestion windows of a branch. `forwarded_pps` is the rate of the class in the last
+/// step where its data leaves the network, and at its narrowest link.
+pub(super) fn window_conditions(
+    setup: &Setup,
+    scratch: &Scratch,
+    narrowest: &LinkState,
+    b: usize,
+    path: PathCondition,
+    [delivered_pps, own_pps]: [f64; 2],
+) -> WindowConditions {
+    let (branch, fixed) = (&setup.plan.branches[b], &scratch.fixed[b]);
+    let rank = fixed.narrowest.0;
+    let wire_bits = setup.plan.wire_bits(rank, branch.data_bits);
+    let bandwidth_pps = narrowest.bandwidth_bps * narrowest.share / wire_bits;
+    let own = (own_pps / narrowest.arriving_pps.max(1e-300)).min(1.0);
+    let windows = scratch.fillings[rank as usize].windows;
+    let fair_pps = bandwidth_pps / (windows + 1.0).max(branch.weight);
+    let free_pps = bandwidth_pps * (1.0 - narrowest.utilization * (1.0 - own));
+    WindowConditions {
+        loss: path.loss(),
+        acks_ln_pass: path.acks_ln_pass,
+        rtt_s: path.rtt_s,
+        forward_s: path.forward_s,
+        empty_rtt_s: fixed.round_trip_s,
+        delivered_pps: delivered_pps / branch.weight,
+        free_pps: free_pps.max(fair_pps).min(bandwidth_pps),
     }
 }

@@ -8,6 +8,7 @@ use netflow_profile::Provenance;
 
 use super::feedback::LastDelivery;
 use super::plan::BranchPlan;
+use super::tcp_window::WindowRate;
 use super::{Span, sources};
 use crate::state::{BranchState, LossEstimate};
 
@@ -55,6 +56,23 @@ impl AllowedRate {
             seen,
             profile_pps: Some(profile_pps),
             limit: branch.limit(seen[1], profile_pps, may_pps, may_pps),
+        }
+    }
+
+    /// Returns the rate of a source whose congestion window is state.
+    pub fn by_window(
+        branch: &BranchPlan,
+        seen: LossAndRtt,
+        profile_pps: f64,
+        rate: WindowRate,
+    ) -> AllowedRate {
+        let may_pps = branch.within_window(profile_pps, seen[1]);
+        AllowedRate {
+            mean_pps: rate.mean_pps,
+            end_pps: rate.end_pps,
+            seen,
+            profile_pps: Some(profile_pps),
+            limit: branch.limit(seen[1], profile_pps, may_pps, rate.end_pps),
         }
     }
 

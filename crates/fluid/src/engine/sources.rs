@@ -168,6 +168,8 @@ pub(crate) struct FixedDelays {
     /// Propagation delay to the receiver, and back.
     pub forward_s: f64,
     pub back_s: f64,
+    /// Narrowest link of the data path, by rank, and the position of its hop on the path.
+    pub narrowest: (u32, u32),
     /// Both, plus the transmission of its own packet and acknowledgement.
     pub round_trip_s: f64,
 }
@@ -185,8 +187,12 @@ impl FixedDelays {
             let packet_s = |&p: &u32| plan.wire_bits(p, bits) / bandwidth_bps(p);
             ranks.iter().map(packet_s).sum()
         };
+        let data = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
+        let narrowest = (0..).zip(data).map(|(position, &rank)| (rank, position));
+        let narrowest = narrowest.min_by(|a, b| bandwidth_bps(a.0).total_cmp(&bandwidth_bps(b.0)));
         let [forward_s, back_s] = plan.propagation_s(branch, delay_s);
         FixedDelays {
+            narrowest: narrowest.unwrap_or_default(),
             forward_s,
             back_s,
             round_trip_s: forward_s
@@ -216,6 +222,8 @@ pub(crate) struct PathCondition {
     pub forward_s: f64,
     /// Derivative of the loss with respect to the waiting time, in 1/s.
     pub steepness_per_s: f64,
+    /// ln of the probability that an acknowledgement passes.
+    pub acks_ln_pass: f64,
 }
 
 impl PathCondition {
@@ -244,14 +252,18 @@ pub(crate) fn path_condition(
         steepness_per_s += c.steepness_per_s;
     }
     let ack_path = branch.ack_path();
+    let mut acks_ln_pass = 0.0;
     for &p in &plan.path[ack_path.0 as usize..ack_path.1 as usize] {
-        rtt_s += conditions[p as usize].waiting_s;
+        let c = conditions[p as usize];
+        rtt_s += c.waiting_s;
+        acks_ln_pass += c.ln_pass;
     }
     PathCondition {
         ln_pass,
         rtt_s,
         forward_s: fixed.forward_s,
         steepness_per_s,
+        acks_ln_pass,
     }
 }
 

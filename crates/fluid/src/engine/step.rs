@@ -365,6 +365,7 @@ impl StepContext<'_> {
         link.refused = refused_at_end.unwrap_or(solution.refused);
         link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
+        link.arriving_pps = arriving.pkts / span.length_s;
         (link.early, link.early_wait_s) = (solution.known, solution.wait_s);
         self.scratch.fates[rank] = fate;
         Ok(())

@@ -17,6 +17,9 @@ const MIN_STEP_S: f64 = 1e-6;
 const STEP_FACTOR_SLOW_START: f64 = 2.0;
 const STEP_FACTOR_STEADY: f64 = 1.0 / 3.0;
 
+/// The same for windows as state: 6 steps per RTT in slow start and 2 in steady state with the default of 12.
+const WINDOW_STEP_FACTORS: (f64, f64) = (0.5, 1.0 / 6.0);
+
 /// Step sizes `longest_s`/2ⁿ, so that steps of all sizes meet at the multiples of the longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepControl {
@@ -25,6 +28,8 @@ pub(crate) struct StepControl {
     pub per_round_trip: f64,
     /// Shortest permitted step, in seconds.
     pub shortest_s: f64,
+    /// Multipliers in slow start and in steady state.
+    pub factors: (f64, f64),
 }
 
 impl StepControl {
@@ -41,8 +46,13 @@ impl StepControl {
             longest_s,
             per_round_trip,
             shortest_s: MIN_STEP_S.min(longest_s),
+            factors: if plan.windows > 0 {
+                WINDOW_STEP_FACTORS
+            } else {
+                (STEP_FACTOR_SLOW_START, STEP_FACTOR_STEADY)
+            },
         };
-        let most = STEP_FACTOR_SLOW_START * per_round_trip;
+        let most = pace.factors.0 * per_round_trip;
         pace.shortest_s = pace.halved_s(shortest_round_trip_s(plan, inner) / most);
         Some(pace)
     }
@@ -137,12 +147,12 @@ impl StepDemand {
     }
 
     fn add(&mut self, source: SourceActivity, pace: &StepControl) {
-        let times = (STEP_FACTOR_SLOW_START * source.doublings)
-            .clamp(STEP_FACTOR_STEADY, STEP_FACTOR_SLOW_START);
+        let (slow_start, steady) = pace.factors;
+        let times = (slow_start * source.doublings).clamp(steady, slow_start);
         let rate = source.rate_pps / DEMAND_UNIT_PPS;
         self.steps += (rate * times * pace.per_round_trip / source.rtt_s) as u128;
         self.rates += rate as u128;
-        let at_rest_s = source.rtt_s / (pace.per_round_trip * STEP_FACTOR_STEADY);
+        let at_rest_s = source.rtt_s / (pace.per_round_trip * steady);
         self.most_s = self.most_s.min(at_rest_s);
     }
 
@@ -180,19 +190,27 @@ impl StepControl {
                 demand.add_own(branch, state.own_pps(branch), self);
                 continue;
             }
-            let learnt = &state.learnt[b];
-            if learnt.since_s.is_none() || learnt.last_step + 1 != state.steps {
-                demand.add_new(branch, fixed[b].round_trip_s, self);
-                continue;
+            let known = match (state.windows.get(b), state.learnt.get(b)) {
+                (Some(it), _) if it.is_running(state.steps) => Some((it.rtt_s, it.doublings)),
+                (_, Some(it)) if it.since_s.is_some() && it.last_step + 1 == state.steps => {
+                    Some((it.rtt_s, it.doublings))
+                }
+                _ => None,
+            };
+            match known {
+                Some((rtt_s, doublings)) => {
+                    let rate_pps = state.branches[b].rate_pps * branch.weight;
+                    demand.add(
+                        SourceActivity {
+                            rtt_s,
+                            rate_pps,
+                            doublings,
+                        },
+                        self,
+                    );
+                }
+                _ => demand.add_new(branch, fixed[b].round_trip_s, self),
             }
-            demand.add(
-                SourceActivity {
-                    rtt_s: learnt.rtt_s,
-                    rate_pps: state.branches[b].rate_pps * branch.weight,
-                    doublings: learnt.doublings,
-                },
-                self,
-            );
         }
         let mut step_s = self.halved_s(demand.wanted_s());
         // If a source starts within the step, the step ends before that, or suits that source, too.
@@ -239,6 +257,7 @@ mod tests {
             longest_s: 0.05,
             per_round_trip: 12.0,
             shortest_s: MIN_STEP_S,
+            factors: (STEP_FACTOR_SLOW_START, STEP_FACTOR_STEADY),
         }
     }
 

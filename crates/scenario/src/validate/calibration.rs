@@ -54,12 +54,15 @@ impl Validator<'_> {
                 return self.warning(ProblemKind::WithoutEffect, calibrate.place(), message, "");
             }
             Model::Fluid(FluidOptions::Fifo { .. }) => true,
-            Model::Fluid(FluidOptions::WellMixed { coupling, .. }) => coupling == Coupling::Learned,
+            Model::Fluid(FluidOptions::WellMixed { coupling, .. }) => {
+                matches!(coupling, Coupling::Learned | Coupling::Windows)
+            }
             Model::Fluid(FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. }) => false,
         };
         if !learns {
             let message =
-                "`calibrate` needs the fluid model with `coupling = \"learned\"`".to_owned();
+                "`calibrate` needs the fluid model with `coupling = \"learned\"` or `\"windows\"`"
+                    .to_owned();
             let help = "leave out `calibrate`, or remove `step`, `coupling` and `model`";
             return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }

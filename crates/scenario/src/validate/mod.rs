@@ -414,7 +414,7 @@ impl Validator<'_> {
                 simulation.model.as_ref().map(Spanned::place)
             }
             Model::Fluid(FluidOptions::WellMixed { coupling, .. })
-                if coupling != Coupling::Learned =>
+                if matches!(coupling, Coupling::Lagged | Coupling::Implicit) =>
             {
                 simulation.coupling.as_ref().map(Spanned::place)
             }

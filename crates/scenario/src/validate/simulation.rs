@@ -105,7 +105,11 @@ pub(super) fn model(name: ModelName, simulation: &Simulation) -> Model {
         .into(),
         (ModelName::Fluid, None) => {
             let transport = simulation.transport.as_deref().copied();
-            let transport = transport.map_or_else(Transport::default, Into::into);
+            let transport = match (transport, coupling) {
+                (Some(transport), _) => transport.into(),
+                (None, Some(Coupling::Windows)) => Transport::WellMixed,
+                (None, _) => Transport::default(),
+            };
             let coupling = coupling.unwrap_or_default();
             FluidOptions::new(transport, coupling, Step::auto(longest_s)).into()
         }
@@ -207,7 +211,13 @@ fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mu
         let (other, else_help) = match (literal, adaptive.is_some()) {
             (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
             (false, true) => ("adaptive steps", "a fixed step"),
-            (false, false) => return check_coupling(simulation, literal, findings),
+            (false, false) => {
+                let coupling = simulation.coupling.as_deref();
+                if coupling != Some(&CouplingSetting::Windows) {
+                    return check_coupling(simulation, literal, findings);
+                }
+                ("coupling \"windows\"", "coupling \"learned\"")
+            }
         };
         let message = format!("transport \"fifo\" does not support {other}");
         let finding = findings.error(ProblemKind::Conflict, transport.place(), message);
@@ -216,9 +226,16 @@ fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mu
         ));
     }
     check_coupling(simulation, literal, findings);
-    let learned = |coupling: &&Spanned<CouplingSetting>| ***coupling == CouplingSetting::Learned;
-    if let (Some(_), Some(coupling)) = (adaptive, simulation.coupling.as_ref().filter(learned)) {
-        let message = "coupling \"learned\" does not support adaptive steps";
+    let needs_automatic_steps = |coupling: &&Spanned<CouplingSetting>| match ***coupling {
+        CouplingSetting::Learned | CouplingSetting::Windows => true,
+        CouplingSetting::Implicit | CouplingSetting::Lagged => false,
+    };
+    if let (Some(_), Some(coupling)) = (
+        adaptive,
+        simulation.coupling.as_ref().filter(needs_automatic_steps),
+    ) {
+        let word = coupling.name();
+        let message = format!("coupling \"{word}\" does not support adaptive steps");
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
         finding.set_help("leave out `step`: automatic steps suit this coupling");
     }

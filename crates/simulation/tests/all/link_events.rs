@@ -10,12 +10,13 @@ use crate::comparison::{self, NullRecorder};
 
 pub const DURATION_S: f64 = 4.0;
 
-pub fn models() -> [Model; 5] {
+pub fn models() -> [Model; 6] {
     let step = Step::auto(0.05);
     [
         Model::PACKETS,
         Model::FLUID,
         FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
+        FluidOptions::new(Transport::WellMixed, Coupling::Windows, step).into(),
         FluidOptions::Adaptive {
             step: Adaptive {
                 tolerance: 1e-2,

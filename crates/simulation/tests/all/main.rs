@@ -38,6 +38,7 @@ mod table;
 mod threads;
 mod users;
 mod video;
+mod window_state;
 
 use netflow_simulation::{Model, Network, Options, Simulation};
 use proptest::prelude::ProptestConfig;

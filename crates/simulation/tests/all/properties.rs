@@ -32,26 +32,31 @@ fn any_options() -> impl Strategy<Value = Options> {
     let coupling = prop_oneof![
         Just(Coupling::Learned),
         Just(Coupling::Lagged),
-        Just(Coupling::Implicit)
+        Just(Coupling::Implicit),
+        Just(Coupling::Windows)
     ];
     (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(
         |(transport, coupling, step_s, adaptive)| Options {
             duration_s: 10.0,
             model: match (adaptive, transport) {
-                (true, Transport::WellMixed) => FluidOptions::Adaptive {
-                    step: Adaptive {
-                        tolerance: 1e-2,
-                        min_s: 1e-3,
-                        max_s: 1.0,
-                    },
+                (true, Transport::WellMixed) if coupling != Coupling::Windows => {
+                    FluidOptions::Adaptive {
+                        step: Adaptive {
+                            tolerance: 1e-2,
+                            min_s: 1e-3,
+                            max_s: 1.0,
+                        },
+                        coupling,
+                    }
+                }
+                (true, _) => FluidOptions::new(
+                    transport,
                     coupling,
-                },
-                (true, Transport::Fifo) => FluidOptions::Fifo {
-                    step: Step::Auto {
+                    Step::Auto {
                         longest_s: step_s,
                         per_round_trip: 2.0,
                     },
-                },
+                ),
                 (false, _) => FluidOptions::new(transport, coupling, Step::Fixed { step_s }),
             }
             .into(),

@@ -1,0 +1,563 @@
+//! TCP windows as state: mean-field equations of the congestion windows of one class (Misra, Gong and Towsley,
+//! SIGCOMM 2000), with the profile as their exact equilibrium.
+//!
+//! A fraction of the flows of a class is in slow start with the window W_s, the others are in congestion
+//! avoidance with the window W. The rate is the mean window divided by the present round-trip time R. Losses
+//! are applied when the sender learns of them, and a flow reduces its window at most once per round trip:
+//!
+//! > dW/dt = (1 − β) W (φ(W p*(W, R)) − φ(W p)) / R
+//!
+//! Here p*(W, R) is the [inverse](super::inverse_profile) of the profile, p the loss that the sender learns of,
+//! and φ(n) = n/(1 + n) the events per round trip. CUBIC grows along its curve (RFC 9438) instead of the first
+//! term, with the window and the age of the last event.
+
+use std::f64::consts::LN_2;
+
+use netflow_profile::Profile;
+use netflow_units::math::{exp, exp_m1};
+use serde::{Deserialize, Serialize};
+
+use super::Span;
+use super::inverse_profile::InverseProfile;
+use super::plan::BranchPlan;
+use super::sources;
+
+/// Number of path samples stored per source, and samples per round-trip time.
+pub(crate) const SAMPLES: usize = 16;
+const SAMPLES_PER_RTT: f64 = 7.0;
+
+/// Returns the range of a branch's samples.
+pub(crate) fn samples_of(b: usize) -> std::ops::Range<usize> {
+    b * SAMPLES..(b + 1) * SAMPLES
+}
+
+/// Round-trip times in which a flow reduces its window once: one, and the distance of two samples.
+const RECOVERY_RTTS: f64 = 1.0 + 1.0 / SAMPLES_PER_RTT;
+
+/// Smallest window in packets: one packet per 50 round trips. A flow that waits for its timer sends less than
+/// one packet per round trip.
+const MIN_WINDOW_PKTS: f64 = 0.02;
+
+/// Fraction of packets lost from which a queue overflows, and the range in which this changes smoothly. A
+/// source in slow start then sends two packets per acknowledgement.
+const OVERFLOW_LOSS: f64 = 0.05;
+const OVERFLOW_RANGE: f64 = 0.1;
+
+/// HyStart (Linux): smallest window in packets, bounds of the RTT increase in seconds, and largest spacing of
+/// acknowledgements in a train in seconds.
+const HYSTART_MIN_WINDOW_PKTS: f64 = 16.0;
+const HYSTART_DELAY_S: (f64, f64) = (0.004, 0.016);
+const HYSTART_SPACING_S: f64 = 0.002;
+
+/// Window at which HyStart's acknowledgement train ends slow start, relative to half of the free bandwidth-delay
+/// product: the mean over the position of the end of the train within a doubling.
+const HYSTART_TRAIN: f64 = 1.22;
+
+/// CUBIC: constant C in packets/s³ and relative growth per RTT before the first loss (Linux).
+const CUBIC_C: f64 = 0.4;
+const CUBIC_FIRST_GROWTH: f64 = 0.05;
+
+/// Dynamics of a TCP besides its profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TcpDynamics {
+    /// Window after a loss, relative to the window before it.
+    beta: f64,
+    /// The same relative to the mean window of the sawtooth.
+    mean_beta: f64,
+    is_cubic: bool,
+    initial_window_pkts: f64,
+    /// Largest window in packets; infinite if unlimited.
+    max_window_pkts: f64,
+    min_rto_s: f64,
+    /// True if several losses in one window end in a retransmission timeout (Reno without SACK).
+    needs_timer: bool,
+}
+
+impl TcpDynamics {
+    /// Returns the dynamics of a profile.
+    pub fn of(profile: &dyn Profile) -> TcpDynamics {
+        let name = profile.name();
+        let is_linux = name.starts_with("linux");
+        let is_cubic = name.contains("cubic");
+        TcpDynamics {
+            beta: if is_cubic { 0.7 } else { 0.5 },
+            // The window grows from β to 1: along a straight line, its mean is (1 + β)/2; along CUBIC's curve 0.925.
+            mean_beta: if is_cubic {
+                1.0 - 0.3 / 0.925
+            } else {
+                1.0 - 0.5 / 0.75
+            },
+            is_cubic,
+            initial_window_pkts: if is_linux { 10.0 } else { 2.0 },
+            max_window_pkts: profile.window_limit_pkts().unwrap_or(f64::INFINITY),
+            min_rto_s: 0.2,
+            needs_timer: !is_linux,
+        }
+    }
+}
+
+/// Law of one profile: its dynamics and its inverse.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowLaw {
+    pub dynamics: TcpDynamics,
+    pub inverse: InverseProfile,
+}
+
+impl WindowLaw {
+    pub fn new(profile: &dyn Profile) -> WindowLaw {
+        WindowLaw {
+            dynamics: TcpDynamics::of(profile),
+            inverse: InverseProfile::new(profile),
+        }
+    }
+}
+
+/// Path sample of a source: cumulative values per flow at the time when packets are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct WindowSample {
+    pub time_s: f64,
+    /// Time at which the sender learns whether packets sent at `time_s` were lost.
+    pub learned_s: f64,
+    pub lost_pkts: f64,
+    pub loss_events: f64,
+    pub slow_start_pkts: f64,
+}
+
+/// Congestion windows of the flows of one branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TcpWindow {
+    /// Time at which it began to send; `None` if it does not.
+    since_s: Option<f64>,
+    /// Step of the last update.
+    last_step: u64,
+    /// Fraction of the flows in slow start.
+    slow_start_fraction: f64,
+    /// Windows in packets: in slow start, in congestion avoidance, and their mean.
+    slow_start_pkts: f64,
+    avoidance_pkts: f64,
+    window_pkts: f64,
+    /// Loss events of a flow so far.
+    loss_events: f64,
+    /// CUBIC: window at the last event, time in seconds to return to it, seconds since it, and the fraction of
+    /// the flows that had one.
+    cubic_max_pkts: f64,
+    cubic_k_s: f64,
+    cubic_age_s: f64,
+    cubic_fraction: f64,
+    /// Packets that one flow has lost so far.
+    lost_pkts: f64,
+    /// Packets sent in the last step and the loss at its start.
+    step_pkts: f64,
+    met_loss: f64,
+    /// Sent packets of the last step, relative to what the window permits.
+    used: f64,
+    /// Time up to which the sender has learned of losses.
+    learned_until_s: f64,
+    /// Fraction of the flows that wait for a retransmission timer, and until when.
+    waiting_fraction: f64,
+    waiting_until_s: f64,
+    min_rtt_s: f64,
+    pub rtt_s: f64,
+    pub rate_pps: f64,
+    mean_pps: f64,
+    /// Recent maximum of the doublings or halvings of the rate or RTT per RTT.
+    pub doublings: f64,
+    /// Packets that one flow lost in the overshoot of slow start and that the fluid has not lost.
+    pub overshoot_pkts: f64,
+    samples: u32,
+    last_sample: u32,
+}
+
+/// Conditions that a source meets in a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowConditions {
+    /// Loss of data packets, and ln of the fraction of acknowledgements that pass.
+    pub loss: f64,
+    pub acks_ln_pass: f64,
+    pub rtt_s: f64,
+    pub forward_s: f64,
+    /// Round-trip time without waiting.
+    pub empty_rtt_s: f64,
+    /// Packets/s of one flow delivered in the last step.
+    pub delivered_pps: f64,
+    /// Packets/s at the narrowest link: its bandwidth, and the part that other traffic and the flow's fair share
+    /// leave.
+    pub free_pps: f64,
+}
+
+/// Mean rate of a step and the rate at its end, in packets/s of one flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WindowRate {
+    pub mean_pps: f64,
+    pub end_pps: f64,
+}
+
+impl TcpWindow {
+    /// Records the packets sent in a step.
+    #[inline]
+    pub fn record_sent(&mut self, sent_pkts: f64, permitted_pkts: f64) {
+        self.step_pkts = sent_pkts;
+        self.used = if sent_pkts < permitted_pkts {
+            sent_pkts / permitted_pkts
+        } else {
+            1.0
+        };
+    }
+
+    /// Returns the window after a change of the path. Losses on the old path are no longer reported.
+    pub fn moved(self) -> TcpWindow {
+        TcpWindow {
+            samples: 0,
+            step_pkts: 0.0,
+            ..self
+        }
+    }
+
+    /// Returns true if it was updated in the step before `step`.
+    pub fn is_running(&self, step: u64) -> bool {
+        self.since_s.is_some() && self.last_step + 1 == step
+    }
+
+    fn begin(&mut self, dynamics: &TcpDynamics, now_s: f64, rtt_s: f64) {
+        let window_pkts = dynamics.initial_window_pkts * LN_2;
+        *self = TcpWindow {
+            since_s: Some(now_s),
+            learned_until_s: now_s,
+            doublings: 1.0,
+            used: 1.0,
+            slow_start_fraction: 1.0,
+            slow_start_pkts: window_pkts,
+            avoidance_pkts: window_pkts,
+            window_pkts,
+            cubic_max_pkts: window_pkts,
+            cubic_k_s: 1.0,
+            rtt_s,
+            min_rtt_s: rtt_s,
+            ..TcpWindow::default()
+        };
+    }
+
+    /// Returns the values at the packets of which the sender learns at `learned_s`.
+    #[inline]
+    fn at(&self, ring: &[WindowSample], now: WindowSample, learned_s: f64) -> WindowSample {
+        if learned_s >= now.learned_s {
+            return now;
+        }
+        let sample = |i: u32| &ring[((self.last_sample + SAMPLES as u32 - i) as usize) % SAMPLES];
+        let mut newer = 0;
+        while newer < self.samples && sample(newer).learned_s > learned_s {
+            newer += 1;
+        }
+        let after = if newer == 0 { now } else { *sample(newer - 1) };
+        if newer == self.samples {
+            return after;
+        }
+        let before = sample(newer);
+        let part = (learned_s - before.learned_s) / (after.learned_s - before.learned_s).max(1e-12);
+        let between = |a: f64, b: f64| a + (b - a) * part;
+        WindowSample {
+            time_s: between(before.time_s, after.time_s),
+            learned_s,
+            lost_pkts: between(before.lost_pkts, after.lost_pkts),
+            loss_events: between(before.loss_events, after.loss_events),
+            slow_start_pkts: between(before.slow_start_pkts, after.slow_start_pkts),
+        }
+    }
+
+    /// Takes a sample of the path.
+    fn sample(
+        &mut self,
+        ring: &mut [WindowSample],
+        met: &WindowConditions,
+        now_s: f64,
+    ) -> WindowSample {
+        self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + met.loss);
+        (self.step_pkts, self.met_loss) = (0.0, met.loss);
+        let last = ring[self.last_sample as usize];
+        let now = WindowSample {
+            time_s: now_s,
+            learned_s: (now_s + met.rtt_s - met.forward_s).max(if self.samples == 0 {
+                0.0
+            } else {
+                last.learned_s
+            }),
+            lost_pkts: self.lost_pkts,
+            loss_events: self.loss_events,
+            slow_start_pkts: self.slow_start_pkts,
+        };
+        if self.samples == 0 || (now_s - last.time_s) * SAMPLES_PER_RTT >= met.rtt_s {
+            self.last_sample = (self.last_sample + 1) % SAMPLES as u32;
+            self.samples = (self.samples + 1).min(SAMPLES as u32);
+            ring[self.last_sample as usize] = now;
+        }
+        now
+    }
+
+    /// Advances the windows over a step, and returns the rate of one flow.
+    pub fn advance(
+        &mut self,
+        ring: &mut [WindowSample],
+        law: &WindowLaw,
+        branch: &BranchPlan,
+        met: &WindowConditions,
+        step: u64,
+        span: Span,
+    ) -> WindowRate {
+        let WindowLaw { dynamics, inverse } = law;
+        let max_window_pkts = branch.window_pkts.min(dynamics.max_window_pkts);
+        let rtt_s = met.rtt_s;
+        if span.end_s <= branch.start_s {
+            self.rtt_s = rtt_s;
+            return WindowRate {
+                mean_pps: 0.0,
+                end_pps: 0.0,
+            };
+        }
+        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+        if !self.is_running(step) {
+            self.begin(dynamics, span.start_s.max(branch.start_s), rtt_s);
+        }
+        self.last_step = step;
+        self.min_rtt_s = self.min_rtt_s.min(rtt_s);
+        let now = self.sample(ring, met, span.start_s);
+        let before = self.at(ring, now, self.learned_until_s);
+        let last = self.at(ring, now, span.end_s);
+        let learned_pkts = (last.lost_pkts - before.lost_pkts).max(0.0);
+        self.learned_until_s = span.end_s;
+        let recovering = self.at(
+            ring,
+            now,
+            span.start_s - met.forward_s - (RECOVERY_RTTS - 1.0) * rtt_s,
+        );
+        let (window0, slow0) = (self.window_pkts, self.slow_start_pkts);
+        let fraction0 = self.slow_start_fraction;
+        let growing = (2.0 * self.used - 1.0).max(0.0);
+        // Flows in slow start double; some of them lose their first packet.
+        let mut leaving = 0.0;
+        if fraction0 > 0.0 {
+            leaving = fraction0 * -exp_m1(-learned_pkts * slow0 / window0);
+            if (fraction0 - leaving) * branch.weight < 0.5 {
+                leaving = fraction0; // less than half a flow is none
+            }
+            let since_s = self.since_s.unwrap_or(span.start_s);
+            let acked = if span.start_s < since_s + rtt_s {
+                1.0
+            } else {
+                (met.delivered_pps / self.mean_pps.max(1e-9)).min(1.0)
+            };
+            // A window doubles per round trip; once the queue grows, each acknowledgement releases two packets.
+            let per_ack = LN_2 + (1.0 - LN_2) * (2.0 * (1.0 - acked)).min(1.0);
+            let grown = exp(per_ack * acked * growing * active_s / rtt_s);
+            self.slow_start_pkts = (slow0 * grown).min(max_window_pkts);
+        }
+        let avoiding = 1.0 - fraction0;
+        let mut events = 0.0;
+        if avoiding > 0.0 {
+            events = self.advance_avoidance(
+                dynamics,
+                inverse,
+                met,
+                AvoidanceInputs {
+                    max_window_pkts,
+                    learned_pkts,
+                    recent_events: (self.loss_events - recovering.loss_events) / avoiding,
+                    growing,
+                    active_s,
+                },
+            );
+        }
+        self.loss_events += avoiding * events + leaving;
+        // A window that doubled into a full queue for a round trip, before it learned of a loss, lost its growth.
+        let grown_pkts = (slow0 - recovering.slow_start_pkts.min(slow0)).max(0.0);
+        let lost_pkts = (self.lost_pkts - recovering.lost_pkts).max(0.0) * slow0 / window0;
+        self.overshoot_pkts = leaving * (grown_pkts - lost_pkts).max(0.0);
+        if leaving > 0.0 {
+            let part = leaving / (avoiding + leaving);
+            // Probability of three or more losses in the window, after which Reno waits for its timer.
+            let several = if dynamics.needs_timer {
+                let m = grown_pkts;
+                1.0 - exp(-m) * (1.0 + m + 0.5 * m * m)
+            } else {
+                0.0
+            };
+            self.wait_for_timer(dynamics, met, leaving * several, span.start_s);
+            let after_pkts = (dynamics.beta * recovering.slow_start_pkts.min(slow0)).max(1.0);
+            self.avoidance_pkts += part * (after_pkts - self.avoidance_pkts);
+            if dynamics.is_cubic {
+                self.cubic_k_s += part * ((0.3 * slow0 / CUBIC_C).cbrt() - self.cubic_k_s);
+                self.cubic_max_pkts += part * (slow0 - self.cubic_max_pkts);
+                self.cubic_age_s *= 1.0 - part;
+                self.cubic_fraction += part * (1.0 - self.cubic_fraction);
+            }
+            self.slow_start_fraction -= leaving;
+            if self.slow_start_fraction < 1e-9 {
+                self.slow_start_fraction = 0.0;
+            }
+        }
+        if dynamics.is_cubic && self.slow_start_fraction > 0.0 && self.hystart_ends(met, branch) {
+            let part = self.slow_start_fraction;
+            self.avoidance_pkts += part * (self.slow_start_pkts - self.avoidance_pkts);
+            self.cubic_k_s += part * (1e-3 - self.cubic_k_s);
+            self.cubic_max_pkts += part * (self.slow_start_pkts - self.cubic_max_pkts);
+            self.cubic_age_s *= 1.0 - part;
+            self.cubic_fraction *= 1.0 - part;
+            self.slow_start_fraction = 0.0;
+        }
+        let timer_s = self.lose_acks(dynamics, met, window0, active_s);
+        self.avoidance_pkts = self.avoidance_pkts.clamp(MIN_WINDOW_PKTS, max_window_pkts);
+        let slow = self.slow_start_fraction;
+        let window_pkts = slow * self.slow_start_pkts + (1.0 - slow) * self.avoidance_pkts;
+        self.window_pkts = window_pkts.clamp(MIN_WINDOW_PKTS, max_window_pkts);
+        let mut end_pps = self.window_pkts / (rtt_s + timer_s);
+        if slow > 0.0 && met.loss > OVERFLOW_LOSS {
+            let full = ((met.loss - OVERFLOW_LOSS) / OVERFLOW_RANGE).min(1.0);
+            let share = slow * self.slow_start_pkts / self.window_pkts;
+            end_pps += full * (2.0 * share * met.delivered_pps - share * end_pps).max(0.0);
+        }
+        if self.waiting_fraction > 0.0 {
+            if span.start_s < self.waiting_until_s {
+                end_pps *= 1.0 - self.waiting_fraction;
+            } else {
+                self.waiting_fraction = 0.0;
+            }
+        }
+        let end_pps = end_pps.max(1e-3);
+        let mean_pps = if self.waiting_fraction > 0.0 || self.slow_start_fraction > 0.0 {
+            end_pps
+        } else {
+            0.5 * (window0 + self.window_pkts) / (rtt_s + timer_s)
+        };
+        self.note_change(end_pps, rtt_s, span.length_s);
+        (self.rate_pps, self.rtt_s, self.mean_pps) = (end_pps, rtt_s, mean_pps);
+        WindowRate { mean_pps, end_pps }
+    }
+
+    /// Advances the window in congestion avoidance, and returns the loss events of one such flow.
+    fn advance_avoidance(
+        &mut self,
+        dynamics: &TcpDynamics,
+        inverse: &InverseProfile,
+        met: &WindowConditions,
+        inputs: AvoidanceInputs,
+    ) -> f64 {
+        let AvoidanceInputs {
+            max_window_pkts,
+            learned_pkts,
+            recent_events,
+            growing,
+            active_s,
+        } = inputs;
+        let (window, rtt_s) = (self.avoidance_pkts, met.rtt_s);
+        let mut events = 0.0;
+        if learned_pkts > 0.0 {
+            let free = 1.0 - recent_events.clamp(0.0, 1.0);
+            events = free * -exp_m1(-learned_pkts * window / self.window_pkts);
+        }
+        // Events in this step in equilibrium: e = x (1 − e T R/δ), with x = 1 − exp(−W p* δ/R).
+        let x = -exp_m1(-window * inverse.loss(window, rtt_s) * active_s / rtt_s);
+        let expected = x / (1.0 + x * RECOVERY_RTTS * rtt_s / active_s.max(1e-12));
+        let decrease = (1.0 - dynamics.mean_beta) * window;
+        let (growth, take);
+        if dynamics.is_cubic {
+            let speed = (1.0 - dynamics.mean_beta) * self.cubic_max_pkts / self.cubic_k_s;
+            let beyond_s = self.cubic_age_s - self.cubic_k_s;
+            let steep = if beyond_s > 0.0 {
+                3.0 * CUBIC_C * (beyond_s + rtt_s) * (beyond_s + rtt_s)
+            } else {
+                0.0
+            };
+            let first = window * CUBIC_FIRST_GROWTH / rtt_s;
+            let floor = self.cubic_fraction * speed + (1.0 - self.cubic_fraction) * first;
+            growth = floor.max(steep).min(0.5 * window / rtt_s) * active_s;
+            take = decrease;
+            self.cubic_k_s += events * (active_s / expected.max(1e-300) - self.cubic_k_s);
+            self.cubic_max_pkts += events * (window - self.cubic_max_pkts);
+            self.cubic_age_s += active_s - events * self.cubic_age_s;
+            self.cubic_fraction += events * (1.0 - self.cubic_fraction);
+        } else {
+            let in_equilibrium = decrease * expected;
+            growth = in_equilibrium.max(0.2 * window.min(1.0) / rtt_s * active_s);
+            take = decrease * growth / in_equilibrium.max(1e-300);
+        }
+        let lost_pkts = (take * events).min(0.75 * window);
+        self.avoidance_pkts = (window + growing * growth - lost_pkts).min(max_window_pkts);
+        events
+    }
+
+    /// Returns true if HyStart ends slow start: by the length of an acknowledgement train, or by a longer RTT.
+    fn hystart_ends(&self, met: &WindowConditions, branch: &BranchPlan) -> bool {
+        if self.slow_start_pkts < HYSTART_MIN_WINDOW_PKTS {
+            return false;
+        }
+        let threshold_s = (met.empty_rtt_s / 8.0).clamp(HYSTART_DELAY_S.0, HYSTART_DELAY_S.1);
+        if met.rtt_s > self.min_rtt_s + threshold_s {
+            return true;
+        }
+        let free_pps = met.free_pps / branch.weight;
+        let is_train = free_pps * HYSTART_SPACING_S >= 1.0;
+        is_train && self.slow_start_pkts > HYSTART_TRAIN * free_pps * met.empty_rtt_s
+    }
+
+    /// Applies lost acknowledgements: without any acknowledgement of a window, the window falls to one packet.
+    /// Returns the mean wait for the timer per round trip, in seconds.
+    fn lose_acks(
+        &mut self,
+        dynamics: &TcpDynamics,
+        met: &WindowConditions,
+        window_pkts: f64,
+        active_s: f64,
+    ) -> f64 {
+        if met.acks_ln_pass > -0.01 {
+            return 0.0;
+        }
+        let q = -exp_m1(met.acks_ln_pass);
+        let none = exp(window_pkts.max(1.0) * netflow_units::math::ln(q));
+        let part = (none * active_s / met.rtt_s).min(0.9);
+        self.avoidance_pkts -= (self.avoidance_pkts - 1.0).max(0.0) * part;
+        self.slow_start_pkts -= (self.slow_start_pkts - 1.0).max(0.0) * part;
+        // Padhye et al. 1998, equation 29: exponential back-off up to 64 times the timer.
+        let doubled = [1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let sum = doubled.iter().rev().fold(0.0, |sum, c| sum * q + c);
+        let back_off = (sum / (1.0 - q).max(1e-9)).min(64.0);
+        none * dynamics.min_rto_s.max(met.rtt_s) * back_off
+    }
+
+    /// Reno without SACK that loses several packets of a window waits for its retransmission timer.
+    fn wait_for_timer(
+        &mut self,
+        dynamics: &TcpDynamics,
+        met: &WindowConditions,
+        fraction: f64,
+        now_s: f64,
+    ) {
+        if fraction > 1e-3 {
+            self.waiting_fraction = (self.waiting_fraction + fraction).min(1.0);
+            let rounds = self.avoidance_pkts.max(2.0).log2() - 1.0;
+            let wait_s = dynamics.min_rto_s.max(2.0 * met.empty_rtt_s) + met.empty_rtt_s * rounds;
+            self.waiting_until_s = now_s + wait_s;
+        }
+    }
+
+    fn note_change(&mut self, rate_pps: f64, rtt_s: f64, length_s: f64) {
+        let ratio = |a: f64, b: f64| (a / b).max(b / a);
+        let change = ratio(rate_pps, self.rate_pps.max(1e-9)).max(ratio(rtt_s, self.rtt_s));
+        let now = if change.is_finite() {
+            (change - 1.0).min(1.0) / length_s * rtt_s
+        } else {
+            1.0
+        };
+        self.doublings = now.max(self.doublings / (1.0 + length_s / rtt_s));
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AvoidanceInputs {
+    max_window_pkts: f64,
+    /// Lost packets of a mean flow of which the senders learn in this step.
+    learned_pkts: f64,
+    /// Events of a flow in the last round trip.
+    recent_events: f64,
+    /// Fraction of the growth that applies: 0 if the application leaves half of the window unused.
+    growing: f64,
+    active_s: f64,
+}
