@@ -1,4 +1,5 @@
-"""The Python of docs/guides/python.md and of the package's README runs, and prints what stands there."""
+"""The Python of docs/guides/python.md and of the package's README runs, and prints what stands there.
+The TOML of all pages is valid TOML."""
 
 import contextlib
 import io
@@ -38,4 +39,20 @@ def test_what_the_page_says_happens(page, tmp_path, monkeypatch):
         elif language == "text":
             if not matches(text, printed):
                 wrong.append(f"{page} says:\n{text}\nprinted was:\n{printed}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_toml_of_the_pages_parses():
+    tomllib = pytest.importorskip("tomllib")
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    tried, wrong = 0, []
+    for page in pages:
+        for language, text in BLOCK.findall(page.read_text()):
+            if language == "toml":
+                tried += 1
+                try:
+                    tomllib.loads(text)
+                except tomllib.TOMLDecodeError as error:
+                    wrong.append(f"{page.relative_to(ROOT)}: {error}\n{text}")
+    assert tried > 10
     assert not wrong, "\n".join(wrong)

@@ -15,18 +15,18 @@ use super::allowed;
 /// to it.
 #[one_of(what = "a distribution", bound = Variable, instead = distribution_help::<T>)]
 pub enum DistributionSetting<T> {
-    /// Constant: `{ constant = "10 KB" }`.
+    /// The same value always.
     #[key(allowed = not_negative::<T>(), example = T::EXAMPLE)]
     Constant(Spanned<T>),
-    /// `{ exponential = { mean = "15 s", max = "900 s" } }`
+    /// Exponential: `{ exponential = { mean = …, max = … } }`.
     Exponential(Exponential<T>),
-    /// `{ pareto = { shape = 1.117, min = "941 B", max = "2 MB" } }`
+    /// Pareto: `{ pareto = { shape = …, min = …, max = … } }`.
     Pareto(Pareto<T>),
-    /// `{ log-normal = { median = "15 s", sigma = 1.3, max = "900 s" } }`
+    /// Log-normal: `{ log-normal = { median = …, sigma = …, max = … } }`.
     LogNormal(LogNormal<T>),
     /// Empirical distribution: values with their cumulative probabilities. Both ascend, and the last probability
     /// is 1. Values between two rows are uniformly distributed; a first row with a probability above 0 has an
-    /// atom at its value: `{ table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }`.
+    /// atom at its value.
     #[key(example = T::ROWS)]
     Table(Spanned<Rows<T>>),
 }
