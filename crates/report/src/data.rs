@@ -3,7 +3,7 @@
 use netflow_results::{AggregateSummary, Manifest, TotalsSummary, WorkloadSummary};
 use serde::Serialize;
 
-use crate::rounding::{Rounded, Time};
+use crate::rounding::{Precise, Rounded, Time};
 
 /// All data of the page.
 #[derive(Debug, Serialize)]
@@ -121,25 +121,34 @@ pub struct Link {
     pub bps: Option<Rounded>,
     pub delay: Option<Rounded>,
     pub room: Option<Rounded>,
-    pub utilization: Rounded,
-    pub mean_queue: Rounded,
-    pub max_queue: Rounded,
-    pub queueing: Rounded,
-    /// Sign of estimates, for mean queue, longest queue and queueing delay.
+    /// Throughput in bit/s.
+    pub throughput: Option<Precise>,
+    pub utilization: Precise,
+    /// Highest utilization of a recording interval.
+    pub peak: Option<Precise>,
+    /// Time at capacity, in seconds.
+    pub full: Option<Precise>,
+    /// Sign of estimates, for throughput, utilization and peak.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilization_sign: Option<&'static str>,
+    pub mean_queue: Precise,
+    pub max_queue: Precise,
+    pub queueing: Precise,
+    /// Sign of estimates, for mean queue, longest queue and sojourn time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
-    pub loss: Rounded,
+    pub loss: Precise,
     /// Sign of estimates, for the loss in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_sign: Option<&'static str>,
-    pub offered: Rounded,
-    pub lost: Rounded,
+    pub offered: Precise,
+    pub lost: Precise,
     /// Packets lost on the link, after the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub link_lost: Option<Rounded>,
+    pub link_lost: Option<Precise>,
     /// Packets that the queue marked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub marked: Option<Rounded>,
+    pub marked: Option<Precise>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<LinkCurves>,
 }
@@ -170,31 +179,38 @@ pub struct Connection {
     /// Later values of `path` and `back`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Route>,
+    /// Active time in seconds.
+    pub active: Precise,
+    /// End of its transfer, and the mean of the ends of several transfers, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished: Option<Precise>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_finished: Option<Precise>,
     /// Unmet demand as a fraction, 0–1.
-    pub short: Rounded,
-    pub send: Rounded,
-    pub goodput: Rounded,
+    pub short: Precise,
+    pub send: Precise,
+    pub goodput: Precise,
     /// Sign of estimates, for the goodput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_sign: Option<&'static str>,
-    pub delivered: Rounded,
-    pub lost: Rounded,
-    pub rtt: Rounded,
-    pub delay: Rounded,
+    pub delivered: Precise,
+    pub lost: Precise,
+    pub rtt: Precise,
+    pub delay: Precise,
     /// Median, 95th, 99th and 99.9th percentile of the delay.
-    pub delay50: Rounded,
-    pub delay95: Rounded,
-    pub delay99: Rounded,
-    pub delay999: Rounded,
-    pub jitter: Rounded,
+    pub delay50: Precise,
+    pub delay95: Precise,
+    pub delay99: Precise,
+    pub delay999: Precise,
+    pub jitter: Precise,
     /// Sign of estimates, for these times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
-    pub loss: Rounded,
+    pub loss: Precise,
     /// Sign of estimates, for the loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_sign: Option<&'static str>,
-    pub outside: Rounded,
+    pub outside: Precise,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_use: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

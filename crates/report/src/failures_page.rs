@@ -15,8 +15,12 @@ const WIDTH: f64 = 720.0;
 const MAX_HEIGHT: f64 = 520.0;
 /// Horizontal and vertical margin around the nodes for their labels.
 const MARGIN: (f64, f64) = (44.0, 32.0);
+/// Maximum height of the map of a small network: of no nodes, and for each node.
+const SMALL_HEIGHT: (f64, f64) = (140.0, 30.0);
 /// Number of nodes above which only the node under the pointer shows its name.
 const MAX_NAMES: usize = 60;
+/// Number of nodes above which a map is wider than a phone and can be scrolled.
+const MAX_PHONE_NODES: usize = 8;
 /// Number of colours of the scale.
 const LEVELS: usize = 9;
 
@@ -141,7 +145,9 @@ impl FailuresPage {
             (low, (high - low).max(0.0))
         };
         let ((left, wide), (top, high)) = (span(&|it| it.0), span(&|it| it.1));
-        let room = (WIDTH - 2.0 * MARGIN.0, MAX_HEIGHT - 2.0 * MARGIN.1);
+        let tallest = SMALL_HEIGHT.0 + SMALL_HEIGHT.1 * self.nodes.len() as f64;
+        let tallest = tallest.min(MAX_HEIGHT);
+        let room = (WIDTH - 2.0 * MARGIN.0, tallest - 2.0 * MARGIN.1);
         let fits = |room: f64, size: f64| {
             if size > 0.0 {
                 room / size
@@ -155,8 +161,10 @@ impl FailuresPage {
             let x = WIDTH / 2.0 + (x - left - wide / 2.0) * scale;
             (x, MARGIN.1 + (y - top) * scale)
         };
+        let nodes: Vec<(f64, f64)> = positions.iter().map(place).collect();
         Positions {
-            nodes: positions.iter().map(place).collect(),
+            labels: labels(&self.nodes, &nodes),
+            nodes,
             height: high * scale + 2.0 * MARGIN.1,
         }
     }
@@ -186,10 +194,15 @@ impl FailuresPage {
                 offset,
             );
         }
-        for (node, &place) in self.nodes.iter().zip(&positions.nodes) {
-            map += &drawn_node(node, place, Some(fraction(node.effect.severity)));
+        for ((node, &place), label) in self
+            .nodes
+            .iter()
+            .zip(&positions.nodes)
+            .zip(&positions.labels)
+        {
+            map += &drawn_node(node, place, label, Some(fraction(node.effect.severity)));
         }
-        map += "</svg>";
+        map += "</svg></div>";
         let scale = format!("no goodput lost{}{}", scale(), escaped(&self.max_lost_text));
         map + &self.legend(
             &scale,
@@ -213,23 +226,28 @@ impl FailuresPage {
             let offset = PARALLEL_SPACING * (0.5 + parallel_index as f64);
             map += &drawn_line(line, &positions.nodes, line.effect.severity, offset);
         }
-        for (node, &place) in self.nodes.iter().zip(&positions.nodes) {
-            map += &drawn_node(node, place, None);
+        for ((node, &place), label) in self
+            .nodes
+            .iter()
+            .zip(&positions.nodes)
+            .zip(&positions.labels)
+        {
+            map += &drawn_node(node, place, label, None);
         }
-        map += "</svg>";
-        let scale = format!("load 0{}100 % and more", scale());
+        map += "</svg></div>";
+        let scale = format!("load 0 %{}100 % and more", scale());
         map + &self.legend(&scale, self.busy.iter().map(|it| &it.effect))
     }
 
     fn begin(&self, label: &str, positions: &Positions) -> String {
         let height = positions.height;
-        let many = if self.nodes.len() > MAX_NAMES {
-            " class=\"many\""
-        } else {
-            ""
+        let many = match self.nodes.len() {
+            nodes if nodes > MAX_NAMES => " many",
+            nodes if nodes > MAX_PHONE_NODES => " several",
+            _ => "",
         };
         format!(
-            "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below contain the same values\"{many}>"
+            "<div class=\"map{many}\"><svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below contain the same values\">"
         )
     }
 
@@ -260,10 +278,84 @@ impl FailuresPage {
     }
 }
 
-/// Positions of the nodes on a map, and its height.
+/// Positions of the nodes and of their names on a map, and its height.
 struct Positions {
     nodes: Vec<(f64, f64)>,
+    labels: Vec<Label>,
     height: f64,
+}
+
+/// Name of a node on a map, relative to the node.
+struct Label {
+    text: String,
+    offset: (f64, f64),
+    anchor: &'static str,
+    /// True if it overlaps another node or name.
+    is_crowded: bool,
+}
+
+/// Radius of a node with its outline.
+const NODE_RADIUS: f64 = 8.0;
+/// Approximate width of a character, and height of a line.
+const CHARACTER: (f64, f64) = (6.6, 13.0);
+/// Positions of a name relative to its node, best first: above, on the right, on the left, below.
+const LABEL_PLACES: [(f64, f64, &str); 6] = [
+    (0.0, -12.0, "middle"),
+    (-7.0, -12.0, "start"),
+    (7.0, -12.0, "end"),
+    (12.0, 4.0, "start"),
+    (-12.0, 4.0, "end"),
+    (0.0, 21.0, "middle"),
+];
+
+/// Places the names of nodes where they overlap no other node or name.
+fn labels(nodes: &[FailingNode], places: &[(f64, f64)]) -> Vec<Label> {
+    // Areas are left, top, right and bottom.
+    let overlap =
+        |a: &[f64; 4], b: &[f64; 4]| a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+    let disc = |&(x, y): &(f64, f64)| {
+        [
+            x - NODE_RADIUS,
+            y - NODE_RADIUS,
+            x + NODE_RADIUS,
+            y + NODE_RADIUS,
+        ]
+    };
+    let mut taken: Vec<[f64; 4]> = places.iter().map(disc).collect();
+    let mut labels = Vec::with_capacity(nodes.len());
+    for (node, (x, y)) in nodes.iter().zip(places) {
+        let mut text: String = node.name.chars().take(26).collect();
+        if text.len() < node.name.len() {
+            text.push('…');
+        }
+        let width = CHARACTER.0 * text.chars().count() as f64;
+        let area = |(dx, dy, anchor): (f64, f64, &str)| {
+            let left = match anchor {
+                "start" => x + dx,
+                "end" => x + dx - width,
+                _ => x + dx - width / 2.0,
+            };
+            let bottom = y + dy + 3.0;
+            [left, bottom - CHARACTER.1, left + width, bottom]
+        };
+        let is_inside = |it: &[f64; 4]| it[0] >= 0.0 && it[2] <= WIDTH;
+        let free = LABEL_PLACES.into_iter().find(|&it| {
+            let area = area(it);
+            is_inside(&area) && !taken.iter().any(|other| overlap(&area, other))
+        });
+        let inside = LABEL_PLACES.into_iter().find(|&it| is_inside(&area(it)));
+        let (dx, dy, anchor) = free.or(inside).unwrap_or(LABEL_PLACES[0]);
+        if free.is_some() {
+            taken.push(area((dx, dy, anchor)));
+        }
+        labels.push(Label {
+            text,
+            offset: (dx, dy),
+            anchor,
+            is_crowded: free.is_none(),
+        });
+    }
+    labels
 }
 
 /// Draws the colours in a row.
@@ -335,21 +427,24 @@ fn drawn_line(line: &MapLine, positions: &[(f64, f64)], severity: Severity, offs
 }
 
 /// Draws a node, coloured by the effect of its failure if the map shows failures.
-fn drawn_node(node: &FailingNode, (x, y): (f64, f64), severity: Option<Severity>) -> String {
+fn drawn_node(
+    node: &FailingNode,
+    (x, y): (f64, f64),
+    label: &Label,
+    severity: Option<Severity>,
+) -> String {
     let class = severity.map_or_else(String::new, |it| format!(" class=\"{}\"", class(it)));
-    let anchor = match x {
-        x if x < 2.0 * MARGIN.0 => "start",
-        x if x > WIDTH - 2.0 * MARGIN.0 => "end",
-        _ => "middle",
+    let crowded = if label.is_crowded {
+        " class=\"crowded\""
+    } else {
+        ""
     };
-    let mut name: String = node.name.chars().take(26).collect();
-    if name.len() < node.name.len() {
-        name.push('…');
-    }
     let inside = format!(
-        "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
-        y - 12.0,
-        escaped(&name)
+        "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/><text{crowded} x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{}\">{}</text>",
+        x + label.offset.0,
+        y + label.offset.1,
+        label.anchor,
+        escaped(&label.text)
     );
     match severity {
         Some(_) => with_link(&node.effect, &inside),

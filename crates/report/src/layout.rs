@@ -34,7 +34,43 @@ pub fn layout(
         let heat = 1.0 - round as f64 / rounds as f64;
         step(&mut places, &edges, &known, scale, heat * heat);
     }
+    if (0..nodes).all(|i| known(i).is_none()) {
+        rotate(&mut places);
+    }
     places
+}
+
+/// Rotates a layout so that its principal axis is horizontal and its first node is on the left.
+fn rotate(places: &mut [(f64, f64)]) {
+    let count = places.len() as f64;
+    let sum = |of: fn(&(f64, f64)) -> f64| places.iter().map(of).sum::<f64>();
+    let centre = (sum(|it| it.0) / count, sum(|it| it.1) / count);
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for place in places.iter() {
+        let (x, y) = difference(*place, centre);
+        xx += x * x;
+        yy += y * y;
+        xy += x * y;
+    }
+    let elongation = length(((xx - yy) / 2.0, xy));
+    if elongation <= 1e-6 * (xx + yy) {
+        return;
+    }
+    // Half-angle formulas: the direction of ((xx - yy) / 2, xy) is twice the angle of the axis.
+    let double_cos = (xx - yy) / 2.0 / elongation;
+    let cos = ((1.0 + double_cos) / 2.0).max(0.0).sqrt();
+    let sin = ((1.0 - double_cos) / 2.0).max(0.0).sqrt().copysign(xy);
+    let rotated = |place: (f64, f64), cos: f64, sin: f64| {
+        let (x, y) = difference(place, centre);
+        (x * cos + y * sin, y * cos - x * sin)
+    };
+    let is_right = places
+        .first()
+        .is_some_and(|&first| rotated(first, cos, sin).0 > 0.0);
+    let (cos, sin) = if is_right { (-cos, -sin) } else { (cos, sin) };
+    for place in places.iter_mut() {
+        *place = rotated(*place, cos, sin);
+    }
 }
 
 /// Returns each pair once, independent of its direction.
@@ -164,6 +200,16 @@ mod tests {
             assert!((2.3..2.9).contains(&ratio), "{i}: {ratio}");
         }
         assert_eq!(places, layout(8, &links, &[]));
+    }
+
+    #[test]
+    fn chain_is_horizontal_from_left_to_right() {
+        let places = layout(4, &[(0, 1), (1, 2), (2, 3)], &[]);
+        assert!(
+            places.windows(2).all(|pair| pair[0].0 < pair[1].0),
+            "{places:?}"
+        );
+        assert!(places.iter().all(|place| place.1.abs() < 0.1), "{places:?}");
     }
 
     #[test]

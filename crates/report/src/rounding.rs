@@ -6,6 +6,10 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounded(pub f64);
 
+/// A number with six significant digits, of which a page shows three; NaN and infinity become `null`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precise(pub f64);
+
 /// A time in seconds with nine significant digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time(pub f64);
@@ -13,6 +17,12 @@ pub struct Time(pub f64);
 impl Serialize for Rounded {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         number(rounded(self.0, 4), serializer)
+    }
+}
+
+impl Serialize for Precise {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        number(rounded(self.0, 6), serializer)
     }
 }
 
@@ -56,6 +66,7 @@ mod tests {
         let values = [0.0, 1234567.0, 0.000123456, -2.5, f64::NAN, f64::INFINITY];
         let text = serde_json::to_string(&round_all(&values)).unwrap();
         assert_eq!(text, "[0,1235000,0.0001235,-2.5,null,null]");
+        assert_eq!(serde_json::to_string(&Precise(61.549_96)).unwrap(), "61.55");
         assert_eq!(
             serde_json::to_string(&Time(1234.5678)).unwrap(),
             "1234.5678"

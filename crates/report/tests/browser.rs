@@ -74,12 +74,12 @@ fn link_is_highlighted_and_slider_updates_the_map() {
     assert_eq!(browser.text("#links tbody td"), "N5->N7");
     assert!(
         browser
-            .text("#links tbody td:nth-child(3)")
+            .text("#links tbody td:nth-child(6)")
             .starts_with("~5")
     );
     assert!(
         browser
-            .text("#estimate")
+            .text("#notes")
             .contains("queues that TCP fills are estimates")
     );
     browser.click_at(

@@ -101,16 +101,12 @@ impl<'a> MapDrawing<'a> {
     fn new(run: &'a data::Run, map: &'a data::Map, style: &'a Style) -> MapDrawing<'a> {
         let edge = EDGE * f64::from(style.font);
         let width = f64::from(style.width);
-        let mut at: Vec<(f64, f64)> = map.nodes.iter().map(|it| (it.x.0, it.y.0)).collect();
+        let at: Vec<(f64, f64)> = map.nodes.iter().map(|it| (it.x.0, it.y.0)).collect();
         let span = |of: &dyn Fn(&(f64, f64)) -> f64, at: &[(f64, f64)]| {
             let low = at.iter().map(of).fold(f64::INFINITY, f64::min);
             let high = at.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
             (low, high - low)
         };
-        // A force-directed layout has no orientation, so a tall one is transposed.
-        if !map.placed && span(&|it| it.1, &at).1 > span(&|it| it.0, &at).1 {
-            at.iter_mut().for_each(|it| *it = (it.1, it.0));
-        }
         let ((x0, dx), (y0, dy)) = (span(&|it| it.0, &at), span(&|it| it.1, &at));
         let room = (width - 2.0 * edge).max(1.0);
         let height = style.height.map(f64::from).unwrap_or_else(|| {

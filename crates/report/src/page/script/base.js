@@ -24,11 +24,11 @@ function button(text, action, className) {
   node.addEventListener("click", action);
   return node;
 }
-/* A table: a head of titles, and rows of cells. */
-function fillTable(table, titles, rows) {
+/* A table: a head of titles, and rows of cells, of which the first are words. */
+function fillTable(table, titles, rows, words = 1) {
   const line = (cells, tag) => {
     const row = el("tr");
-    for (const cell of cells) row.append(el(tag, cell));
+    cells.forEach((cell, i) => row.append(el(tag, cell, i < words ? "words" : "")));
     return row;
   };
   const head = line(titles, "th");

@@ -29,6 +29,9 @@ showFacts();
 showAll();
 // The worst moment is where there is most to see.
 if (here().worst) setTime(here().worst.at_s);
+// The connections are below the shorter column.
+const left = document.querySelector(".column");
+if (left.scrollHeight < $("details").scrollHeight) left.append($("connections"));
 $("slider").addEventListener("input", (event) => { play(false); setFrame(Number(event.target.value)); });
 $("play").addEventListener("click", () => play(playing === null));
 $("clear").addEventListener("click", () => select(null, null));
@@ -65,6 +68,7 @@ addEventListener("resize", () => {
     width = document.documentElement.clientWidth;
     drawMap();
     drawCharts();
+    showUsers();
   }, 120);
 });
 document.documentElement.dataset.ready = "yes";

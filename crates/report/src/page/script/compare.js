@@ -2,14 +2,14 @@
 
 /* One metric at a time: shares differ by percentage points, everything else by parts of the first. */
 const METRICS = [
-  { title: "goodput of connections", kind: "connection", value: (it) => it.goodput, text: (it) => goodput(it) },
+  { title: "delivered by connections [Mbit/s]", kind: "connection", value: delivered, text: deliveredOf },
   { title: "throughput lost to competition", kind: "connection", value: (it) => it.short, text: (it) => percent(it.short), share: true },
-  { title: "mean delay of connections, ms", kind: "connection", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)) },
-  { title: "99th percentile of the delay of connections, ms", kind: "connection", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
+  { title: "one-way delay of connections [ms]", kind: "connection", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)) },
+  { title: "p99 of the one-way delay of connections [ms]", kind: "connection", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
   { title: "loss of connections", kind: "connection", value: (it) => it.loss, text: lossOf, share: true },
-  { title: "utilization of links", kind: "link", value: (it) => it.utilization, text: (it) => percent(it.utilization), share: true },
-  { title: "mean queue of links, pkt", kind: "link", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
-  { title: "queueing delay of links, ms", kind: "link", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
+  { title: "utilization of links", kind: "link", value: (it) => it.utilization, text: (it) => marked(it.utilization_sign, percent(it.utilization)), share: true },
+  { title: "mean queue of links [pkt]", kind: "link", value: (it) => it.mean_queue, text: (it) => signed(it, digits(it.mean_queue)) },
+  { title: "sojourn time of links [ms]", kind: "link", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
   { title: "loss of links", kind: "link", value: (it) => it.loss, text: lossOf, share: true },
 ];
 let compared = 100;
@@ -21,7 +21,7 @@ function difference(metric, first, value) {
 function differs(metric, by) {
   if (!known(by)) return "–";
   if (Math.abs(by) < 5e-6) return "same";
-  const text = short(Math.abs(100 * by));
+  const text = digits(Math.abs(100 * by));
   return `${by > 0 ? "+" : "−"}${text}\u00a0${metric.share ? "points" : "%"}`;
 }
 function prepareComparison() {

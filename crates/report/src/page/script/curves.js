@@ -62,7 +62,7 @@ function chart(title, curves, form) {
       x: { time: false },
       y: { range: (u, low, high) => (known(high) ? [Math.min(0, low), high > 0 ? high * 1.08 : 1] : [0, 1]) },
     },
-    axes: [{ ...axis, size: 30, values: (u, ticks) => ticks.map((v) => v + " s") }, { ...axis, size: 62, values: (u, ticks) => ticks.map((v) => form(v)) }],
+    axes: [{ ...axis, size: 30, values: (u, ticks) => ticks.map((v) => v + " s") }, { ...axis, size: 62, values: (u, ticks) => ticks.map((v) => form(v, short)) }],
     legend: { live: true },
     cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
     hooks: {
@@ -114,30 +114,30 @@ function drawCharts() {
   if (state.kind === "link") {
     const of = (key) => (run) => { const it = linkOf(run, name); return it && it.curves && it.curves[key]; };
     if (!runs.some(of("queue"))) return noCurves("links", here().with_curves[0]);
-    chart("Queue (pkt)", [...reference("links", name, 0, "queue"), ...overlay(of("queue"), "queue")], (v) => short(v));
-    chart("Queueing delay (ms)", overlay(of("queueing"), "queueing delay"), ms);
-    chart("Loss probability", overlay(of("loss"), "loss"), percent);
+    chart("Queue [pkt]", [...reference("links", name, 0, "queue"), ...overlay(of("queue"), "queue")], plain);
+    chart("Sojourn time [ms]", overlay(of("queueing"), "sojourn time"), ms);
+    chart("Loss", overlay(of("loss"), "loss"), percent);
     chart("Utilization", [...reference("links", name, 1, "utilization"), ...overlay(of("utilization"), "utilization")], percent);
   } else if (state.kind === "connection") {
     const of = (key) => (run) => { const it = connectionOf(run, name); return it && it.curves && it.curves[key]; };
     if (!runs.some(of("send"))) return noCurves("connections", here().with_curves[1]);
-    chart("Rate (pkt/s)", [
+    chart("Rate [pkt/s]", [
       ...reference("connections", name, 1, "goodput"),
       ...overlay(of("send"), "sent", 1, DASH), ...overlay(of("goodput"), "goodput"),
-    ], (v) => short(v));
-    const answered = overlay(of("rtt"), "rtt");
-    if (answered.some((it) => it && it.y.some(known))) chart("Round-trip time (ms)", answered, ms);
-    chart("One-way delay (ms)", overlay(of("delay"), "delay"), ms);
+    ], plain);
+    const answered = overlay(of("rtt"), "RTT");
+    if (answered.some((it) => it && it.y.some(known))) chart("RTT [ms]", answered, ms);
+    chart("One-way delay [ms]", overlay(of("delay"), "delay"), ms);
   } else {
     chart("Utilization of the links", [
       ...overlay((run) => run.whole.highest, "highest"),
       ...(runs.length > 1 ? [] : overlay((run) => run.whole.ninth, "90th percentile", 1, DASH)),
       ...(runs.length > 1 ? [] : overlay((run) => run.whole.median, "median", 2, [2, 3])),
     ], percent);
-    chart("Packets in all queues", overlay((run) => run.whole.queue, "queued"), (v) => short(v));
-    chart("All connections (pkt/s)", [
+    chart("Packets in all queues", overlay((run) => run.whole.queue, "queued"), plain);
+    chart("All connections [pkt/s]", [
       ...overlay((run) => run.whole.send, "sent", 1, DASH), ...overlay((run) => run.whole.goodput, "goodput"),
-    ], (v) => short(v));
+    ], plain);
   }
 }
 function noCurves(what, n) {

@@ -21,17 +21,17 @@ function showTiles() {
   const hurt = most(run.connections, (it) => it.short);
   if (hurt && hurt.short >= 0.0005) {
     const others = run.connections.filter((it) => it !== hurt && it.short >= hurt.short / 2).length;
-    tile(percent(hurt.short), `throughput lost to competition: ${hurt.name}, largest of all connections${others > 0 ? `; ${plural(others, "other")} with at least half of it` : ""}`, () => select("connection", hurt.name));
-  } else tile(hurt ? "<0.05\u00a0%" : "–", hurt ? "throughput lost to competition: largest of all connections" : "no connections");
+    tile(percent(hurt.short), `largest throughput loss to competition: ${hurt.name}${others > 0 ? `; at least half as much: ${plural(others, "other")}` : ""}`, () => select("connection", hurt.name));
+  } else tile(hurt ? (hurt.short > 0 ? "<0.05\u00a0%" : "0\u00a0%") : "–", hurt ? "largest throughput loss to competition" : "no connections");
   const slow = most(run.connections, (it) => it.delay99) || most(run.connections, (it) => it.delay);
   if (slow) {
     const tail = known(slow.delay99);
-    tile(`${signed(slow, ms(tail ? slow.delay99 : slow.delay))}\u00a0ms`, `largest delay: ${slow.name}, ${tail ? `99th percentile; mean ${ms(slow.delay)} ms` : "mean"}`, () => select("connection", slow.name));
+    tile(`${signed(slow, ms(tail ? slow.delay99 : slow.delay))}\u00a0ms`, `largest one-way delay: ${slow.name}, ${tail ? `99th percentile; mean ${ms(slow.delay)}\u00a0ms` : "mean"}`, () => select("connection", slow.name));
   } else tile("–", "no packet arrived");
   const t = run.totals;
   const bits = run.connections.map(bps);
-  const delivered = bits.every(known) && bits.length > 0 ? rate(bits.reduce((a, b) => a + b, 0)) : `${short(run.duration_s > 0 ? t.delivered_pkts / run.duration_s : null)} pkt/s`;
-  tile(delivered, `delivered by all connections; ${t.offered_pkts > 0 ? percent(t.lost_pkts / t.offered_pkts) : "none"} of the packets lost`);
+  const total = bits.every(known) && bits.length > 0 ? rate(bits.reduce((a, b) => a + b, 0), digits) : `${digits(run.duration_s > 0 ? t.delivered_pkts / run.duration_s : null)}\u00a0pkt/s`;
+  tile(total, `delivered by all connections; ${t.lost_pkts > 0 ? `${percent(t.lost_pkts / t.offered_pkts)} of the packets` : "no packets"} lost`);
   const outside = most(run.connections, (it) => it.outside);
   if (outside && outside.outside > 0) tile(percent(outside.outside), `of the active time outside the measured range of the profile${notUsable(outside)}: ${outside.name}`, () => select("connection", outside.name));
 }
@@ -49,8 +49,6 @@ function showRun() {
   const stopped = run.manifest.reason;
   $("alarm").hidden = run.manifest.complete;
   $("alarm").textContent = run.manifest.complete ? "" : `This run is incomplete: ${stopped || "unknown reason"}.`;
-  $("estimate").hidden = run.estimate.length === 0;
-  $("estimate").textContent = run.estimate.join("; ");
   showTiles();
 }
 function showRuns() {

@@ -50,17 +50,15 @@ function drawMap() {
     const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
     return [low, Math.max(high - low, 0)];
   };
-  // A layout by forces has no up and down: it lies where it would stand.
-  const stands = !data.map.placed && span("y")[1] > span("x")[1];
-  const [px, py] = stands ? ["y", "x"] : ["x", "y"];
-  const [x0, dx] = span(px);
-  const [y0, dy] = span(py);
+  const [x0, dx] = span("x");
+  const [y0, dy] = span("y");
   const padX = 40, padY = 30;
   const W = Math.max(200, box.clientWidth || 600);
-  const tallest = picture.clientHeight || 400;
-  // No taller than it needs to be.
+  // A small network has a low map.
+  const tallest = Math.min(picture.clientHeight || 400, 140 + 30 * nodes.length);
+  // No taller than necessary.
   const needed = dx > 0 ? ((W - 2 * padX) * dy) / dx + 2 * padY : tallest;
-  const H = Math.round(Math.min(tallest, Math.max(needed, 150)));
+  const H = Math.round(Math.min(tallest, Math.max(needed, 110)));
   picture.style.height = `${H}px`;
   picture.setAttribute("viewBox", `0 0 ${W} ${H}`);
   let sx = dx > 0 ? (W - 2 * padX) / dx : 1;
@@ -71,8 +69,8 @@ function drawMap() {
     sx = Math.min(sx, sy * stretch);
     sy = Math.min(sy, sx * stretch);
   }
-  const X = (n) => W / 2 + (n[px] - x0 - dx / 2) * sx;
-  const Y = (n) => H / 2 + (n[py] - y0 - dy / 2) * sy;
+  const X = (n) => W / 2 + (n.x - x0 - dx / 2) * sx;
+  const Y = (n) => H / 2 + (n.y - y0 - dy / 2) * sy;
   const radius = nodes.length > 400 ? 2.5 : nodes.length > 60 ? 4 : 7;
   const thick = widths(links);
   const wires = shape("g"), tops = shape("g"), crossings = shape("g");
@@ -250,7 +248,7 @@ function drawLegend() {
   box.replaceChildren();
   const scale = shape("svg", { width: 80, height: 10, "aria-hidden": "true" });
   for (let i = 0; i < 16; i += 1) scale.append(shape("rect", { x: i * 5, y: 0, width: 5, height: 10, fill: colour(i / 15) }));
-  const utilization = el("span", "utilization 0");
+  const utilization = el("span", "utilization 0\u00a0%");
   utilization.append(scale, "100 %");
   const dot = shape("svg", { width: 12, height: 12, "aria-hidden": "true" });
   dot.append(shape("circle", { cx: 6, cy: 6, r: 5 }, "hot"));

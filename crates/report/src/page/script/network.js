@@ -7,6 +7,8 @@ for (const run of runs) {
   run.turns = [...new Set(run.connections.flatMap((c) => (c.ways || []).map((way) => way.from_s)))].sort((a, b) => a - b);
   run.through = new Map();
   run.events = happenings(run);
+  // Rates are means over the whole run; while a connection is active, its rate is this much higher.
+  for (const c of run.connections) c.activity = c.active > 0 ? run.duration_s / c.active : 1;
 }
 const here = () => runs[state.run];
 const linkOf = (run, name) => run.links[run.linkAt.get(name)];
@@ -54,7 +56,7 @@ function happenings(run) {
     if (!times.has(event.at_s)) times.set(event.at_s, new Map());
     const what = event.change === "down" ? "down" : event.change === "up" ? "up"
       : event.change === "loss" ? `loss ${event.loss}`
-      : event.change === "delay" ? `delay ${ms(event.delay_s)} ms` : `bandwidth ${rate(event.bandwidth_bps)}`;
+      : event.change === "delay" ? `delay ${ms(event.delay_s, short)} ms` : `bandwidth ${rate(event.bandwidth_bps)}`;
     const link = run.links[run.linkAt.get(event.link)];
     const links = times.get(event.at_s);
     if (!links.has(what)) links.set(what, []);

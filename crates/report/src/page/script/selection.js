@@ -18,13 +18,15 @@ function described() {
   if (state.kind === "link") {
     const link = linkOf(run, state.name);
     return link ? [
-      known(link.bps) ? rate(link.bps) : null, known(link.delay) ? `${ms(link.delay)} ms` : null,
+      known(link.bps) ? `bandwidth ${rate(link.bps)}` : null, known(link.delay) ? `delay ${ms(link.delay, short)}\u00a0ms` : null,
       known(link.room) ? `buffer ${packets(link.room)}` : null,
-      `${percent(link.utilization)} utilized`, `mean queue ${signed(link, packets(link.mean_queue))}`, `maximum ${signed(link, packets(link.max_queue))}`,
-      `queueing delay ${signed(link, ms(link.queueing))} ms`,
-      `loss ${lossOf(link)}: ${short(link.lost)} of ${packets(link.offered)}`,
-      known(link.link_lost) ? `${short(link.link_lost)} lost in transit` : null,
-      known(link.marked) ? `${short(link.marked)} marked` : null,
+      `utilization ${marked(link.utilization_sign, percent(link.utilization))}`,
+      link.full > 0 ? `at capacity for ${digits(link.full)}\u00a0s` : null,
+      `mean queue ${signed(link, digits(link.mean_queue))}\u00a0pkt`, `maximum ${signed(link, packets(link.max_queue))}`,
+      `sojourn time ${signed(link, ms(link.queueing))}\u00a0ms`,
+      `loss ${lossOf(link)}` + (link.lost > 0 ? `: ${count(link.lost)} of ${packets(link.offered)}` : ""),
+      known(link.link_lost) ? `lost in transit ${packets(link.link_lost)}` : null,
+      known(link.marked) ? `marked ${packets(link.marked)}` : null,
     ].filter(Boolean).join(" · ") : "This link is not in these results.";
   }
   if (state.kind === "connection") {
@@ -33,12 +35,13 @@ function described() {
     const parts = [["median", c.delay50], ["p95", c.delay95], ["p99", c.delay99], ["p99.9", c.delay999]].filter(([, v]) => known(v));
     return [
       c.from ? `${c.from} to ${c.to}` : null, c.source || null, c.count > 1 ? `×${c.count}` : null,
-      `goodput ${c.goodput_sign || ""}${short(c.goodput)} pkt/s` + (known(bps(c)) ? ` = ${rate(bps(c))}` : ""),
+      c.active < run.duration_s ? `active for ${digits(c.active)}\u00a0s` : null,
+      `delivered ${deliveredOf(c)}` + (known(bps(c)) ? "\u00a0Mbit/s" : ""),
       known(c.short) ? `throughput lost to competition ${percent(c.short)}` : null,
-      `delay ${signed(c, ms(c.delay))} ms` + (parts.length > 0 ? ` (${parts.map(([part, v]) => `${part} ${signed(c, ms(v))}`).join(", ")})` : ""),
-      known(c.jitter) ? `jitter ${signed(c, ms(c.jitter))} ms` : null,
-      `rtt ${signed(c, ms(c.rtt))} ms`, `loss ${lossOf(c)}`,
-      c.profile_use ? `outside the measured range of its profile for ${percent(c.outside)} of the time${notUsable(c)}` : null,
+      `one-way delay ${signed(c, ms(c.delay))}\u00a0ms` + (parts.length > 0 ? ` (${parts.map(([part, v]) => `${part} ${signed(c, ms(v))}`).join(", ")})` : ""),
+      known(c.jitter) ? `jitter ${signed(c, ms(c.jitter))}\u00a0ms` : null,
+      known(c.rtt) ? `RTT ${signed(c, ms(c.rtt))}\u00a0ms` : null, `loss ${lossOf(c)}`,
+      c.profile_use && c.outside > 0 ? `outside the measured range of its profile for ${percent(c.outside)} of the time${notUsable(c)}` : null,
     ].filter(Boolean).join(" · ");
   }
   if (state.kind === "node") {
@@ -60,11 +63,11 @@ function showRelated() {
     const names = (path) => path.map((i) => run.links[i]).filter(Boolean).map((it) => it.name);
     const when = c && c.ways ? ` at ${clock(time())}` : "";
     if (c && c.ways && way.path.length === 0) $("related").append(el("p", `It has no route${when}.`, "none"));
-    chips(`path${when}`, "link", names(way.path));
-    chips("return path", "link", names(way.back));
+    chips(`Path${when}`, "link", names(way.path));
+    chips("Return path", "link", names(way.back));
   } else if (state.kind === "node") {
-    chips("links", "link", [...all.links]);
-    chips("connections", "connection", [...all.connections]);
+    chips("Links", "link", [...all.links]);
+    chips("Connections", "connection", [...all.connections]);
   }
   markMap();
   for (const list of lists) list.mark(all);

@@ -6,33 +6,37 @@ function showUsers() {
   const rows = runs.flatMap((run) => run.workloads.flatMap((of) => of.waits.map((wait) => ({ run, of, wait }))));
   $("users").hidden = rows.length === 0;
   $("waits").replaceChildren();
-  for (const name of new Set(waits.map((it) => it.workload))) {
-    const figure = el("div");
-    figure.append(el("h3", `${name}: cumulative distribution of response times`), cdf(waits.filter((it) => it.workload === name), name));
-    $("waits").append(figure);
+  const figures = [...new Set(waits.map((it) => it.workload))].map((name) => [name, el("div")]);
+  $("waits").append(...figures.map(([, figure]) => figure));
+  for (const [name, figure] of figures) {
+    figure.append(el("h3", `${name}: cumulative distribution of response times`), cdf(waits.filter((it) => it.workload === name), name, figure.clientWidth));
   }
-  const steps = (it) => it.steps.slice(0, 5).map((step) => `${step.round_trips}: ${percent(step.share)}`).join(", ");
+  // The three largest clusters.
+  const steps = (it) => [...it.steps].sort((a, b) => b.share - a.share).slice(0, 3).sort((a, b) => a.round_trips - b.round_trips)
+    .map((step) => `${step.round_trips}: ${percent(step.share)}`).join(", ");
   const several = runs.length > 1;
-  const titles = ["users of", ...(several ? ["results"] : []), "arrived", "finished", "event", "count", "mean [ms]", "median [ms]", "p95 [ms]", "p99 [ms]", "max [ms]", "duration in RTTs"];
+  const titles = ["users", ...(several ? ["results"] : []), "event", "count", "mean [ms]", "median [ms]", "p90 [ms]", "p95 [ms]", "p99 [ms]", "duration in RTTs"];
   fillTable($("wait-table"), titles, rows.map(({ run, of, wait }) => [
-    of.workload, ...(several ? [run.name] : []), short(of.came), short(of.gone), wait.wait, short(wait.count),
-    ...["mean_s", "median_s", "p95_s", "p99_s", "max_s"].map((key) => ms(wait[key])), steps(wait) || "–",
-  ]));
+    of.workload, ...(several ? [run.name] : []), wait.wait, count(wait.count),
+    ...["mean_s", "median_s", "p90_s", "p95_s", "p99_s"].map((key) => ms(wait[key])), steps(wait) || "–",
+  ]), several ? 3 : 2);
+  $("arrivals").replaceChildren(...runs.flatMap((run) => run.workloads.map((of) =>
+    el("p", `${several ? `${run.name}, ` : ""}${of.workload}: ${plural(of.came, "user")} arrived, ${count(of.gone)} finished`))));
 }
 /* Conditioned aggregates by drop precedence. */
 function showAggregates() {
   const rows = runs.flatMap((run) => run.aggregates.map((it) => ({ run, it })));
   $("aggregates").hidden = rows.length === 0;
   const several = runs.length > 1;
-  const titles = ["aggregate", ...(several ? ["results"] : []), "delivered", ...[0, 1, 2].flatMap((dp) => [`marked DP${dp}`, `DP${dp} lost`]), "loss"];
+  const titles = ["aggregate", ...(several ? ["results"] : []), "delivered [Mbit/s]", "DP0", "DP1", "DP2", "loss", "loss DP0", "loss DP1", "loss DP2"];
   fillTable($("aggregate-table"), titles, rows.map(({ run, it }) => [
-    it.aggregate, ...(several ? [run.name] : []), rate(it.mean_goodput_bps),
-    ...it.fractions.flatMap((share, dp) => [percent(share), percent(it.sent_pkts[dp] > 0 ? it.lost_pkts[dp] / it.sent_pkts[dp] : null)]),
-    percent(it.loss_probability),
-  ]));
+    it.aggregate, ...(several ? [run.name] : []), digits(mega(it.mean_goodput_bps)),
+    ...it.fractions.map((share) => percent(share)), percent(it.loss_probability),
+    ...it.sent_pkts.map((sent, dp) => percent(sent > 0 ? it.lost_pkts[dp] / sent : null)),
+  ]), several ? 2 : 1);
 }
-function cdf(curves, name) {
-  const width = 520, height = 260, left = 44, right = 12, top = 8, bottom = 36;
+function cdf(curves, name, wanted) {
+  const width = Math.max(300, wanted), height = 260, left = 44, right = 12, top = 8, bottom = 36;
   const all = curves.flatMap((it) => it.times).filter((t) => t > 0);
   const low = Math.log10(Math.min(...all)) - 0.02, high = Math.max(Math.log10(Math.max(...all)), low + 0.5);
   const x = (t) => left + (width - left - right) * (Math.log10(t) - low) / (high - low);
