@@ -74,7 +74,7 @@ fn link_is_highlighted_and_slider_updates_the_map() {
     assert_eq!(browser.text("#links tbody td"), "N5->N7");
     assert!(
         browser
-            .text("#links tbody td:nth-child(6)")
+            .text("#links tbody td:nth-child(5)")
             .starts_with("~5")
     );
     assert!(
