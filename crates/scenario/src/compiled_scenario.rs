@@ -83,7 +83,7 @@ impl CompiledScenario {
         };
         let demands = self.has_mean_traffic.then_some(
             "tcp and video demands are modelled by mean rate, without burst losses: queues within a factor of 2, \
-             transfer times within 1.4 (90 % of test cases)",
+             transfer times within 1.4, with bulk TCP on the same link within 1.6 (90 % of test cases)",
         );
         let has_users = is_fluid && self.network.workloads().len() > 0;
         let users = has_users.then_some(

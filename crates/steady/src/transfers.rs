@@ -8,7 +8,7 @@ use netflow_workload::TransferSizes;
 
 use crate::problem::{Flow, LinkParams};
 use crate::slowdown::SharingSlowdown;
-use crate::{Solver, Steady};
+use crate::{BindingConstraint, Solver, Steady};
 
 /// Mean times of transfers, from the request to the last byte, without the handshake.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,8 +62,12 @@ struct PathTransfers<'a> {
 /// Transfers on one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedLink {
-    /// Bandwidth left by unresponsive traffic, in bit/s.
+    /// Bandwidth left by traffic that does not give way here, in bit/s: unresponsive traffic, and bulk TCP that
+    /// its window or another link limits.
     available_bps: f64,
+    /// Bulk TCP connections that this link limits, and their traffic in bit/s.
+    bulk: f64,
+    bulk_bps: f64,
     /// Demand of the transfers in bit/s.
     bps: f64,
     /// Sum over connections of packets met per transfer times demand.
@@ -86,9 +90,11 @@ impl Solver {
     /// transfers. It returns `None` for an inactive connection, and the mean over all paths for one
     /// that a failure splits.
     ///
-    /// Transfers arrive as a Poisson process and share links with the other given transfers. Other
-    /// TCP counts as transfers, and unresponsive traffic reduces the bandwidth. The unloaded time
-    /// is the round trips of slow start plus transmission at the narrowest link's bandwidth; it is
+    /// Transfers arrive as a Poisson process and share links with the other given transfers.
+    /// Unresponsive traffic reduces the bandwidth, and so does bulk TCP that its window or another
+    /// link limits. Each of `n` bulk connections that a link limits takes a share like a transfer:
+    /// processor sharing with permanent customers takes (1 + n)/(1 − ρ) times as long, where ρ is
+    /// the load of the transfers. The unloaded time is the round trips of slow start plus transmission at the narrowest link's bandwidth; it is
     /// longer if a transfer loses packets on its own.
     ///
     /// The slowdown by others is interpolated from packet measurements (`studies/sharing`) for the
@@ -109,12 +115,7 @@ impl Solver {
             .iter()
             .map(|(id, it)| self.path_transfers(*id, it))
             .collect();
-        let (both_bps, left_bps) = self.crossing_rates(steady);
-        let left = left_bps.into_iter().map(|left_bps| SharedLink {
-            available_bps: left_bps,
-            ..SharedLink::default()
-        });
-        let mut shared: Vec<SharedLink> = left.collect();
+        let (both_bps, mut shared) = self.crossing_rates(steady);
         for own in own.iter().flatten() {
             for &l in own.links {
                 let factor = own.overhead_factor(&self.problem.links[l as usize]);
@@ -131,16 +132,25 @@ impl Solver {
         own.into_iter().map(mean).collect()
     }
 
-    /// Returns the responsive traffic common to each pair of links in IP bit/s, and the bandwidth
-    /// left to it on each link, in bit/s on the wire.
-    fn crossing_rates(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
+    /// Returns the transfers' traffic common to each pair of links in IP bit/s, and each link with
+    /// the bandwidth left to transfers and the bulk TCP that shares it.
+    fn crossing_rates(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<SharedLink>) {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
+        let mut limited_by_path = vec![false; problem.flows.len()];
         for (id, it) in self.network.connections().zip(&steady.connections) {
             let flows = problem.flows_of(&self.network, id);
             let all: f64 = problem.flows[flows.clone()].iter().map(|it| it.count).sum();
             for i in flows {
                 sent_pps[i] += it.rate_pps * problem.flows[i].count / all;
+                limited_by_path[i] = match it.limited_by {
+                    BindingConstraint::Profile
+                    | BindingConstraint::OneLossPerWindow
+                    | BindingConstraint::HighLoss => true,
+                    BindingConstraint::OwnRate
+                    | BindingConstraint::Window
+                    | BindingConstraint::Application => false,
+                };
             }
         }
         let mut both_bps: FnvHashMap<u64, f64> = FnvHashMap::default();
@@ -158,31 +168,60 @@ impl Solver {
                 }
             }
         };
-        for (flow, pps) in problem.flows.iter().zip(sent_pps) {
+        let mut bulk = vec![(0.0, 0.0); problem.links.len()];
+        for ((flow, pps), limited_by_path) in
+            problem.flows.iter().zip(sent_pps).zip(limited_by_path)
+        {
+            let is_transfer = problem.transfers[flow.class as usize].is_some();
+            // Bulk TCP gives way where most of its packets are lost.
+            let loss = |hop: &usize| steady.links[problem.hop_link[*hop] as usize].loss_probability;
+            let full = (flow.data_hops()).max_by(|a, b| loss(a).total_cmp(&loss(b)));
+            let full = full.filter(|hop| !is_transfer && limited_by_path && loss(hop) > 0.0);
             let hears = self
                 .network
                 .tables()
                 .spec_of_class(flow.class)
                 .source
                 .is_answered();
-            if hears || problem.transfers[flow.class as usize].is_some() {
+            if full.is_none() && (hears || is_transfer) {
                 let ack_bits = 8.0 * ACK_BYTES;
                 add(flow.data_hops(), pps, 1.0, flow.data_bits);
                 add(flow.ack_hops(), pps * flow.acks, flow.acks, ack_bits);
-            } else {
-                for hop in flow.data_hops() {
-                    fixed_bps[problem.hop_link[hop] as usize] += pps * problem.hop_bits[hop];
+                continue;
+            }
+            for hop in flow.data_hops() {
+                let (l, bps) = (problem.hop_link[hop] as usize, pps * problem.hop_bits[hop]);
+                if Some(hop) == full {
+                    bulk[l].0 += flow.count * flow.demand;
+                    bulk[l].1 += bps;
+                } else {
+                    fixed_bps[l] += bps;
                 }
+            }
+            for hop in flow.ack_hops().filter(|_| full.is_some()) {
+                fixed_bps[problem.hop_link[hop] as usize] +=
+                    pps * flow.acks * problem.hop_bits[hop];
             }
         }
         // Less arrives than was sent, because of losses upstream.
         let offered_bps = steady.links.iter().map(|it| it.offered_bps);
-        let there = offered_bps.zip(giving_bps.iter().zip(&fixed_bps));
-        let fixed_bps =
-            there.map(|(offered, (giving, &fixed))| (offered - giving).clamp(0.0, fixed));
-        let left_bps = problem.links.iter().zip(fixed_bps);
-        let left_bps = left_bps.map(|(link, fixed_bps)| link.bandwidth_bps - fixed_bps);
-        (both_bps, left_bps.collect())
+        let there = offered_bps
+            .zip(giving_bps.iter().zip(&fixed_bps))
+            .zip(&bulk);
+        let fixed_bps: Vec<f64> = there
+            .map(|((offered, (giving, &fixed)), (_, bulk_bps))| {
+                (offered - giving - bulk_bps).clamp(0.0, fixed)
+            })
+            .collect();
+        let shared = (problem.links.iter().zip(fixed_bps).zip(bulk)).map(
+            |((link, fixed_bps), (bulk, bulk_bps))| SharedLink {
+                available_bps: link.bandwidth_bps - fixed_bps,
+                bulk,
+                bulk_bps,
+                ..SharedLink::default()
+            },
+        );
+        (both_bps, shared.collect())
     }
 
     /// Returns the transfers of one connection, one entry per path.
@@ -243,10 +282,12 @@ impl Solver {
         let alone_s = lossless_s * losing.unwrap_or(1.0);
         let mut crossed = Vec::with_capacity(own.links.len());
         let mut left_bps = f64::INFINITY;
+        // Time in which bulk TCP uses the links, and wait in the queues that it fills.
+        let (mut bulk_s, mut standing_s) = (0.0, 0.0);
         for (&l, link) in own.links.iter().zip(links) {
             let shared = &shared[l as usize];
             let offered_bps = steady.links[l as usize].offered_bps;
-            if offered_bps >= link.bandwidth_bps {
+            if offered_bps - shared.bulk_bps >= link.bandwidth_bps {
                 return TransferTimes {
                     lossless_s,
                     unloaded_s: alone_s,
@@ -257,9 +298,14 @@ impl Solver {
             let carries_bps = shared.available_bps / own.overhead_factor(link);
             left_bps = left_bps.min(carries_bps);
             let fixed_bps = link.bandwidth_bps - shared.available_bps;
+            let offered_bps = (offered_bps - shared.bulk_bps).max(fixed_bps);
             let load = (offered_bps - fixed_bps) / shared.available_bps;
             let met_pkts = shared.mean_residual_size_pkts(own_pkts);
             let sharing = profile(link, shared.available_bps, (own_pkts * met_pkts).sqrt());
+            bulk_s += own.bits / carries_bps * shared.bulk / (1.0 - load);
+            if shared.bulk > 0.0 {
+                standing_s += steady.links[l as usize].waiting_s;
+            }
             // Its time if this were the narrowest link.
             let alone = own.lossless_s(carries_bps).1 / lossless_s;
             crossed.push(CrossedLink {
@@ -281,7 +327,9 @@ impl Solver {
         TransferTimes {
             lossless_s,
             unloaded_s: alone_s,
-            mean_s: alone_s * (beside_s / lossless_s + longer) + (1.0 + rounds) * back_s,
+            mean_s: alone_s * (beside_s / lossless_s + longer)
+                + bulk_s
+                + (1.0 + rounds) * (back_s + standing_s),
         }
     }
 }
