@@ -450,13 +450,27 @@ impl LinkParams {
 }
 
 fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
+    // Exhaustive, so that every new setting of a link must be modelled or rejected.
+    let &LinkSpec {
+        from: _, // in the routes
+        to: _,
+        circuit: _,
+        bandwidth_bps,
+        delay_s,
+        overhead,
+        buffer: _, // in `room`
+        ref queue,
+        loss: _,   // in the delivery probability of each hop
+        metric: _, // in the routes
+        calibration,
+    } = spec;
     LinkParams {
-        bandwidth_bps: spec.bandwidth_bps,
-        overhead: spec.overhead,
-        delay_s: spec.delay_s,
-        calibration: spec.calibration,
+        bandwidth_bps,
+        overhead,
+        delay_s,
+        calibration,
         buffer: room,
-        red: match spec.queue {
+        red: match *queue {
             DropPolicy::Red(red) => Some(red),
             _ => None,
         },
