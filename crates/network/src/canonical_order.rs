@@ -8,6 +8,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use netflow_units::NonMaxU32;
+
 use crate::compiled::{CompiledNetwork, PathPair};
 use crate::hash::fnv_hash;
 use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Source};
@@ -136,7 +138,8 @@ fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
     (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
     (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
     for (epoch, at) in inner.epochs.iter().enumerate() {
-        if at.class_path_of.get(branch.class as usize) == Some(&(b as u32)) {
+        let class_path = at.class_path_of.get(branch.class as usize).copied();
+        if class_path.flatten().map(NonMaxU32::index) == Some(b) {
             epoch.hash(hasher);
         }
     }

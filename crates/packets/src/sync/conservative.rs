@@ -9,7 +9,6 @@ use std::time::Instant;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::sessions::events::NO_SLOT;
 use crate::sessions::session::SESSION_LOOKAHEAD_NS;
 use crate::sync::dependencies::Endpoint;
 use crate::sync::sweep_order::run_steps;
@@ -328,9 +327,8 @@ impl Engine {
 
     /// Runs all events before `until_ns` at both endpoints of a transfer, or at those of its session slot.
     fn run_transfer(&mut self, t: u32, until_ns: u64) {
-        let slot = self.sessions.slot_of[t as usize];
-        if slot != NO_SLOT {
-            return self.run_session_slot(slot as usize, until_ns);
+        if let Some(slot) = self.sessions.slot_of[t as usize] {
+            return self.run_session_slot(slot.index(), until_ns);
         }
         let transfer = &mut self.transfers[t as usize];
         transfer.run(until_ns, &mut self.topology.wires);

@@ -3,7 +3,6 @@
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::sessions::events::NO_SLOT;
 use crate::sync::event_list::EventList;
 use crate::sync::merge::Batch;
 use crate::sync::sweep_order::SweepOrder;
@@ -246,11 +245,10 @@ impl Engine {
         for (hop, spec) in topology.hops.iter().zip(&topology.specs) {
             let place = &mut dependencies.links_of[topology.sender(spec.link) as usize];
             place.min_service_ns = place.min_service_ns.min(spec.min_service_ns);
-            place.is_fast_path &= hop.edge == 0 && spec.sizes != Sizes::Messages;
+            place.is_fast_path &= hop.edge.is_none() && spec.sizes != Sizes::Messages;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
-            let slot = self.sessions.slot_of[t as usize];
-            if slot == NO_SLOT {
+            if self.sessions.slot_of[t as usize].is_none() {
                 dependencies.add_transfer(topology, t, transfer.sees_arrivals());
                 dependencies.set_due(t, transfer.receiver.due_ns(), transfer.sender_due_ns());
             }
