@@ -322,8 +322,8 @@ impl Engine {
         };
         let weights: Vec<u64> = self.links.iter().enumerate().map(of_late).collect();
         let mut near = Vec::new();
-        for (l, place) in (0..).zip(&self.dependencies.links_of) {
-            for &k in &place.bounding_links {
+        for (l, link_dependencies) in (0..).zip(&self.dependencies.links_of) {
+            for &k in &link_dependencies.bounding_links {
                 let lookahead_ns = self.links[k as usize].delay_ns
                     + self.dependencies.links_of[k as usize].min_service_ns;
                 near.push((lookahead_ns, k, l));

@@ -127,7 +127,7 @@ impl SweepOrder {
             }
             last = next;
         }
-        let feed_alone = links_of.iter().filter(|place| place.is_only_feeder);
+        let feed_alone = links_of.iter().filter(|link_dependencies| link_dependencies.is_only_feeder);
         SweepOrder {
             links: search.links().len(),
             steps: best.items.into_iter().map(|item| item.step).collect(),
@@ -208,14 +208,14 @@ impl<'a> Search<'a> {
     /// Returns all links with input wires, as items.
     fn links(&self) -> Vec<Item> {
         let links_of = (0..).zip(self.links_of);
-        let used = links_of.filter(|(_, place)| !place.inputs.is_empty());
-        let item = |(l, place): (u32, &LinkDependencies)| Item {
+        let used = links_of.filter(|(_, link_dependencies)| !link_dependencies.inputs.is_empty());
+        let item = |(l, link_dependencies): (u32, &LinkDependencies)| Item {
             step: SweepStep::Link(l),
             // Endpoints that only this link feeds are visited only after arrivals.
-            visits: 1 + if place.is_only_feeder {
+            visits: 1 + if link_dependencies.is_only_feeder {
                 0
             } else {
-                place.endpoint_count()
+                link_dependencies.endpoint_count()
             },
             visits_per_ns: 0.0,
         };
@@ -502,8 +502,8 @@ mod tests {
     fn shortest_cycle_ns(links_of: &[LinkDependencies], lookahead_ns: &[u64]) -> u64 {
         let n = links_of.len();
         let mut far_ns = vec![NEVER / 4; n * n];
-        for (l, place) in links_of.iter().enumerate() {
-            for &k in &place.bounding_links {
+        for (l, link_dependencies) in links_of.iter().enumerate() {
+            for &k in &link_dependencies.bounding_links {
                 far_ns[k as usize * n + l] = lookahead_ns[k as usize];
             }
         }
