@@ -163,7 +163,8 @@ impl Engine {
         let link_dependencies = &mut self.dependencies.links_of[l];
         link_dependencies.local_time_ns = until_ns;
         let link = &self.links[l];
-        let left_ns = link.free_ns().max(until_ns) + link_dependencies.min_service_ns.min(NEVER / 4);
+        let left_ns =
+            link.free_ns().max(until_ns) + link_dependencies.min_service_ns.min(NEVER / 4);
         self.dependencies.earliest_output_ns[l] = left_ns + link.delay_ns;
     }
 

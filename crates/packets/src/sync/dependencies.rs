@@ -232,7 +232,11 @@ impl Engine {
             ..Dependencies::default()
         };
         for link_dependencies in &mut dependencies.links_of {
-            (link_dependencies.rank, link_dependencies.min_service_ns, link_dependencies.is_fast_path) = (u32::MAX, NEVER, true);
+            (
+                link_dependencies.rank,
+                link_dependencies.min_service_ns,
+                link_dependencies.is_fast_path,
+            ) = (u32::MAX, NEVER, true);
             link_dependencies.is_only_feeder = true;
         }
         for (w, target) in (0..).zip(&topology.targets) {
@@ -244,7 +248,8 @@ impl Engine {
         }
         for (hop, spec) in topology.hops.iter().zip(&topology.specs) {
             let link_dependencies = &mut dependencies.links_of[topology.sender(spec.link) as usize];
-            link_dependencies.min_service_ns = link_dependencies.min_service_ns.min(spec.min_service_ns);
+            link_dependencies.min_service_ns =
+                link_dependencies.min_service_ns.min(spec.min_service_ns);
             link_dependencies.is_fast_path &= hop.edge.is_none() && spec.sizes != Sizes::Messages;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
@@ -258,8 +263,10 @@ impl Engine {
             dependencies.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
         }
         let links_of = dependencies.links_of.iter().zip(&self.links);
-        let lookahead_ns =
-            links_of.map(|(link_dependencies, link)| link.delay_ns.saturating_add(link_dependencies.min_service_ns));
+        let lookahead_ns = links_of.map(|(link_dependencies, link)| {
+            link.delay_ns
+                .saturating_add(link_dependencies.min_service_ns)
+        });
         let lookahead_ns: Vec<u64> = lookahead_ns.collect();
         let before = &self.dependencies.links_of;
         let is_same = before.len() == dependencies.links_of.len()

@@ -127,7 +127,9 @@ impl SweepOrder {
             }
             last = next;
         }
-        let feed_alone = links_of.iter().filter(|link_dependencies| link_dependencies.is_only_feeder);
+        let feed_alone = links_of
+            .iter()
+            .filter(|link_dependencies| link_dependencies.is_only_feeder);
         SweepOrder {
             links: search.links().len(),
             steps: best.items.into_iter().map(|item| item.step).collect(),

@@ -8,7 +8,7 @@ use netflow_network::{
     Acks, Application, ConnectionId, ConnectionSpec, EcmpShare, FlowHash, Model, NodeId, Source,
     WorkloadSpec,
 };
-use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
+use netflow_tcpmodel::{Stack, transfer_simulation::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
 use netflow_workload::{Application as Users, Distribution, Http, TransferSizes, Video};
 

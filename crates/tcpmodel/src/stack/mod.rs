@@ -7,7 +7,7 @@ pub use builtin::builtin_names;
 
 use netflow_document::{FileId, Findings, Problems, Sources, Words, words};
 
-use crate::rounds::HEADER_BYTES;
+use crate::transfer_simulation::HEADER_BYTES;
 
 /// Bytes of a SACK option without blocks, with the padding that Linux puts before it, and of each block.
 const SACK_BYTES: u32 = 4;
