@@ -117,7 +117,7 @@ impl Sizes {
             Source::Users(traffic) if !traffic.replies => {
                 (&mut self.others, connections * traffic.mean_pps)
             }
-            Source::Window(_) | Source::Stack(_) | Source::Profile(_) | Source::Users(_) => {
+            Source::Ns2Tcp(_) | Source::Tcp(_) | Source::Profile(_) | Source::Users(_) => {
                 (&mut self.tcp, connections)
             }
         };

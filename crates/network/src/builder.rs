@@ -539,8 +539,8 @@ impl NetworkBuilder {
                 }
             }
             match &c.source {
-                Source::Window(w) => check_window(w, &mut check),
-                Source::Stack(stack) => {
+                Source::Ns2Tcp(w) => check_window(w, &mut check),
+                Source::Tcp(stack) => {
                     let window = c.max_window_pkts.unwrap_or(1.0);
                     check("max_window_pkts", window, Allowed::StackWindow);
                     if let Err(error) = stack.check() {
@@ -762,7 +762,7 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
     check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
 }
 
-/// Largest window of a [stack](Source::Stack) in packets, because an acknowledgement cannot identify more
+/// Largest window of a [stack](Source::Tcp) in packets, because an acknowledgement cannot identify more
 /// packets.
 pub const MAX_STACK_WINDOW_PKTS: f64 = 1e6;
 

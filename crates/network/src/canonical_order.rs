@@ -122,8 +122,8 @@ fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
     let bits = |x: &Option<f64>| x.map(f64::to_bits);
     (branch.precedence, class.weight.to_bits()).hash(hasher);
     match source {
-        Source::Window(w) => format!("{w:?}").hash(hasher),
-        Source::Stack(stack) => format!("{stack:?}").hash(hasher),
+        Source::Ns2Tcp(w) => format!("{w:?}").hash(hasher),
+        Source::Tcp(stack) => format!("{stack:?}").hash(hasher),
         Source::Profile(p) => p.name().hash(hasher),
         Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
         Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),

@@ -50,14 +50,14 @@ impl Source {
         match self {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(*rate_pps),
             Source::Users(traffic) => Some(traffic.mean_pps),
-            Source::Profile(_) | Source::Window(_) | Source::Stack(_) => None,
+            Source::Profile(_) | Source::Ns2Tcp(_) | Source::Tcp(_) => None,
         }
     }
 
     /// Returns the TCP stack of its ends, if it has one.
     pub fn stack(&self) -> Option<&Stack> {
         match self {
-            Source::Stack(stack) => Some(stack),
+            Source::Tcp(stack) => Some(stack),
             Source::Users(traffic) if traffic.workload.source.is_none() => {
                 Some(&traffic.workload.stack)
             }
@@ -264,7 +264,7 @@ impl Network {
     /// Returns the same value for these links.
     pub fn send_jitter_over_s(&self, id: ConnectionId, links: &[LinkId]) -> Option<f64> {
         let spec = self.connection_spec(id);
-        let Source::Window(window) = &spec.source else {
+        let Source::Ns2Tcp(window) = &spec.source else {
             return None;
         };
         Some(window.send_jitter_s.unwrap_or_else(|| {

@@ -150,7 +150,7 @@ impl NetworkBuilder {
 fn own_rate_pps(spec: &ConnectionSpec) -> Option<f64> {
     match spec.source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(rate_pps),
-        Source::Profile(_) | Source::Window(_) | Source::Stack(_) | Source::Users(_) => None,
+        Source::Profile(_) | Source::Ns2Tcp(_) | Source::Tcp(_) | Source::Users(_) => None,
     }
 }
 

@@ -470,7 +470,7 @@ fn jitter_s(network: &Network, set: &[ControlState], connection: u32) -> f64 {
     let inner = network.tables();
     if !matches!(
         inner.connections[connection as usize].source,
-        Source::Window(_)
+        Source::Ns2Tcp(_)
     ) {
         return 0.0;
     }

@@ -355,14 +355,14 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
         stack.set_congestion(one_of(rng, &all));
         stack.acks_compressed = rng.random_bool(0.5);
         stack.ecn = rng.random_bool(0.5);
-        Source::Stack(Arc::new(stack))
+        Source::Tcp(Arc::new(stack))
     });
     let source = match rng.random_range(0..12) {
         0 => Source::Constant { rate_pps },
         1 => Source::Poisson { rate_pps },
         2 => profile().unwrap_or(Source::Constant { rate_pps }),
-        3..7 => stack.unwrap_or(Source::Window(window)),
-        _ => Source::Window(window),
+        3..7 => stack.unwrap_or(Source::Ns2Tcp(window)),
+        _ => Source::Ns2Tcp(window),
     };
     let (on_s, off_s) = (0.1, 0.2);
     ConnectionSpec {

@@ -248,7 +248,7 @@ impl Topology {
                 },
                 bits,
                 header_bits: match &spec.source {
-                    Source::Window(w) if !w.variant.opens_connections() => bits,
+                    Source::Ns2Tcp(w) if !w.variant.opens_connections() => bits,
                     _ => bits.min(syn_bits),
                 },
                 ecn: stack.is_some_and(Stack::has_ecn),

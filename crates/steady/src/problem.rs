@@ -181,7 +181,7 @@ pub(crate) const NEEDS_PROFILE: &str = "it has a TCP source of the packet model,
 /// Rejects an active connection that has no steady state.
 fn reject_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
-        Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
+        Source::Ns2Tcp(_) | Source::Tcp(_) => NEEDS_PROFILE,
         Source::Users(ref traffic) if matches!(traffic.workload.application, Users::Video(_)) => {
             "its viewers load chunks in bursts, which need the packet model (`netflow run`); with `--set simulation.model=fluid`, a [[demand]] of `kind = \"video\"` is modelled by its mean rate"
         }

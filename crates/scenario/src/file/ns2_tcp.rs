@@ -7,7 +7,7 @@ use super::{PacketCount, Time, allowed};
 
 /// ns-2 TCP source, with the defaults of ns-2.35.
 #[table]
-pub struct WindowSetting {
+pub struct Ns2TcpSetting {
     /// TCP variant: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`. This CUBIC has no SACK; for the
     /// CUBIC of Linux use `tcp = "linux-6"`.
     #[key(name = "ns2-tcp", example = "reno")]
@@ -70,7 +70,7 @@ impl From<VariantSetting> for TcpVariant {
     }
 }
 
-impl WindowSetting {
+impl Ns2TcpSetting {
     /// The variant's name.
     pub fn name(&self) -> &'static str {
         self.window.name()
