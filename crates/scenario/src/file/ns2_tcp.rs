@@ -1,6 +1,6 @@
 //! `source = { ns2-tcp = … }` in `[[connection]]`
 
-use netflow_document::{Spanned, Words, table, words};
+use netflow_document::{Spanned, Words, keyword_enum, table};
 use netflow_network::TcpVariant;
 
 use super::{PacketCount, Time, allowed};
@@ -43,7 +43,7 @@ pub struct Ns2TcpSetting {
 }
 
 /// TCP variants.
-#[words(lowercase)]
+#[keyword_enum(lowercase)]
 #[schemars(rename = "TcpVariant")]
 pub enum VariantSetting {
     /// Slow start after every loss.
