@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 mod attributes;
+mod keyword_enum;
 mod one_of;
 mod table;
 
