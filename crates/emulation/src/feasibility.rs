@@ -125,15 +125,15 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
     for id in network.links() {
         // Exhaustive, so that every new setting of a link must be emulated or rejected.
         let LinkSpec {
-            from: _,
-            to: _,
-            circuit: _,
-            bandwidth_bps: _, // in the load
-            delay_s: _,
-            overhead: _, // in the load
-            buffer: _,
+            from: _,          // in the routes
+            to: _,            // in the routes
+            circuit: _,       // in the name
+            bandwidth_bps: _, // any value is emulated; in the load
+            delay_s: _,       // any value is emulated
+            overhead: _,      // any value is emulated; in the load
+            buffer: _,        // any value is emulated
             queue: policy,
-            loss: _,
+            loss: _,        // any value is emulated
             metric: _,      // in the routes
             calibration: _, // of the fluid model
         } = network.link_spec(id);

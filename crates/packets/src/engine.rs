@@ -97,9 +97,9 @@ impl Engine {
         let link = |(i, id): (usize, LinkId)| {
             // Exhaustive, so that every new setting of a link must be simulated or rejected.
             let &LinkSpec {
-                from: _, // in the routes
-                to: _,
-                circuit: _,
+                from: _,    // in the routes
+                to: _,      // in the routes
+                circuit: _, // in the name
                 bandwidth_bps,
                 delay_s,
                 overhead: _, // in the service times of `Topology`

@@ -452,9 +452,9 @@ impl LinkParams {
 fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
     // Exhaustive, so that every new setting of a link must be modelled or rejected.
     let &LinkSpec {
-        from: _, // in the routes
-        to: _,
-        circuit: _,
+        from: _,    // in the routes
+        to: _,      // in the routes
+        circuit: _, // in the name
         bandwidth_bps,
         delay_s,
         overhead,

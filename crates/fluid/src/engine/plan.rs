@@ -555,9 +555,9 @@ impl Plan {
         let room = inner.buffer_limit(link);
         // Exhaustive, so that every new setting of a link must be simulated or rejected.
         let &LinkSpec {
-            from: _, // in the routes
-            to: _,
-            circuit: _,
+            from: _,          // in the routes
+            to: _,            // in the routes
+            circuit: _,       // in the name
             bandwidth_bps: _, // in the state, because events change it
             delay_s,
             overhead,

@@ -117,9 +117,9 @@ impl Link {
     ) -> Result<Link, NetworkError> {
         // Exhaustive, so that every new setting of a link must be emulated or rejected.
         let &LinkSpec {
-            from: _, // in the routes
-            to: _,
-            circuit: _,
+            from: _,    // in the routes
+            to: _,      // in the routes
+            circuit: _, // in the name
             bandwidth_bps,
             delay_s,
             overhead,
