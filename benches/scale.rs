@@ -424,7 +424,7 @@ fn loaded(row: &[usize]) {
     let network = changed(&network, |builder| {
         builder.each_link(|link| link.delay_s += 1e-3 * more_ms as f64);
         builder.each_connection(|connection| {
-            connection.source = Source::Window(WindowSource::default());
+            connection.source = Source::Ns2Tcp(WindowSource::default());
             connection.acks = Acks::EveryPacket;
             connection.max_window_pkts = Some(64.0);
             connection.start_s = connection.start_s.min(0.5 * duration_s);

@@ -3,9 +3,9 @@
 
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
-use netflow_tcpmodel::rounds::{self, Rounds};
 use netflow_tcpmodel::rto::{ExactDistribution, InterruptibleMonteCarlo, MonteCarlo};
 use netflow_tcpmodel::short::{Exponent, Short};
+use netflow_tcpmodel::transfer_simulation::{self, TransferSimulation};
 use netflow_tcpmodel::{CongestionControl, Error, Recovery, Stack, Transfer};
 use serde::Serialize;
 
@@ -248,17 +248,21 @@ fn simulated(
     question: &LatencyInput,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<LatencyResult, Error> {
-    let transfer = rounds::Transfer {
+    let transfer = transfer_simulation::Transfer {
         loss_forward: question.loss,
         loss_back: question.loss,
         bandwidth_bps: method.bandwidth_bps,
-        ..rounds::Transfer::push(question.size_bytes, method.mss_bytes, question.delay_s)
+        ..transfer_simulation::Transfer::push(
+            question.size_bytes,
+            method.mss_bytes,
+            question.delay_s,
+        )
     };
-    let rounds = Rounds {
+    let simulation = TransferSimulation {
         stack: method.stack.clone(),
         transfer,
     };
-    let mut options = rounds::Options::default();
+    let mut options = transfer_simulation::Options::default();
     match method.samples {
         Some(samples) => options.trials = samples,
         None => {
@@ -267,7 +271,7 @@ fn simulated(
             options.trials = options.trials.min(most);
         }
     }
-    let latency = rounds.solve_interruptible(&options, stop)?;
+    let latency = simulation.solve_interruptible(&options, stop)?;
     Ok(LatencyResult {
         mean_s: latency.mean_s(),
         standard_error_s: latency.standard_error_s(),

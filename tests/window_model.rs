@@ -57,7 +57,7 @@ fn run(network: &Network, options: Options, seed: u64) -> RunResults {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(seed));
     let network = with_modified_connections(network, |spec| {
         // The same as in ns-2.
-        spec.source = Source::Window(WindowSource {
+        spec.source = Source::Ns2Tcp(WindowSource {
             send_jitter_s: Some(1e-3),
             ..WindowSource::default()
         });

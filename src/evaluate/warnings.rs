@@ -45,7 +45,7 @@ pub fn limited_by_default_window(run: &Simulation) -> Option<String> {
     let network = run.network();
     let held = network.connections().filter(|&id| {
         let spec = network.connection_spec(id);
-        let has_window = matches!(spec.source, Source::Window(_) | Source::Stack(_));
+        let has_window = matches!(spec.source, Source::Ns2Tcp(_) | Source::Tcp(_));
         let is_default = has_window && spec.max_window_pkts.is_none();
         let most = |id| f64::from(run.max_in_flight_pkts(id).unwrap_or(0));
         is_default && most(id) >= DEFAULT_MAX_WINDOW_PKTS

@@ -1,4 +1,4 @@
-//! Parser of the attributes `table`, `one_of`, `words` and `key`.
+//! Parser of the attributes `table`, `one_of`, `keyword_enum` and `key`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -76,7 +76,7 @@ impl Parse for UnionArguments {
     }
 }
 
-/// The arguments of `#[words(rename_all = "lowercase", plain)]`.
+/// The arguments of `#[keyword_enum(lowercase, plain)]`.
 pub(crate) struct KeywordArguments {
     /// True for words in lower case instead of kebab-case.
     pub(crate) lowercase: bool,

@@ -5,9 +5,9 @@
 #![warn(missing_docs)]
 
 mod attributes;
+mod keyword_enum;
 mod one_of;
 mod table;
-mod words;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -31,10 +31,10 @@ pub fn one_of(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Derives keywords from an enum: see `netflow_document::Words`.
 #[proc_macro_attribute]
-pub fn words(arguments: TokenStream, item: TokenStream) -> TokenStream {
+pub fn keyword_enum(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as attributes::KeywordArguments);
     let item = parse_macro_input!(item as DeriveInput);
-    finish(words::expand(&arguments, item))
+    finish(keyword_enum::expand(&arguments, item))
 }
 
 fn finish(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {

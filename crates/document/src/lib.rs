@@ -8,7 +8,7 @@
 //! - the writer and the JSON schema (by `serde` and `schemars`)
 //! - the reference documentation ([`Key`])
 //!
-//! [`macro@one_of`] does the same for a tagged union, and [`words`] for an enum of keywords.
+//! [`macro@one_of`] does the same for a tagged union, and [`keyword_enum`] for an enum of keywords.
 //!
 //! Reading continues after an error, so that all errors are reported at once. They are collected in
 //! [`Findings`] with their [`SourceSpan`]s. [`Problems`] adds file, line, column, the allowed values, and the
@@ -65,7 +65,7 @@ pub use csv::{CsvReader, CsvRow, read_header};
 pub use former_names::{FormerName, FormerNames};
 pub use key::{Allowed, Column, Key, any, columns, kind_of};
 pub use load::{io_error_text, load, report_not_utf8, unreadable_file};
-pub use netflow_document_derive::{one_of, table, words};
+pub use netflow_document_derive::{keyword_enum, one_of, table};
 pub use one_of::{UnionDeclaration, one_of};
 pub use overrides::{OverrideTarget, Overrides, replaces_all};
 pub use problem::{Finding, Findings, Problem, ProblemKind, Problems, Severity};

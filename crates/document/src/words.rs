@@ -2,8 +2,8 @@
 
 use crate::{Findings, ProblemKind, Value};
 
-/// An enum with the attribute [`words`](crate::words). Its variants are words in kebab-case, or in lower
-/// case with `lowercase`. `#[key(name = "…")]` sets the word of a variant.
+/// An enum with the attribute [`keyword_enum`](crate::keyword_enum). Its variants are words in kebab-case, or
+/// in lower case with `lowercase`. `#[key(name = "…")]` sets the word of a variant.
 pub trait Words: Copy + PartialEq + 'static {
     /// All words.
     const WORDS: &'static [Word<Self>];

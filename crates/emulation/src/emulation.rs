@@ -241,7 +241,7 @@ fn raise_socket_buffers(network: &Network, stack: &mut StackOptions) {
             default_socket_buffer_bytes(network, id).min(f64::from(MAX_BUFFER_BYTES)) as u32;
         receive_bytes = receive_bytes.max(bdp_bytes);
         send_bytes = send_bytes.max(match &network.connection_spec(id).source {
-            Source::Stack(stack) => stack.send_buffer_bytes.unwrap_or(MAX_BUFFER_BYTES),
+            Source::Tcp(stack) => stack.send_buffer_bytes.unwrap_or(MAX_BUFFER_BYTES),
             _ => bdp_bytes.max(least),
         });
     }

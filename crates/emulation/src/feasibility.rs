@@ -1,6 +1,8 @@
 //! Feasibility check: whether a scenario can be emulated, and the packet rates that this requires.
 
-use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Overhead, Source};
+use netflow_network::{
+    ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network, Overhead, Source,
+};
 use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{LINUX_TCP_HEADERS_BYTES, linux_tcp};
 use netflow_testbed::network::TcpRoute;
@@ -121,9 +123,23 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
     }
     let queue = |link, what| Err(Infeasible::Queue { link, what });
     for id in network.links() {
-        let link = || network.link_name(id).to_owned();
-        if let DropPolicy::Rio(_) = network.link_spec(id).queue {
-            return queue(link(), "a queue with drop precedences");
+        // Exhaustive, so that every new setting of a link must be emulated or rejected.
+        let LinkSpec {
+            from: _,          // in the routes
+            to: _,            // in the routes
+            circuit: _,       // in the name
+            bandwidth_bps: _, // any value is emulated; in the load
+            delay_s: _,       // any value is emulated
+            overhead: _,      // any value is emulated; in the load
+            buffer: _,        // any value is emulated
+            queue: policy,
+            loss: _,        // any value is emulated
+            metric: _,      // in the routes
+            calibration: _, // of the fluid model
+        } = network.link_spec(id);
+        if let DropPolicy::Rio(_) = policy {
+            let link = network.link_name(id).to_owned();
+            return queue(link, "a queue with drop precedences");
         }
     }
     if let Some(id) = network.classed_links().next() {

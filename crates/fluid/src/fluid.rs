@@ -489,7 +489,7 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             ),
         });
     }
-    let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_) | Source::Stack(_));
+    let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Ns2Tcp(_) | Source::Tcp(_));
     match inner.connections.iter().find(of_window) {
         Some(connection) => bad(format!(
             "connection `{}` has a TCP source of the packet model: set `model = \"packet\"`, or give it \

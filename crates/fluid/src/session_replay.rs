@@ -7,7 +7,7 @@ use netflow_network::{
     ExplainedHop, Explanation, LinkId, LinkLoss, Network, ResponseEvent, ResponseTime, RunError,
     UserStats, WorkloadSpec, base_rtt_s, segment_bytes,
 };
-use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
+use netflow_tcpmodel::transfer_simulation::{Direction, Path, SessionRuns};
 use netflow_units::{Bytes, Size};
 use netflow_workload::Session;
 use rayon::prelude::*;

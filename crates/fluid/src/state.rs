@@ -418,7 +418,7 @@ impl Clone for State {
             branches,
             content,
             forwarded,
-            carried,
+            carried: NextStepPackets { pkts, collected_s },
             inflow,
             lost,
             ended,
@@ -446,8 +446,8 @@ impl Clone for State {
         self.branches.clone_from(branches);
         self.content.clone_from(content);
         self.forwarded.clone_from(forwarded);
-        self.carried.pkts.clone_from(&carried.pkts);
-        self.carried.collected_s = carried.collected_s;
+        self.carried.pkts.clone_from(pkts);
+        self.carried.collected_s = *collected_s;
         self.inflow.clone_from(inflow);
         self.lost.clone_from(lost);
         self.ended.clone_from(ended);

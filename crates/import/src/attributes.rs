@@ -6,7 +6,7 @@ use std::ops::Range;
 use netflow_units::{BitsPerSecond, BufferSize, Seconds, Size, UnitErrorKind, nearest_name};
 
 use crate::errors::{ImportError, ReadResult};
-use crate::label::{self, ByteUnit, LabelBandwidth};
+use crate::label_bandwidth::{self, ByteUnit, LabelBandwidth};
 
 /// An attribute of a node or a link.
 #[derive(Clone, Debug)]
@@ -433,7 +433,7 @@ pub(crate) fn parse_link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttribu
     says.metric = metrics.select(any, alike, aside);
     if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
         let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
-        match label::parse_bandwidth(&text, ByteUnit::Bits) {
+        match label_bandwidth::parse_bandwidth(&text, ByteUnit::Bits) {
             Some(told) if told.bytes.is_some() => says.label = Some((told, text)),
             Some(told) => says.bandwidth = Some((StatedQuantity::WithUnit(told.bps), span)),
             None => {}
@@ -442,8 +442,12 @@ pub(crate) fn parse_link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttribu
     if says.label.is_none() {
         let mut labels = labels.into_iter().flatten().peekable();
         says.silent = labels.peek().cloned();
-        says.label =
-            labels.find_map(|label| Some((label::parse_bandwidth(&label, ByteUnit::Bits)?, label)));
+        says.label = labels.find_map(|label| {
+            Some((
+                label_bandwidth::parse_bandwidth(&label, ByteUnit::Bits)?,
+                label,
+            ))
+        });
     }
     Ok(says)
 }
@@ -673,7 +677,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<Bandwidth> {
             Bandwidth::StatedQuantity(StatedQuantity::WithUnit(rate.get()))
         });
     }
-    label::parse_bandwidth(&attribute.value, ByteUnit::Bytes)
+    label_bandwidth::parse_bandwidth(&attribute.value, ByteUnit::Bytes)
         .map(Bandwidth::Label)
         .ok_or_else(|| {
             let message = format!(

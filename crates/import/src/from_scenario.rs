@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use netflow_network::{Buffer, LinkId};
+use netflow_network::{Buffer, LinkId, LinkSpec};
 use netflow_scenario::CompiledScenario;
 use netflow_units::{BufferSize, Bytes, Packets, Seconds, Size};
 
@@ -50,14 +50,27 @@ impl Topology {
             }
         }
         let ways = network.links().map(|id| {
-            let spec = network.link_spec(id);
+            // Exhaustive, so that every new setting of a link must be copied or left out on purpose.
+            let &LinkSpec {
+                from,
+                to,
+                circuit: _, // topologies do not name parallel links
+                bandwidth_bps,
+                delay_s,
+                overhead: _, // a topology has no layer-2 encapsulation
+                buffer,
+                queue: _, // left out, as documented
+                loss: _,  // a topology has no loss
+                metric,
+                calibration: _, // of the fluid model
+            } = network.link_spec(id);
             DirectedLink {
-                from: spec.from.index(),
-                to: spec.to.index(),
-                bandwidth_bps: spec.bandwidth_bps,
-                delay_s: spec.delay_s,
-                metric: spec.metric,
-                buffer: fixed_buffer(spec.buffer),
+                from: from.index(),
+                to: to.index(),
+                bandwidth_bps,
+                delay_s,
+                metric,
+                buffer: fixed_buffer(buffer),
                 srlg: groups.remove(&id).unwrap_or_default(),
                 opposite: network.opposite_direction(id).map(|other| other.index()),
             }

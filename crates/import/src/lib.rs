@@ -26,7 +26,7 @@ mod distance;
 mod errors;
 mod format;
 mod from_scenario;
-mod label;
+mod label_bandwidth;
 mod lines;
 mod names;
 mod read;

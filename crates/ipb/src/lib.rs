@@ -63,7 +63,7 @@ mod connection_slots;
 mod counts;
 mod error;
 pub mod protocol;
-mod reply;
+mod reply_parser;
 mod run;
 mod send_buffer;
 mod server;

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::Failure;
 use crate::protocol::{KeystrokeRun, MAX_RUNS, filler, reply_head, request_head, write_script};
-use crate::reply::{ExpectedReply, ReplyParser};
+use crate::reply_parser::{ExpectedReply, ReplyParser};
 use crate::run::{Shared, Users};
 use crate::send_buffer::SendBuffer;
 use crate::server::{seconds, set_congestion};

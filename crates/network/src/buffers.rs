@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
-use crate::compiled::{Class, CompiledNetwork, NO_CLASS_PATH};
+use crate::compiled::{Class, CompiledNetwork};
 use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Overhead, Source};
 
 /// Minimum buffer of one bandwidth-delay product, in packets.
@@ -117,7 +117,7 @@ impl Sizes {
             Source::Users(traffic) if !traffic.replies => {
                 (&mut self.others, connections * traffic.mean_pps)
             }
-            Source::Window(_) | Source::Stack(_) | Source::Profile(_) | Source::Users(_) => {
+            Source::Ns2Tcp(_) | Source::Tcp(_) | Source::Profile(_) | Source::Users(_) => {
                 (&mut self.tcp, connections)
             }
         };
@@ -236,10 +236,10 @@ impl BufferSizing<'_> {
         let at_start = self.routes.epochs.first();
         let branches = at_start.map_or(&[][..], |epoch| &epoch.class_path_of);
         for (class, &branch) in self.classes.iter().zip(branches) {
-            if branch == NO_CLASS_PATH {
+            let Some(branch) = branch else {
                 continue;
-            }
-            let branch = self.routes.branches[branch as usize];
+            };
+            let branch = self.routes.branches[branch.index()];
             let ways = [branch.data, branch.back].map(|way| self.routes.links(way));
             let bytes = self.spec(class).packet_size_bytes;
             let there_s = self.unloaded_delay_s(ways[0], bytes);

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use netflow_units::link_name;
+use netflow_units::{NonMaxU32, link_name};
 
 use crate::buffers::BufferSizing;
-use crate::compiled::{Class, ClassPath, CompiledNetwork, Epoch, LinkEvent, NO_CLASS_PATH};
+use crate::compiled::{Class, ClassPath, CompiledNetwork, Epoch, LinkEvent};
 use crate::explicit_paths::ExplicitPaths;
 use crate::ids::Owner;
 use crate::routing::{Request, Router};
@@ -539,8 +539,8 @@ impl NetworkBuilder {
                 }
             }
             match &c.source {
-                Source::Window(w) => check_window(w, &mut check),
-                Source::Stack(stack) => {
+                Source::Ns2Tcp(w) => check_window(w, &mut check),
+                Source::Tcp(stack) => {
                     let window = c.max_window_pkts.unwrap_or(1.0);
                     check("max_window_pkts", window, Allowed::StackWindow);
                     if let Err(error) = stack.check() {
@@ -762,7 +762,7 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
     check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
 }
 
-/// Largest window of a [stack](Source::Stack) in packets, because an acknowledgement cannot identify more
+/// Largest window of a [stack](Source::Tcp) in packets, because an acknowledgement cannot identify more
 /// packets.
 pub const MAX_STACK_WINDOW_PKTS: f64 = 1e6;
 
@@ -1124,18 +1124,15 @@ impl Routes {
     ) {
         let mut branch_of = match self.epochs.last() {
             Some(before) => before.class_path_of.clone(),
-            None => vec![NO_CLASS_PATH; ways.len()],
+            None => vec![None; ways.len()],
         };
         for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
-            branch_of[class] = match ways {
-                None => NO_CLASS_PATH,
-                Some(ways) => {
-                    let place = control_index_of_class(&self.settable, &classes[class]);
-                    let branch = self.class_path(class as u32, &classes[class], place, ways);
-                    self.control_only.remove(&branch);
-                    branch
-                }
-            };
+            branch_of[class] = ways.as_ref().and_then(|ways| {
+                let place = control_index_of_class(&self.settable, &classes[class]);
+                let branch = self.class_path(class as u32, &classes[class], place, ways);
+                self.control_only.remove(&branch);
+                NonMaxU32::new(branch)
+            });
         }
         self.epochs.push(Epoch {
             at_s,
@@ -1163,10 +1160,9 @@ impl Routes {
             let mut branches = Vec::with_capacity(paths);
             for ways in ways.by_ref().take(paths) {
                 let new = self.branches.len() as u32;
-                branches.push(match ways {
-                    Some(ways) => self.class_path(number, class, Some(place), ways),
-                    None => NO_CLASS_PATH,
-                });
+                branches.push(ways.as_ref().and_then(|ways| {
+                    NonMaxU32::new(self.class_path(number, class, Some(place), ways))
+                }));
                 if self.branches.len() as u32 > new {
                     self.control_only.insert(new);
                 }
@@ -1194,8 +1190,7 @@ impl Routes {
         ways: &PathPairs,
     ) -> u32 {
         let is_known = |&b: &u32| {
-            b != NO_CLASS_PATH
-                && self.links(self.branches[b as usize].data) == ways.data
+            self.links(self.branches[b as usize].data) == ways.data
                 && self.links(self.branches[b as usize].back) == ways.back
         };
         let known = match place {
@@ -1203,7 +1198,8 @@ impl Routes {
             None => {
                 let before = self.epochs.iter();
                 before
-                    .map(|epoch| epoch.class_path_of[number as usize])
+                    .filter_map(|epoch| epoch.class_path_of[number as usize])
+                    .map(NonMaxU32::get)
                     .find(is_known)
             }
         };

@@ -8,6 +8,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use netflow_units::NonMaxU32;
+
 use crate::compiled::{CompiledNetwork, PathPair};
 use crate::hash::fnv_hash;
 use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Source};
@@ -120,8 +122,8 @@ fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
     let bits = |x: &Option<f64>| x.map(f64::to_bits);
     (branch.precedence, class.weight.to_bits()).hash(hasher);
     match source {
-        Source::Window(w) => format!("{w:?}").hash(hasher),
-        Source::Stack(stack) => format!("{stack:?}").hash(hasher),
+        Source::Ns2Tcp(w) => format!("{w:?}").hash(hasher),
+        Source::Tcp(stack) => format!("{stack:?}").hash(hasher),
         Source::Profile(p) => p.name().hash(hasher),
         Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
         Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),
@@ -136,7 +138,8 @@ fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
     (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
     (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
     for (epoch, at) in inner.epochs.iter().enumerate() {
-        if at.class_path_of.get(branch.class as usize) == Some(&(b as u32)) {
+        let class_path = at.class_path_of.get(branch.class as usize).copied();
+        if class_path.flatten().map(NonMaxU32::index) == Some(b) {
             epoch.hash(hasher);
         }
     }

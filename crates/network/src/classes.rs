@@ -37,9 +37,9 @@ enum SourceKey {
     Profile(*const ()),
     Constant(u64),
     Poisson(u64),
-    Window(crate::TcpVariant, [u64; 8]),
+    Ns2Tcp(crate::TcpVariant, [u64; 8]),
     /// Debug output of the stack, which contains all its settings.
-    Stack(String),
+    Tcp(String),
     /// Compared by identity of the object.
     Users(*const ()),
 }
@@ -49,7 +49,7 @@ fn class_key<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
         ends: (c.from, c.to),
         source: match &c.source {
             Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
-            Source::Window(w) => SourceKey::Window(
+            Source::Ns2Tcp(w) => SourceKey::Ns2Tcp(
                 w.variant,
                 [
                     w.initial_window_pkts,
@@ -63,7 +63,7 @@ fn class_key<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
                 ]
                 .map(f64::to_bits),
             ),
-            Source::Stack(stack) => SourceKey::Stack(format!("{stack:?}")),
+            Source::Tcp(stack) => SourceKey::Tcp(format!("{stack:?}")),
             Source::Users(traffic) => SourceKey::Users(Arc::as_ptr(traffic).cast()),
             Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
             Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use netflow_units::NonMaxU32;
+
 use crate::ids::Owner;
 use crate::runtime_control::ControllableConnection;
 use crate::scheduling::{MultiQueueLink, SharedLink};
 use crate::users::Users;
 use crate::{Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, LinkSpec};
 
-/// Value for no branch: the class has no route, and cannot send.
+/// Value for no branch in the fluid engine: the class has no route, and cannot send.
 pub const NO_CLASS_PATH: u32 = u32::MAX;
 
 /// All data of a [`Network`](crate::Network).
@@ -93,15 +95,15 @@ pub struct ClassPath {
     pub back: (u32, u32),
 }
 
-/// Period from `at_s` on, in which class c sends over `branch_of[c]` ([`NO_CLASS_PATH`]: it cannot send).
+/// Period from `at_s` on, in which class c sends over `class_path_of[c]` (`None`: it cannot send).
 #[derive(Clone, Debug)]
 pub struct Epoch {
     /// Start in seconds.
     pub at_s: f64,
     /// Branch of every class.
-    pub class_path_of: Vec<u32>,
+    pub class_path_of: Vec<Option<NonMaxU32>>,
     /// Branches over each of the paths of [`CompiledNetwork::controllable`].
-    pub control_paths: Vec<Vec<u32>>,
+    pub control_paths: Vec<Vec<Option<NonMaxU32>>>,
 }
 
 /// Change of a link.

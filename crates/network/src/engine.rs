@@ -23,7 +23,7 @@ pub trait Engine {
 
     /// Returns the branch that the connection uses from now on if this index into its allowed
     /// [paths](crate::ControllableConnection::paths) is set; `None` if none is set.
-    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32;
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> Option<u32>;
 
     /// Returns the links that the connection's data uses from now on; empty without a path.
     fn path(&self, id: ConnectionId) -> Vec<LinkId> {

@@ -54,8 +54,8 @@ pub use netflow_queues::{
     Aqm, BitErrors, Cells, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Overhead, Pie,
     Scheduler,
 };
-pub use netflow_tcpmodel::rounds::{HEADER_BYTES, segment_bytes};
 pub use netflow_tcpmodel::tcp::ns2::{TcpVariant, WindowSource};
+pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};
 pub use netflow_workload::ResponseEvent;
 pub use network::{Network, service_ns};
 pub use options::{

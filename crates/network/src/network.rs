@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use netflow_tcpmodel::Stack;
+use netflow_units::NonMaxU32;
 
-use crate::compiled::{CompiledNetwork, NO_CLASS_PATH};
+use crate::compiled::CompiledNetwork;
 use crate::{
     ACK_BYTES, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId,
     Source, WorkloadSpec,
@@ -49,14 +50,14 @@ impl Source {
         match self {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(*rate_pps),
             Source::Users(traffic) => Some(traffic.mean_pps),
-            Source::Profile(_) | Source::Window(_) | Source::Stack(_) => None,
+            Source::Profile(_) | Source::Ns2Tcp(_) | Source::Tcp(_) => None,
         }
     }
 
     /// Returns the TCP stack of its ends, if it has one.
     pub fn stack(&self) -> Option<&Stack> {
         match self {
-            Source::Stack(stack) => Some(stack),
+            Source::Tcp(stack) => Some(stack),
             Source::Users(traffic) if traffic.workload.source.is_none() => {
                 Some(&traffic.workload.stack)
             }
@@ -263,7 +264,7 @@ impl Network {
     /// Returns the same value for these links.
     pub fn send_jitter_over_s(&self, id: ConnectionId, links: &[LinkId]) -> Option<f64> {
         let spec = self.connection_spec(id);
-        let Source::Window(window) = &spec.source else {
+        let Source::Ns2Tcp(window) = &spec.source else {
             return None;
         };
         Some(window.send_jitter_s.unwrap_or_else(|| {
@@ -294,8 +295,9 @@ impl Network {
         }
         let (inner, link) = (&self.inner, link.index() as u32);
         let branches = &inner.epochs[inner.epoch_at(0.0)].class_path_of;
-        let crosses =
-            |branch: u32| branch != NO_CLASS_PATH && inner.data_path(branch).contains(&link);
+        let crosses = |branch: Option<NonMaxU32>| {
+            branch.is_some_and(|branch| inner.data_path(branch.get()).contains(&link))
+        };
         let mut classes = (0..inner.classes.len() as u32).zip(branches);
         classes.any(|(class, &branch)| {
             let bits = overhead.wire_bits(8.0 * inner.spec_of_class(class).packet_size_bytes);
@@ -338,9 +340,12 @@ impl Network {
             .max(first + 1);
         let branches = inner.epochs[first..until]
             .iter()
-            .map(|e| e.class_path_of[class]);
-        let branches: BTreeSet<u32> = branches.filter(|&b| b != NO_CLASS_PATH).collect();
-        let links = |b: u32| inner.data_path(b).iter().chain(inner.back_path(b));
+            .filter_map(|e| e.class_path_of[class]);
+        let branches: BTreeSet<NonMaxU32> = branches.collect();
+        let links = |b: NonMaxU32| {
+            let data_path = inner.data_path(b.get()).iter();
+            data_path.chain(inner.back_path(b.get()))
+        };
         let links = branches.into_iter().flat_map(links);
         links.map(|&l| LinkId(l, inner.owner)).collect()
     }
@@ -369,8 +374,8 @@ impl Network {
         let inner = &*self.inner;
         let class = inner.class_of[id.within(self.inner.owner)];
         match inner.class_path_of(inner.epoch_at(time_s), class, None) {
-            NO_CLASS_PATH => Vec::new(),
-            branch => way(inner, branch)
+            None => Vec::new(),
+            Some(branch) => way(inner, branch)
                 .iter()
                 .map(|&l| LinkId(l, inner.owner))
                 .collect(),

@@ -1,6 +1,5 @@
 //! Times without a route, and the traffic that is blocked in them.
 
-use crate::compiled::NO_CLASS_PATH;
 use crate::runtime_control::ControlState;
 use crate::{ConnectionId, Network, Source};
 
@@ -34,7 +33,7 @@ impl Network {
         let mut outages: Vec<(f64, f64)> = Vec::new();
         for ((number, epoch), to_s) in epochs {
             let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
-            if inner.class_path_of(number, class, path) != NO_CLASS_PATH || from_s >= to_s {
+            if inner.class_path_of(number, class, path).is_some() || from_s >= to_s {
                 continue;
             }
             match outages.last_mut() {

@@ -4,8 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use netflow_units::NonMaxU32;
+
 use crate::builder::PathPairs;
-use crate::compiled::{Class, CompiledNetwork, NO_CLASS_PATH, PathPair};
+use crate::compiled::{Class, CompiledNetwork, PathPair};
 use crate::ecmp::EqualPaths;
 use crate::routing::Router;
 use crate::scheduling::ClassQueues;
@@ -65,18 +67,20 @@ impl Rerouted {
         &'a self,
         inner: &'a CompiledNetwork,
         class: u32,
-        branch: u32,
+        branch: Option<NonMaxU32>,
     ) -> Vec<(f64, PathPair<'a>)> {
         let detour = self.reroutes.binary_search_by_key(&class, |it| it.class);
-        let mut ways = match detour.map(|i| &self.reroutes[i].paths) {
+        let mut ways: Vec<_> = match detour.map(|i| &self.reroutes[i].paths) {
             Ok(ways) => {
                 let way = |it: &'a ReroutedPath| {
                     (it.share, PathPair::of(inner, class, &it.data, &it.back))
                 };
                 ways.iter().map(way).collect()
             }
-            Err(_) if branch == NO_CLASS_PATH => Vec::new(),
-            Err(_) => vec![(1.0, PathPair::new(inner, branch))],
+            Err(_) => branch
+                .map(|branch| (1.0, PathPair::new(inner, branch.get())))
+                .into_iter()
+                .collect(),
         };
         let answers = inner.spec_of_class(class).source.has_feedback();
         ways.retain(|(_, way)| {
@@ -126,7 +130,7 @@ pub struct Rerouter {
     /// Ends of divided traffic that events have rerouted.
     rerouted_before: HashSet<(NodeId, NodeId)>,
     /// Branch of every class before the failures.
-    branch_of: Vec<u32>,
+    branch_of: Vec<Option<NonMaxU32>>,
 }
 
 impl Rerouter {
@@ -183,18 +187,18 @@ impl Rerouter {
         for (queue, parent, _) in self.builder.class_queue_links() {
             down[queue as usize] |= down[parent as usize];
         }
-        let crosses = |branch: u32| {
+        let crosses = |branch: NonMaxU32| {
             let mut links = inner
-                .data_path(branch)
+                .data_path(branch.get())
                 .iter()
-                .chain(inner.back_path(branch));
+                .chain(inner.back_path(branch.get()));
             links.any(|&l| down[l as usize])
         };
         let spec = |class: u32| inner.spec_of_class(class);
         let classes = (0..).zip(&self.branch_of);
         let moved = classes
             .clone()
-            .filter(|&(_, &branch)| branch != NO_CLASS_PATH && crosses(branch));
+            .filter(|(_, branch)| branch.is_some_and(crosses));
         let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
         let mut divided = self.rerouted_before.clone();
         let moves = moved.iter().map(|&class| spec(class));
@@ -202,8 +206,7 @@ impl Rerouter {
         let (mut fixed, mut shared) = (Vec::new(), Vec::new());
         for (class, &branch) in classes {
             let spec = spec(class);
-            if spec.ecmp_share.is_some() && branch != NO_CLASS_PATH && divided.contains(&ends(spec))
-            {
+            if spec.ecmp_share.is_some() && branch.is_some() && divided.contains(&ends(spec)) {
                 shared.push(class);
             } else if moved.binary_search(&class).is_ok() {
                 fixed.push(class);

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use netflow_units::NonMaxU32;
 use serde::{Deserialize, Serialize};
 
-use crate::compiled::{Class, CompiledNetwork, NO_CLASS_PATH};
+use crate::compiled::{Class, CompiledNetwork};
 use crate::{
     BuildError, ConnectionId, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Source,
 };
@@ -149,7 +150,7 @@ impl NetworkBuilder {
 fn own_rate_pps(spec: &ConnectionSpec) -> Option<f64> {
     match spec.source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(rate_pps),
-        Source::Profile(_) | Source::Window(_) | Source::Stack(_) | Source::Users(_) => None,
+        Source::Profile(_) | Source::Ns2Tcp(_) | Source::Tcp(_) | Source::Users(_) => None,
     }
 }
 
@@ -205,11 +206,8 @@ impl CompiledNetwork {
     }
 
     /// Returns the links of a branch's data path; empty without a branch.
-    pub fn links_of(&self, branch: u32) -> Vec<LinkId> {
-        let links: &[u32] = match branch {
-            NO_CLASS_PATH => &[],
-            branch => self.data_path(branch),
-        };
+    pub fn links_of(&self, branch: Option<u32>) -> Vec<LinkId> {
+        let links = branch.map_or(&[][..], |branch| self.data_path(branch));
         links.iter().map(|&l| LinkId(l, self.owner)).collect()
     }
 
@@ -224,8 +222,7 @@ impl CompiledNetwork {
             for (number, class) in (0..).zip(&self.classes) {
                 let place = self.control_index(class.connection);
                 let path = place.and_then(|place| paths.get(place).copied().flatten());
-                let first = self.class_path_of(epoch, number, path);
-                if first != NO_CLASS_PATH {
+                if let Some(first) = self.class_path_of(epoch, number, path) {
                     let lanes = class.aggregate.map_or(1, |_| 3);
                     used[first as usize..first as usize + lanes].fill(true);
                 }
@@ -234,17 +231,18 @@ impl CompiledNetwork {
         used
     }
 
-    /// Returns the branch of a class in an epoch. `path` is an index into the allowed
+    /// Returns the branch of a class in an epoch, if it has a route. `path` is an index into the allowed
     /// [paths](ControllableConnection::paths) of its connection; `None` selects the network's routes.
-    pub fn class_path_of(&self, epoch: usize, class: u32, path: Option<u32>) -> u32 {
+    pub fn class_path_of(&self, epoch: usize, class: u32, path: Option<u32>) -> Option<u32> {
         let epoch = &self.epochs[epoch];
         let own = epoch.class_path_of[class as usize];
-        path.map_or(own, |path| {
+        let class_path = path.map_or(own, |path| {
             let connection = self.classes[class as usize].connection;
             let place = self.control_index(connection);
             let set = place.and_then(|place| epoch.control_paths[place].get(path as usize));
             set.copied().unwrap_or(own)
-        })
+        });
+        class_path.map(NonMaxU32::get)
     }
 }
 

@@ -175,9 +175,9 @@ impl LinkSpec {
 #[derive(Clone, Debug)]
 pub enum Source {
     /// TCP with a congestion window, by the rules of ns-2's agents.
-    Window(WindowSource),
+    Ns2Tcp(WindowSource),
     /// TCP with a congestion window, by the rules of a real stack at both ends.
-    Stack(Arc<Stack>),
+    Tcp(Arc<Stack>),
     /// TCP by a measured profile: throughput as a function of the path's loss and round-trip time.
     Profile(Arc<dyn Profile>),
     /// Constant rate without feedback.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
+use netflow_tcpmodel::{Stack, transfer_simulation::HEADER_BYTES};
 use netflow_workload::{Application, ResponseEvent, Session, Sessions, Workload};
 
 use crate::hash::fnv_hash;

@@ -90,7 +90,7 @@ fn bytes_convert_by_main_packet_size() {
         }
         b.build().unwrap().buffer_pkts(room)
     };
-    let tcp = Source::Window(WindowSource::default());
+    let tcp = Source::Ns2Tcp(WindowSource::default());
     let [slow, fast] = [1.0, 99.0].map(|rate_pps| Source::Constant { rate_pps });
     assert_eq!(pkts(&[(tcp.clone(), 1500.0, 1)]), 100.0);
     assert_eq!(

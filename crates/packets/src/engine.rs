@@ -1,8 +1,8 @@
 //! Engine of the packet simulation: its state, set-up and counters.
 
 use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
-use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
-use netflow_network::{ConnectionId, ControlState, DropPolicy, LinkId, Network, Source};
+use netflow_network::compiled::CompiledNetwork;
+use netflow_network::{ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Source};
 use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -14,7 +14,7 @@ use crate::link::edge_marker::{self, EdgeMarker};
 use crate::link::queue::{ArrivalCounter, Link, LinkCounts, Queue, RedMarks, TransitLosses};
 use crate::link::queue_disc::QueueDisc;
 use crate::parallel::partition::Partitions;
-use crate::sessions::events::{NO_SLOT, Sessions};
+use crate::sessions::events::Sessions;
 use crate::sync::dependencies::Dependencies;
 use crate::tie_break::TieBreak;
 use crate::topology::{HopSpec, Topology, TransferPaths};
@@ -95,9 +95,23 @@ impl Engine {
         let topology = Topology::new(&network, &tie_break);
         let inner = network.tables().clone();
         let link = |(i, id): (usize, LinkId)| {
-            let (spec, buffer) = (network.link_spec(id), network.packet_buffer(id));
+            // Exhaustive, so that every new setting of a link must be simulated or rejected.
+            let &LinkSpec {
+                from: _,    // in the routes
+                to: _,      // in the routes
+                circuit: _, // in the name
+                bandwidth_bps,
+                delay_s,
+                overhead: _, // in the service times of `Topology`
+                buffer: _,   // in `packet_buffer`
+                ref queue,
+                ref loss,
+                metric: _,      // in the routes
+                calibration: _, // of the fluid model
+            } = network.link_spec(id);
+            let buffer = network.packet_buffer(id);
             Link {
-                queue: match spec.queue {
+                queue: match *queue {
                     // RIO queues are set up when routes are known.
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
                     DropPolicy::Managed(discipline) => {
@@ -110,19 +124,19 @@ impl Engine {
                             red.curve(),
                             red.gentle,
                             red.weight,
-                            MEAN_BITS / spec.bandwidth_bps * 1e9,
+                            MEAN_BITS / bandwidth_bps * 1e9,
                         ),
                         RedMarks::of(&red),
                         random(seed, Purpose::Queue, tie_break.links[i]),
                     ),
                 },
-                transit_losses: (!spec.loss.is_none()).then(|| {
+                transit_losses: (!loss.is_none()).then(|| {
                     let streams = loss_streams(seed, tie_break.links[i]);
-                    Box::new(TransitLosses::new(Losses::new(&spec.loss, streams)))
+                    Box::new(TransitLosses::new(Losses::new(loss, streams)))
                 }),
                 transmission: Transmission::Exclusive,
-                bandwidth_bps: spec.bandwidth_bps,
-                delay_ns: ns(spec.delay_s),
+                bandwidth_bps,
+                delay_ns: ns(delay_s),
                 departed_with_old_delay: Fifo::default(),
                 arrivals: ArrivalCounter::new(burstiness_interval_ns),
             }
@@ -188,13 +202,13 @@ impl Engine {
         self.transfers.push(transfer);
         self.loss_counts
             .push(LossCounts::new(inner.aggregate_of(connection)));
-        self.sessions.slot_of.push(NO_SLOT);
+        self.sessions.slot_of.push(None);
         self.sessions.added_transfers[connection as usize].push(t);
         self.route_transfer(t, self.branch_of(self.epoch, connection));
     }
 
-    /// Returns the branch over which a connection is sent in an epoch.
-    pub fn branch_of(&self, epoch: usize, connection: u32) -> u32 {
+    /// Returns the branch over which a connection is sent in an epoch, if it has a route.
+    pub fn branch_of(&self, epoch: usize, connection: u32) -> Option<u32> {
         branch_of(
             self.network.tables(),
             &self.control_states,
@@ -246,7 +260,7 @@ impl Engine {
     }
 
     /// Sends a transfer over a branch from now on.
-    pub fn route_transfer(&mut self, t: u32, branch: u32) {
+    pub fn route_transfer(&mut self, t: u32, branch: Option<u32>) {
         self.topology.route(&self.network, t, branch, &self.links);
         self.transfers[t as usize].ends = self.topology.ends[t as usize];
     }
@@ -440,8 +454,13 @@ pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_p
     move |cause| random(seed, Purpose::Loss(cause), link)
 }
 
-/// Returns the branch over which a connection is sent in an epoch.
-fn branch_of(inner: &CompiledNetwork, set: &[ControlState], epoch: usize, connection: u32) -> u32 {
+/// Returns the branch over which a connection is sent in an epoch, if it has a route.
+fn branch_of(
+    inner: &CompiledNetwork,
+    set: &[ControlState],
+    epoch: usize,
+    connection: u32,
+) -> Option<u32> {
     let path = inner.control_state_of(connection, set).path;
     inner.class_path_of(epoch, inner.class_of[connection as usize], path)
 }
@@ -451,13 +470,13 @@ fn jitter_s(network: &Network, set: &[ControlState], connection: u32) -> f64 {
     let inner = network.tables();
     if !matches!(
         inner.connections[connection as usize].source,
-        Source::Window(_)
+        Source::Ns2Tcp(_)
     ) {
         return 0.0;
     }
     let links: Vec<LinkId> = match branch_of(inner, set, 0, connection) {
-        NO_CLASS_PATH => Vec::new(),
-        branch => {
+        None => Vec::new(),
+        Some(branch) => {
             let links = inner.data_path(branch).iter();
             links.map(|&link| LinkId::new(link, inner.owner)).collect()
         }
@@ -480,8 +499,8 @@ fn min_propagation_ns(
     let own = branch_of(inner, set, epoch, connection as u32);
     let place = inner.control_index(connection as u32);
     let others = place.map_or(&[][..], |place| &inner.epochs[epoch].control_paths[place]);
-    let branches = others.iter().chain([&own]).filter(|&&b| b != NO_CLASS_PATH);
-    let each = branches.map(|&b| {
+    let others = others.iter().flatten().map(|b| b.get());
+    let each = others.chain(own).map(|b| {
         let there_ns = of(inner.data_path(b));
         (there_ns, there_ns + of(inner.back_path(b)))
     });

@@ -18,7 +18,6 @@ use rand_pcg::Pcg32;
 
 use crate::engine::Engine;
 use crate::link::wire::Packet;
-use crate::sessions::events::NO_SLOT;
 use crate::topology::Target;
 
 /// Function that advances an engine to a given time.
@@ -32,7 +31,7 @@ impl Engine {
             let wires =
                 (0..self.topology.wires.len() as u32).map(|w| self.topology.wires.head_ns(w));
             let alone = (0..).zip(&self.transfers);
-            let alone = alone.filter(|&(t, _)| self.sessions.slot_of[t as usize] == NO_SLOT);
+            let alone = alone.filter(|&(t, _)| self.sessions.slot_of[t as usize].is_none());
             let due = alone.map(|(_, transfer): (u32, _)| transfer.due_ns());
             let slots = (0..self.sessions.slots.len()).map(|s| self.slot_due_ns(s));
             let come = self.sessions.classes.iter().map(|class| class.next_ns());
@@ -45,12 +44,12 @@ impl Engine {
             self.admit_sessions(now_ns + 1);
             for t in (0..self.transfers.len()).rev() {
                 match self.sessions.slot_of[t] {
-                    NO_SLOT => {
+                    None => {
                         self.transfers[t].run(now_ns + 1, &mut self.topology.wires);
                         self.record_delays(t);
                         self.record_round_trips(t);
                     }
-                    slot => self.run_session_slot(slot as usize, now_ns + 1),
+                    Some(slot) => self.run_session_slot(slot.index(), now_ns + 1),
                 }
             }
             for l in (0..self.links.len()).rev() {
@@ -356,14 +355,14 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
         stack.set_congestion(one_of(rng, &all));
         stack.acks_compressed = rng.random_bool(0.5);
         stack.ecn = rng.random_bool(0.5);
-        Source::Stack(Arc::new(stack))
+        Source::Tcp(Arc::new(stack))
     });
     let source = match rng.random_range(0..12) {
         0 => Source::Constant { rate_pps },
         1 => Source::Poisson { rate_pps },
         2 => profile().unwrap_or(Source::Constant { rate_pps }),
-        3..7 => stack.unwrap_or(Source::Window(window)),
-        _ => Source::Window(window),
+        3..7 => stack.unwrap_or(Source::Ns2Tcp(window)),
+        _ => Source::Ns2Tcp(window),
     };
     let (on_s, off_s) = (0.1, 0.2);
     ConnectionSpec {

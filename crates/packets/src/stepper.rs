@@ -364,10 +364,10 @@ fn needed_bytes(network: &Network) -> f64 {
         let window = window_limit(spec).min(1e7);
         // The receiver has a bit for every packet of two windows; Vegas has two numbers.
         let of_window = match spec.source {
-            Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
-            Source::Window(_) | Source::Users(_) => 0.5 * window,
+            Source::Ns2Tcp(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
+            Source::Ns2Tcp(_) | Source::Users(_) => 0.5 * window,
             // State of every packet in flight, rarely as many.
-            Source::Stack(_) => 80.0 * window.min(1000.0),
+            Source::Tcp(_) => 80.0 * window.min(1000.0),
             _ => 0.0,
         };
         CONNECTION_BYTES

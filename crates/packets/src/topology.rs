@@ -1,10 +1,12 @@
 //! Compiled network: wires between links and endpoints, and a hop for every link on every path.
 
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 
-use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
+use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
 use netflow_tcpmodel::Stack;
+use netflow_units::NonMaxU32;
 
 use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, listed_blocks};
 use crate::link::class_scheduler::senders;
@@ -26,14 +28,14 @@ pub(crate) enum Target {
 /// One link on the path of one transfer: data that every packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// Transmission time of its packets in ns, or [`VARIABLE_SERVICE_NS`].
-    pub service_ns: u64,
+    /// Transmission time of its packets in ns; `None` if they differ in size.
+    pub service_ns: Option<NonZeroU64>,
     /// Number of packets that arrived at the link.
     pub arrived: u64,
     /// Wire behind the link.
     pub output_wire: u32,
-    /// Aggregate whose edge marks arrivals here, plus one; 0 without one.
-    pub edge: u32,
+    /// Aggregate whose edge marks arrivals here.
+    pub edge: Option<NonMaxU32>,
 }
 
 /// Further data of a hop.
@@ -86,10 +88,7 @@ impl Sizes {
     }
 }
 
-/// Transmission time of packets that differ in size.
-pub(crate) const VARIABLE_SERVICE_NS: u64 = u64::MAX;
-
-/// No wire.
+/// No wire. It is outside all arrays, so that the bounds check of an access also finds missing wires.
 pub(crate) const NO_WIRE: u32 = u32::MAX;
 
 /// Start of a path: its first hop and the wire to its first link.
@@ -220,15 +219,16 @@ impl Topology {
         });
     }
 
-    /// Sends a transfer over a branch from now on. Packets in flight keep their path.
-    pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, links: &[Link]) {
-        if let Some(&known) = self.cached_paths.get(&(transfer, branch)) {
+    /// Sends a transfer over a branch from now on, or nowhere without one. Packets in flight keep their path.
+    pub fn route(&mut self, network: &Network, transfer: u32, branch: Option<u32>, links: &[Link]) {
+        let known = branch.and_then(|branch| self.cached_paths.get(&(transfer, branch)));
+        if let Some(&known) = known {
             self.ends[transfer as usize] = known;
             return;
         }
         let mut ends = self.ends[transfer as usize];
         (ends.data, ends.acks) = (PathStart::NONE, PathStart::NONE);
-        if branch != NO_CLASS_PATH {
+        if let Some(branch) = branch {
             let inner = network.tables();
             let spec = &inner.connections[ends.connection as usize];
             let data = inner.data_path(branch);
@@ -248,7 +248,7 @@ impl Topology {
                 },
                 bits,
                 header_bits: match &spec.source {
-                    Source::Window(w) if !w.variant.opens_connections() => bits,
+                    Source::Ns2Tcp(w) if !w.variant.opens_connections() => bits,
                     _ => bits.min(syn_bits),
                 },
                 ecn: stack.is_some_and(Stack::has_ecn),
@@ -288,7 +288,7 @@ impl Topology {
             }
         }
         self.ends[transfer as usize] = ends;
-        if branch != NO_CLASS_PATH {
+        if let Some(branch) = branch {
             self.cached_paths.insert((transfer, branch), ends);
         }
     }
@@ -351,12 +351,12 @@ impl Topology {
                 let next = path.get(i + 1).map(|&next| self.sender(next));
                 last = self.wire(Some(self.sender(link)), next.map_or(end, Target::Link));
                 self.hops.push(Hop {
-                    service_ns: 0,
+                    service_ns: None,
                     arrived: 0,
                     output_wire: last,
                     edge: match (i, precedence) {
-                        (0, 0) => marks.map_or(0, |aggregate| aggregate + 1),
-                        _ => 0,
+                        (0, 0) => marks.and_then(NonMaxU32::new),
+                        _ => None,
                     },
                 });
                 let overhead = inner.links[link as usize].overhead;
@@ -400,8 +400,8 @@ impl Topology {
             Sizes::Equal | Sizes::Acks(_) => ns(spec.bits).min(spec.header_ns),
         };
         self.hops[hop].service_ns = match spec.sizes {
-            Sizes::Equal => ns(spec.bits),
-            Sizes::Messages | Sizes::Acks(_) => VARIABLE_SERVICE_NS,
+            Sizes::Equal => NonZeroU64::new(ns(spec.bits)),
+            Sizes::Messages | Sizes::Acks(_) => None,
         };
     }
 

@@ -142,10 +142,10 @@ fn carry_window(spec: &mut ConnectionSpec, rng: &mut impl Rng) {
     {
         let all: Vec<_> = CongestionControl::all().collect();
         stack.set_congestion(all[rng.random_range(0..all.len())]);
-        spec.source = Source::Stack(Arc::new(stack));
+        spec.source = Source::Tcp(Arc::new(stack));
         return;
     }
-    spec.source = Source::Window(WindowSource {
+    spec.source = Source::Ns2Tcp(WindowSource {
         variant: TcpVariant::ALL[rng.random_range(0..TcpVariant::ALL.len())],
         ..WindowSource::default()
     });

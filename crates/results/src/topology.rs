@@ -161,8 +161,8 @@ impl Topology {
                 from: name(spec.from),
                 to: name(spec.to),
                 source: match &spec.source {
-                    Source::Window(window) => format!("window {:?}", window.variant),
-                    Source::Stack(stack) => format!("stack {}", stack.name),
+                    Source::Ns2Tcp(window) => format!("window {:?}", window.variant),
+                    Source::Tcp(stack) => format!("stack {}", stack.name),
                     Source::Profile(profile) => format!("profile {}", profile.name()),
                     Source::Constant { .. } => "constant rate".to_owned(),
                     Source::Poisson { .. } => "Poisson".to_owned(),

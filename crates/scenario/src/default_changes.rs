@@ -132,7 +132,7 @@ pub const CHANGES: &[DefaultChange] = &[
         applies: |_, network, _| {
             let says_nothing = |id: &ConnectionId| {
                 let source = &network.connection_spec(*id).source;
-                matches!(source, Source::Window(window) if window.send_jitter_s.is_none())
+                matches!(source, Source::Ns2Tcp(window) if window.send_jitter_s.is_none())
             };
             let mut all = network.connections().filter(says_nothing);
             all.any(|id| network.send_jitter_s(id) < Some(1e-3))

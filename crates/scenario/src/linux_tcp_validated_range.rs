@@ -33,7 +33,7 @@ pub(crate) fn warning(network: &Network) -> Option<String> {
 
 fn is_outside(network: &Network, id: ConnectionId) -> bool {
     let spec = network.connection_spec(id);
-    let Source::Stack(stack) = &spec.source else {
+    let Source::Tcp(stack) = &spec.source else {
         return false;
     };
     if stack.name != "linux-6" {

@@ -4,7 +4,7 @@
 //! All possible values are announced before the start, because the engines size their data
 //! structures by them.
 
-use netflow_network::compiled::{NO_CLASS_PATH, PathPair};
+use netflow_network::compiled::PathPair;
 use netflow_network::{
     AggregateId, BuildError, Change, ConnectionId, ControlState, EventSpec, LinkId, LinkLoss,
     MarkerRates, Network, NodeId, RunError,
@@ -296,11 +296,10 @@ impl Simulation {
             return bad("path", reason);
         };
         let inner = network.tables();
-        let branch = engine.class_path_over(id, Some(path as u32));
-        if branch == NO_CLASS_PATH {
+        let Some(branch) = engine.class_path_over(id, Some(path as u32)) else {
             let reason = format!("{} leaves `{name}` no way back now", along(nodes));
             return bad("path", reason);
-        }
+        };
         let way = PathPair::new(inner, branch);
         let mut links = way.links().map(|l| LinkId::new(l, inner.owner));
         if let Some(failed) = links.find(|&link| engine.is_down(link)) {

@@ -85,7 +85,7 @@ impl Simulation {
     /// # Errors
     /// [`RunError::BadOption`] for options that are out of range or exclude each other, or if the
     /// model does not support a part of the network (for example, a
-    /// [`Source::Window`](netflow_network::Source::Window) in the fluid model).
+    /// [`Source::Ns2Tcp`](netflow_network::Source::Ns2Tcp) in the fluid model).
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
         let (duration_s, seed) = (options.duration_s, options.seed);

@@ -181,7 +181,7 @@ pub(crate) const NEEDS_PROFILE: &str = "it has a TCP source of the packet model,
 /// Rejects an active connection that has no steady state.
 fn reject_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
-        Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
+        Source::Ns2Tcp(_) | Source::Tcp(_) => NEEDS_PROFILE,
         Source::Users(ref traffic) if matches!(traffic.workload.application, Users::Video(_)) => {
             "its viewers load chunks in bursts, which need the packet model (`netflow run`); with `--set simulation.model=fluid`, a [[demand]] of `kind = \"video\"` is modelled by its mean rate"
         }
@@ -450,13 +450,27 @@ impl LinkParams {
 }
 
 fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
+    // Exhaustive, so that every new setting of a link must be modelled or rejected.
+    let &LinkSpec {
+        from: _,    // in the routes
+        to: _,      // in the routes
+        circuit: _, // in the name
+        bandwidth_bps,
+        delay_s,
+        overhead,
+        buffer: _, // in `room`
+        ref queue,
+        loss: _,   // in the delivery probability of each hop
+        metric: _, // in the routes
+        calibration,
+    } = spec;
     LinkParams {
-        bandwidth_bps: spec.bandwidth_bps,
-        overhead: spec.overhead,
-        delay_s: spec.delay_s,
-        calibration: spec.calibration,
+        bandwidth_bps,
+        overhead,
+        delay_s,
+        calibration,
         buffer: room,
-        red: match spec.queue {
+        red: match *queue {
             DropPolicy::Red(red) => Some(red),
             _ => None,
         },

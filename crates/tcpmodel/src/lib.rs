@@ -6,7 +6,7 @@
 //! | [`short`] | the model of \[Short\]: sum of handshake, slow starts and timeouts |
 //! | [`rto`] | the time spent in retransmission timeouts: exact solutions and Monte Carlo |
 //! | [`tcp`] | both ends of a connection, by the rules of real stacks |
-//! | [`rounds`] | transfers of real stacks, simulated packet by packet |
+//! | [`transfer_simulation`] | transfers of real stacks, simulated packet by packet |
 //! | [`csa`], [`model_c`] | the models with which \[Short\] is compared |
 //! | [`steady`] | throughput of long transfers: Mathis, \[PFTK\], \[Cond\] |
 //!
@@ -22,13 +22,13 @@
 pub mod csa;
 mod error;
 pub mod model_c;
-pub mod rounds;
 pub mod rto;
 pub mod short;
 mod stack;
 pub mod steady;
 pub mod tcp;
 mod transfer;
+pub mod transfer_simulation;
 
 pub use error::Error;
 pub use stack::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};

@@ -1,7 +1,7 @@
 //! Quantities with units: parsing, printing and separate types.
 //!
-//! The crate also contains name matching ([`nearest_name`]), quantiles and two containers
-//! ([`Fifo`], [`Csr`]).
+//! The crate also contains name matching ([`nearest_name`]), quantiles, two containers
+//! ([`Fifo`], [`Csr`]) and an optional index ([`NonMaxU32`]).
 //!
 //! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
 //! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Settings with several possible dimensions
@@ -49,6 +49,7 @@ mod link_name;
 pub mod math;
 mod names;
 mod nanoseconds;
+mod non_max;
 mod number;
 mod out_of_range;
 mod print;
@@ -65,6 +66,7 @@ pub use fifo::Fifo;
 pub use link_name::{CIRCUIT, duplex_name, link_name, split_circuit};
 pub use names::nearest_name;
 pub use nanoseconds::ns;
+pub use non_max::NonMaxU32;
 pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};

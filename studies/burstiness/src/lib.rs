@@ -136,7 +136,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
     });
     b.link(link(server, gateway, 50e6, 1000.0));
     let window = |variant| {
-        Source::Window(WindowSource {
+        Source::Ns2Tcp(WindowSource {
             variant,
             ..WindowSource::default()
         })

@@ -2,9 +2,9 @@
 
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
-use netflow_tcpmodel::rounds::{self, Distribution, Options, Rounds};
 use netflow_tcpmodel::rto::ExactMoments;
 use netflow_tcpmodel::short::{Exponent, Short};
+use netflow_tcpmodel::transfer_simulation::{self, Distribution, Options, TransferSimulation};
 use netflow_tcpmodel::{Error, Transfer};
 
 use crate::reference::Row;
@@ -51,8 +51,12 @@ pub fn evaluate_row(row: Row, trials: u64) -> Result<EvaluatedRow, Error> {
     })
 }
 
-fn simulate(row: &Row, transfer: rounds::Transfer, trials: u64) -> Result<SimulatedTimes, Error> {
-    let rounds = Rounds {
+fn simulate(
+    row: &Row,
+    transfer: transfer_simulation::Transfer,
+    trials: u64,
+) -> Result<SimulatedTimes, Error> {
+    let simulation = TransferSimulation {
         stack: row.stack.clone(),
         transfer,
     };
@@ -60,7 +64,7 @@ fn simulate(row: &Row, transfer: rounds::Transfer, trials: u64) -> Result<Simula
         trials,
         ..Options::default()
     };
-    let played: Distribution = rounds.solve(&options)?;
+    let played: Distribution = simulation.solve(&options)?;
     Ok(SimulatedTimes {
         mean_s: played.mean_s(),
         std_s: played.std_s(),

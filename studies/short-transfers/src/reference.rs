@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use netflow_tcpmodel::Stack;
-use netflow_tcpmodel::rounds::{self, CompletionCriterion};
+use netflow_tcpmodel::transfer_simulation::{self, CompletionCriterion};
 use serde::Deserialize;
 
 /// Measured implementation.
@@ -26,7 +26,7 @@ pub struct Row {
     pub delay_s: f64,
     pub loss: f64,
     pub repetitions: u32,
-    pub transfer: rounds::Transfer,
+    pub transfer: transfer_simulation::Transfer,
     /// Time until the data has arrived.
     pub delivered: Measured,
     /// Time until the sender has received the last acknowledgement.
@@ -48,8 +48,8 @@ impl Row {
     }
 
     /// Returns the transfer up to its last acknowledgement.
-    pub fn until_acknowledged(&self) -> rounds::Transfer {
-        rounds::Transfer {
+    pub fn until_acknowledged(&self) -> transfer_simulation::Transfer {
+        transfer_simulation::Transfer {
             until: CompletionCriterion::Acknowledged,
             ..self.transfer.clone()
         }
@@ -97,11 +97,11 @@ pub fn ns2(root: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
             delay_s,
             loss: row.loss,
             repetitions: row.n,
-            transfer: rounds::Transfer {
+            transfer: transfer_simulation::Transfer {
                 loss_forward: row.loss,
                 loss_back: row.loss,
                 bandwidth_bps: Some(10e6),
-                ..rounds::Transfer::push(row.file_bytes, row.segsize, delay_s)
+                ..transfer_simulation::Transfer::push(row.file_bytes, row.segsize, delay_s)
             },
             delivered: Measured {
                 mean_s: row.lat_rcv_mean,
@@ -157,10 +157,15 @@ pub fn linux(root: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
             delay_s,
             loss: row.loss,
             repetitions: row.n,
-            transfer: rounds::Transfer {
+            transfer: transfer_simulation::Transfer {
                 loss_forward: row.loss,
                 loss_back: row.loss,
-                ..rounds::Transfer::fetch(REQUEST_BYTES, row.size_bytes, stack.mss_bytes, delay_s)
+                ..transfer_simulation::Transfer::fetch(
+                    REQUEST_BYTES,
+                    row.size_bytes,
+                    stack.mss_bytes,
+                    delay_s,
+                )
             },
             delivered: Measured {
                 mean_s: row.mean_ms / 1000.0,

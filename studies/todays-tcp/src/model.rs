@@ -109,5 +109,5 @@ fn network(cell: &Cell) -> Result<(Network, LinkId), Box<dyn Error + Send + Sync
 fn linux(congestion: CongestionControl) -> Result<Source, Box<dyn Error + Send + Sync>> {
     let mut stack = Stack::builtin("linux-6").ok_or("linux-6 is no stack")?;
     stack.set_congestion(congestion);
-    Ok(Source::Stack(Arc::new(stack)))
+    Ok(Source::Tcp(Arc::new(stack)))
 }

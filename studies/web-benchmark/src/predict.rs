@@ -1,6 +1,6 @@
 //! Prediction of experiments: the same users, each over a simulated connection.
 
-use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
+use netflow_tcpmodel::transfer_simulation::{Direction, Path, SessionRuns};
 use netflow_workload::ResponseTimes;
 
 use crate::cell::{Cell, Impairment};

@@ -135,10 +135,10 @@ fn source(spec: &ConnectionSpec) -> String {
         Source::Constant { rate_pps } => format!("constant {} pkt/s", plain(*rate_pps)),
         Source::Poisson { rate_pps } => format!("Poisson {} pkt/s", plain(*rate_pps)),
         Source::Users(traffic) => format!("users of workload {}", traffic.workload.name),
-        Source::Stack(stack) => {
+        Source::Tcp(stack) => {
             format!("stack {}, {}", stack.name, stack.congestion.name())
         }
-        Source::Window(window) => format!("congestion window, {:?}", window.variant).to_lowercase(),
+        Source::Ns2Tcp(window) => format!("congestion window, {:?}", window.variant).to_lowercase(),
     }
 }
 

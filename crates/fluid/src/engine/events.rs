@@ -1,6 +1,7 @@
 //! Events of links: bandwidth changes, failures and repairs, new routes.
 
 use netflow_network::Change;
+use netflow_network::compiled::NO_CLASS_PATH;
 
 use super::queue::EMPTY_LN_RHO;
 use super::{Scratch, Setup};
@@ -13,7 +14,8 @@ impl Setup {
         let place = inner.control_index(inner.classes[class as usize].connection);
         let set = place.and_then(|place| state.set.get(place));
         let path = set.and_then(|it| it.now.path);
-        inner.class_path_of(epoch, class, path)
+        let class_path = inner.class_path_of(epoch, class, path);
+        class_path.unwrap_or(NO_CLASS_PATH)
     }
 
     /// Returns the branch of a class in the step that begins now.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use netflow_network::compiled::{CompiledNetwork, PathPair};
 use netflow_network::{
-    ACK_BYTES, AggregateId, BufferLimit, Calibration, ConnectionSpec, Overhead, Source,
+    ACK_BYTES, AggregateId, BufferLimit, Calibration, ConnectionSpec, LinkSpec, Overhead, Source,
     WorkloadSpec,
 };
 use netflow_profile::Profile;
@@ -566,6 +566,20 @@ impl Plan {
         one_kind: bool,
     ) {
         let room = inner.buffer_limit(link);
+        // Exhaustive, so that every new setting of a link must be simulated or rejected.
+        let &LinkSpec {
+            from: _,          // in the routes
+            to: _,            // in the routes
+            circuit: _,       // in the name
+            bandwidth_bps: _, // in the state, because events change it
+            delay_s,
+            overhead,
+            buffer: _, // in `buffer_limit`
+            ref queue,
+            loss: _,   // in the state, because events change it
+            metric: _, // in the routes
+            calibration,
+        } = &inner.links[link as usize];
         self.links.push(LinkPlan {
             link,
             first_hop,
@@ -573,16 +587,16 @@ impl Plan {
             end_hop,
             first_block: 0,
             end_block: 0,
-            overhead: inner.links[link as usize].overhead,
+            overhead,
             nominal_bits,
             pkts_per_bit: 1.0 / nominal_bits,
             one_kind,
             room,
-            calibration: inner.links[link as usize].calibration,
+            calibration,
             light_rho: light_rho(room.pkts(largest_bits)),
-            early: EarlyDropPolicy::of(&inner.links[link as usize].queue),
+            early: EarlyDropPolicy::of(queue),
             rio: None,
-            delay_s: inner.links[link as usize].delay_s,
+            delay_s,
             queue_slots: 0,
             first_slot: 0,
             flight_slots: 0,

@@ -29,7 +29,7 @@ impl Engine for Fluid {
         self.state.steps
     }
 
-    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> Option<u32> {
         let inner = self.network().tables();
         let epoch = inner.epoch_at(self.state.time_s);
         inner.class_path_of(epoch, inner.class_of[id.index()], path)

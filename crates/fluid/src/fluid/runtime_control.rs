@@ -1,7 +1,6 @@
 //! Runtime control of the engine between steps.
 
 use netflow_diffserv::Error;
-use netflow_network::compiled::NO_CLASS_PATH;
 use netflow_network::{AggregateId, ConnectionId, ControlState, LinkId, LinkLoss, MarkerRates};
 
 use super::Fluid;
@@ -73,8 +72,8 @@ impl Fluid {
         let used = inner.used_class_paths(&paths.collect::<Vec<_>>());
         let class = inner.class_of[id.index()];
         let epochs = 0..inner.epochs.len();
-        let mut branches = epochs.map(|epoch| inner.class_path_of(epoch, class, set.path));
-        branches.any(|b| b != NO_CLASS_PATH && !used[b as usize])
+        let mut branches = epochs.filter_map(|epoch| inner.class_path_of(epoch, class, set.path));
+        branches.any(|b| !used[b as usize])
     }
 
     /// Rebuilds the engine before the first step, so that the order of the links matches the initial control

@@ -17,7 +17,7 @@ use crate::attributes::{
     single_line, truncate_text, with_separator_help,
 };
 use crate::errors::{ImportError, ReadResult};
-use crate::label::{self, ByteUnit};
+use crate::label_bandwidth::{self, ByteUnit};
 use crate::lines::lines;
 use crate::topology_builder::TopologyBuilder;
 
@@ -312,7 +312,7 @@ fn parse_demand_rate(
         Ok(number) => number,
         // Rates may have the notation of links: `10G`.
         Err(wrong) if cell.contains(|c: char| c.is_alphabetic()) => {
-            let stated = label::parse_bandwidth(cell, ByteUnit::Bytes).ok_or(wrong)?;
+            let stated = label_bandwidth::parse_bandwidth(cell, ByteUnit::Bytes).ok_or(wrong)?;
             let bytes = if stated.bytes.is_some() { BYTES } else { "" };
             return Ok((
                 StatedQuantity::WithUnit(stated.bps),

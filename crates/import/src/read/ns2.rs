@@ -7,7 +7,7 @@ use netflow_document::ProblemKind;
 
 use crate::attributes::{LinkAttributes, StatedQuantity, scaled, truncate_text};
 use crate::errors::{ImportError, ReadResult};
-use crate::label::LabelBandwidth;
+use crate::label_bandwidth::LabelBandwidth;
 use crate::lines::{Word, lines, words};
 use crate::topology_builder::TopologyBuilder;
 

@@ -72,7 +72,7 @@ impl PacketGenerator {
             Source::Poisson { rate_pps } => ArrivalProcess::Poisson {
                 interval_ns: 1e9 / rate_pps,
             },
-            Source::Profile(_) | Source::Window(_) | Source::Stack(_) | Source::Users(_) => {
+            Source::Profile(_) | Source::Ns2Tcp(_) | Source::Tcp(_) | Source::Users(_) => {
                 ArrivalProcess::Never
             }
         };

@@ -58,7 +58,7 @@ impl ReceiverEndpoint {
             acks_sent: 0,
             acks_unrouted: 0,
             starts_with_syn: match &spec.source {
-                Source::Window(window) => window.variant.opens_connections(),
+                Source::Ns2Tcp(window) => window.variant.opens_connections(),
                 _ => true,
             },
             size: spec.size_pkts.map(|size| size.ceil() as u64),

@@ -102,7 +102,7 @@ const SESSION_WINDOW_LIMIT: f64 = DEFAULT_MAX_WINDOW_PKTS;
 /// Returns the maximum window of a connection in packets.
 pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     spec.max_window_pkts.unwrap_or(match spec.source {
-        Source::Stack(_) => MAX_STACK_WINDOW_PKTS,
+        Source::Tcp(_) => MAX_STACK_WINDOW_PKTS,
         _ => DEFAULT_MAX_WINDOW_PKTS,
     })
 }
@@ -152,7 +152,7 @@ impl Transfer {
             Source::Users(traffic) => {
                 TransferSender::unused_slot(&traffic.workload, of_sender, of_application)
             }
-            Source::Stack(stack) => {
+            Source::Tcp(stack) => {
                 let application =
                     PacketGenerator::for_application(spec.application, start_ns, of_application);
                 let limit = window_limit(spec);
@@ -160,7 +160,7 @@ impl Transfer {
                 let sender = StackSender::new(&stack, spec, limit, application, of_sender);
                 TransferSender::Stack(Box::new(sender))
             }
-            Source::Window(window) => {
+            Source::Ns2Tcp(window) => {
                 let application =
                     PacketGenerator::for_application(spec.application, start_ns, of_application);
                 TransferSender::Tcp(Box::new(Tcp::new(
@@ -189,13 +189,13 @@ impl Transfer {
                     AckPolicy::Stack(Box::new(receiver))
                 }
             },
-            Source::Stack(stack) => {
+            Source::Tcp(stack) => {
                 let mut random = random(seed, Purpose::Receiver, number);
                 let segment_bytes = segment_bytes(spec.packet_size_bytes);
                 let receiver = StackReceiver::new(stack, segment_bytes, &mut random);
                 AckPolicy::Stack(Box::new(receiver))
             }
-            Source::Window(_) => {
+            Source::Ns2Tcp(_) => {
                 AckPolicy::InOrder(Receiver::new(window_limit(spec), every_second))
             }
         };

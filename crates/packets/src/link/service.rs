@@ -9,7 +9,7 @@ use crate::link::class_scheduler::Transmission;
 use crate::link::queue::Link;
 use crate::link::queue_disc::{CONGESTED, QueuedPacket};
 use crate::link::wire::{Packet, count_before};
-use crate::topology::{HopSpec, Sizes, VARIABLE_SERVICE_NS};
+use crate::topology::{HopSpec, Sizes};
 
 impl Engine {
     /// Runs all events at a link before `until_ns`. Returns true if there may have been any.
@@ -104,12 +104,12 @@ impl Engine {
             hop.arrived += 1;
             let service_ns = match (hop.service_ns, packet.seq) {
                 // Acknowledgements, because messages are not on the fast path.
-                (VARIABLE_SERVICE_NS, _) => {
+                (None, _) => {
                     let spec = &self.topology.specs[packet.hop as usize];
                     service_ns(spec.ack_bits(&packet), link.bandwidth_bps)
                 }
                 (_, 0) => self.topology.specs[packet.hop as usize].header_ns,
-                (alike_ns, _) => alike_ns,
+                (Some(alike_ns), _) => alike_ns.get(),
             };
             match link.queue.arrive_plain(packet.time_ns, service_ns) {
                 Some(left_ns) => {
@@ -141,10 +141,10 @@ impl Engine {
         link.arrivals
             .count(packet.time_ns, link.queue.counts.offered());
         let mut hop = &mut self.topology.hops[packet.hop as usize];
-        if hop.edge != 0 {
+        if let Some(edge) = hop.edge {
             let spec = &self.topology.specs[packet.hop as usize];
             let window_pkts = self.transfers[spec.transfer as usize].window_of_next();
-            let edge = &mut self.edge_markers[hop.edge as usize - 1];
+            let edge = &mut self.edge_markers[edge.index()];
             let precedence = edge.mark(packet.time_ns, spec.ip_bytes, window_pkts);
             packet.hop += precedence as u32 * spec.stride;
             hop = &mut self.topology.hops[packet.hop as usize];
@@ -152,12 +152,12 @@ impl Engine {
         hop.arrived += 1;
         let spec = &self.topology.specs[packet.hop as usize];
         let (service_ns, bits) = match (hop.service_ns, packet.seq) {
-            (VARIABLE_SERVICE_NS, _) => {
+            (None, _) => {
                 let bits = bits_of(self.network.tables(), &self.transfers, spec, &packet);
                 (service_ns(bits, link.bandwidth_bps), bits)
             }
             (_, 0) => (spec.header_ns, spec.header_bits),
-            (alike_ns, _) => (alike_ns, spec.bits),
+            (Some(alike_ns), _) => (alike_ns.get(), spec.bits),
         };
         if link.queue.managed.is_some() {
             return self.serve_managed(sender, l, QueuedPacket { packet, bits });

@@ -7,6 +7,8 @@
 
 use std::thread;
 
+use netflow_units::NonMaxU32;
+
 use crate::endpoint::delays::Delays;
 use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, LossCounts};
@@ -67,20 +69,21 @@ pub(crate) struct Partition {
     pub border_links: Vec<u32>,
 }
 
-/// Partition of each link, and of the sender and receiver of each transfer.
+/// Partition of each link, and of the sender and receiver of each transfer, if they belong to one.
 struct PartitionMap {
     links: Vec<u32>,
-    senders: Vec<u32>,
-    receivers: Vec<u32>,
+    senders: Vec<Option<NonMaxU32>>,
+    receivers: Vec<Option<NonMaxU32>>,
 }
 
 impl PartitionMap {
-    fn partition_of_target(&self, target: Target) -> u32 {
-        match target {
-            Target::Link(l) => self.links[l as usize],
+    fn partition_of_target(&self, target: Target) -> Option<u32> {
+        let endpoint = match target {
+            Target::Link(l) => return Some(self.links[l as usize]),
             Target::Receiver(t) => self.receivers[t as usize],
             Target::Sender(t) => self.senders[t as usize],
-        }
+        };
+        endpoint.map(NonMaxU32::get)
     }
 }
 
@@ -91,9 +94,6 @@ fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
     all.dedup();
     all
 }
-
-/// No partition.
-const NONE: u32 = u32::MAX;
 
 impl Default for Partitions {
     fn default() -> Partitions {
@@ -322,8 +322,8 @@ impl Engine {
         };
         let weights: Vec<u64> = self.links.iter().enumerate().map(of_late).collect();
         let mut near = Vec::new();
-        for (l, place) in (0..).zip(&self.dependencies.links_of) {
-            for &k in &place.bounding_links {
+        for (l, link_dependencies) in (0..).zip(&self.dependencies.links_of) {
+            for &k in &link_dependencies.bounding_links {
                 let lookahead_ns = self.links[k as usize].delay_ns
                     + self.dependencies.links_of[k as usize].min_service_ns;
                 near.push((lookahead_ns, k, l));
@@ -385,11 +385,15 @@ impl Engine {
 
     /// Returns the partitions of the sender and the receiver of a transfer. Self-driven senders belong to
     /// none, because they run before the rounds.
-    fn endpoint_partitions(&self, t: usize, part_of: &[u32]) -> (u32, u32) {
+    fn endpoint_partitions(
+        &self,
+        t: usize,
+        part_of: &[u32],
+    ) -> (Option<NonMaxU32>, Option<NonMaxU32>) {
         let ends = &self.topology.ends[t];
-        let fed_in = |wire: u32| match self.topology.feeding_links(wire) {
-            [] => NONE,
-            [l, ..] => part_of[*l as usize],
+        let fed_in = |wire: u32| {
+            let l = *self.topology.feeding_links(wire).first()?;
+            NonMaxU32::new(part_of[l as usize])
         };
         let receiver = fed_in(ends.data_input_wire);
         if self.transfers[t].sees_arrivals() {
@@ -402,11 +406,12 @@ impl Engine {
     /// Returns partition `number`.
     fn build_partition(&self, number: u32, partition_map: &PartitionMap) -> Partition {
         let mine = |l: u32| partition_map.links[l as usize] == number;
-        let here = |all: &[u32]| -> Vec<u32> {
-            let each = (0..).zip(all).filter(|&(_, &part)| part == number);
+        let here = |all: &[Option<NonMaxU32>]| -> Vec<u32> {
+            let each = (0..).zip(all);
+            let each = each.filter(|&(_, &part)| part == NonMaxU32::new(number));
             each.map(|(i, _)| i).collect()
         };
-        let links = here(&partition_map.links);
+        let links: Vec<u32> = (0..self.links.len() as u32).filter(|&l| mine(l)).collect();
         let (senders, receivers) = (here(&partition_map.senders), here(&partition_map.receivers));
         let hops = (0..).zip(&self.topology.specs);
         let hops = hops.filter(|(_, spec)| mine(spec.link));
@@ -417,7 +422,7 @@ impl Engine {
         };
         let wires = (0..).zip(&self.topology.targets);
         let wires =
-            wires.filter(|&(_, &target)| partition_map.partition_of_target(target) == number);
+            wires.filter(|&(_, &target)| partition_map.partition_of_target(target) == Some(number));
         let wires: Vec<u32> = wires.map(|(w, _)| w).collect();
         // Wires on which hops, senders and receivers of this partition send.
         let ends = |t: &u32| &self.topology.ends[*t as usize];
@@ -429,12 +434,10 @@ impl Engine {
         let sent_on = of_hops.chain(of_senders).chain(of_receivers);
         let out = sent_on
             .filter_map(|w| {
-                Some((
-                    w,
-                    partition_map.partition_of_target(*self.topology.targets.get(w as usize)?),
-                ))
+                let target = *self.topology.targets.get(w as usize)?;
+                Some((w, partition_map.partition_of_target(target)?))
             })
-            .filter(|&(_, part)| part != number && part != NONE);
+            .filter(|&(_, part)| part != number);
         let bounding_links = |l: u32| {
             self.dependencies.links_of[l as usize]
                 .bounding_links

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use netflow_network::{Arrivals, ResponseEvent, ResponseTime};
 use netflow_tcpmodel::tcp::NEVER;
+use netflow_units::NonMaxU32;
 use netflow_workload::{Exchange, Session, SessionStateMachine};
 
 use crate::endpoint::transfer::Transfer;
@@ -89,8 +90,6 @@ pub(crate) struct Slot {
     pub last_ns: u64,
 }
 
-pub(crate) const NO_SLOT: u32 = u32::MAX;
-
 /// Users of all workloads.
 #[derive(Clone, Debug)]
 pub(crate) struct Sessions {
@@ -98,8 +97,8 @@ pub(crate) struct Sessions {
     pub classes: Vec<SessionClass>,
     /// Session slots.
     pub slots: Vec<Slot>,
-    /// Session slot, or [`NO_SLOT`], by transfer.
-    pub slot_of: Vec<u32>,
+    /// Session slot, by transfer.
+    pub slot_of: Vec<Option<NonMaxU32>>,
     /// Transfers created during the run, by connection.
     pub added_transfers: Vec<Vec<u32>>,
 }
@@ -110,7 +109,7 @@ impl Sessions {
         Sessions {
             classes: Vec::new(),
             slots: Vec::new(),
-            slot_of: vec![NO_SLOT; transfers],
+            slot_of: vec![None; transfers],
             added_transfers: vec![Vec::new(); connections],
         }
     }

@@ -2,6 +2,7 @@
 
 use netflow_network::base_rtt_s;
 use netflow_tcpmodel::tcp::NEVER;
+use netflow_units::NonMaxU32;
 
 use crate::endpoint::transfer::Transfer;
 use crate::engine::Engine;
@@ -15,10 +16,9 @@ impl Engine {
     /// Creates a first slot for each pair of nodes of each workload.
     pub fn open_workloads(&mut self) {
         let inner = self.network.tables().clone();
-        let mut first_of = vec![u32::MAX; inner.connections.len()];
+        let mut first_of: Vec<Option<u32>> = vec![None; inner.connections.len()];
         for (t, ends) in (0..).zip(&self.topology.ends) {
-            let first = &mut first_of[ends.connection as usize];
-            *first = t.min(*first);
+            first_of[ends.connection as usize].get_or_insert(t);
         }
         let seeds = self.network.workload_seeds(self.seed);
         for ((c, users), seed) in inner.workloads.iter().enumerate().zip(seeds) {
@@ -29,7 +29,9 @@ impl Engine {
             let arrivals = users.spec.arrivals(seed);
             let mut class = SessionClass::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {
-                let first = first_of[pair[0].index()];
+                let Some(first) = first_of[pair[0].index()] else {
+                    continue;
+                };
                 class.free_slots[p].insert((0, self.sessions.slots.len() as u32));
                 self.add_slot(first, c as u32, p as u32);
             }
@@ -38,8 +40,9 @@ impl Engine {
     }
 
     fn add_slot(&mut self, first: u32, class: u32, pair: u32) {
+        let slot = NonMaxU32::new(self.sessions.slots.len() as u32);
         for t in [first, first + 1] {
-            self.sessions.slot_of[t as usize] = self.sessions.slots.len() as u32;
+            self.sessions.slot_of[t as usize] = slot;
         }
         self.sessions.slots.push(Slot {
             first,

@@ -37,7 +37,7 @@ fn ring() -> Network {
     }
     for i in 0..NODES {
         let source = match i % 2 {
-            0 => Source::Window(WindowSource::default()),
+            0 => Source::Ns2Tcp(WindowSource::default()),
             _ => Source::Poisson { rate_pps: 1000.0 },
         };
         let spec = connection(&format!("c{i}"), node(i), node(i + 3), source);

@@ -1,6 +1,5 @@
 //! Readout of the packet simulation: implementation of the common engine interface.
 
-use netflow_network::compiled::NO_CLASS_PATH;
 use netflow_network::engine::{
     AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums, fraction, mean,
 };
@@ -30,7 +29,7 @@ impl Engine for Packets {
         self.engine.offered()
     }
 
-    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+    fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> Option<u32> {
         let inner = self.network().tables();
         inner.class_path_of(self.engine.epoch, inner.class_of[id.index()], path)
     }
@@ -131,8 +130,8 @@ impl Engine for Packets {
         let inner = &**network.tables();
         let branch = self.engine.branch_of(self.engine.epoch, id.index() as u32);
         let hops = match branch {
-            NO_CLASS_PATH => Vec::new(),
-            branch => {
+            None => Vec::new(),
+            Some(branch) => {
                 let id = |&l: &u32| LinkId::new(l, inner.owner);
                 let there = inner.data_path(branch).iter().map(id);
                 let back = inner.back_path(branch).iter().map(id);

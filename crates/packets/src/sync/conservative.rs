@@ -9,7 +9,6 @@ use std::time::Instant;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::sessions::events::NO_SLOT;
 use crate::sessions::session::SESSION_LOOKAHEAD_NS;
 use crate::sync::dependencies::Endpoint;
 use crate::sync::sweep_order::run_steps;
@@ -58,17 +57,17 @@ impl Engine {
             self.admit_sessions(until_ns);
             self.dependencies.event_by_event = !self.is_sweep_cheaper();
             let before = self.offered();
-            let may_divide = !self.dependencies.event_by_event && self.may_run_in_parallel();
+            let can_use_threads = !self.dependencies.event_by_event && self.may_run_in_parallel();
             let began = Instant::now();
             if self.dependencies.event_by_event {
                 self.run_event_by_event(until_ns);
-            } else if may_divide && self.partitions.tuner.use_threads {
+            } else if can_use_threads && self.partitions.tuner.use_threads {
                 self.sweep_in_parallel(until_ns);
             } else {
                 self.sweep(until_ns);
             }
             let pkts = self.offered() - before;
-            if may_divide {
+            if can_use_threads {
                 self.partitions.tuner.record(began.elapsed(), pkts)
             } else {
                 self.partitions.tuner.pause()
@@ -141,12 +140,12 @@ impl Engine {
     /// local time.
     #[inline]
     fn advance_link(&mut self, l: usize, end_ns: u64) -> (bool, u64) {
-        let place = &self.dependencies.links_of[l];
+        let link_dependencies = &self.dependencies.links_of[l];
         let until_ns = self
             .dependencies
-            .earliest_input_ns(&place.bounding_links)
+            .earliest_input_ns(&link_dependencies.bounding_links)
             .min(end_ns);
-        let advances = until_ns > place.local_time_ns;
+        let advances = until_ns > link_dependencies.local_time_ns;
         if advances {
             let acts = self.run_link(l, until_ns);
             self.update_earliest_output(l, until_ns);
@@ -161,10 +160,11 @@ impl Engine {
     /// Sets the earliest output time of a link that has processed all arrivals before `until_ns`.
     #[inline]
     fn update_earliest_output(&mut self, l: usize, until_ns: u64) {
-        let place = &mut self.dependencies.links_of[l];
-        place.local_time_ns = until_ns;
+        let link_dependencies = &mut self.dependencies.links_of[l];
+        link_dependencies.local_time_ns = until_ns;
         let link = &self.links[l];
-        let left_ns = link.free_ns().max(until_ns) + place.min_service_ns.min(NEVER / 4);
+        let left_ns =
+            link.free_ns().max(until_ns) + link_dependencies.min_service_ns.min(NEVER / 4);
         self.dependencies.earliest_output_ns[l] = left_ns + link.delay_ns;
     }
 
@@ -209,8 +209,8 @@ impl Engine {
                 self.dependencies.earliest_input_ns(feeders).min(end_ns),
             );
         }
-        let place = &mut self.dependencies.links_of[l];
-        place.next_endpoint_event_ns = if place.is_only_feeder {
+        let link_dependencies = &mut self.dependencies.links_of[l];
+        link_dependencies.next_endpoint_event_ns = if link_dependencies.is_only_feeder {
             next_endpoint_event_ns
         } else {
             0
@@ -328,9 +328,8 @@ impl Engine {
 
     /// Runs all events before `until_ns` at both endpoints of a transfer, or at those of its session slot.
     fn run_transfer(&mut self, t: u32, until_ns: u64) {
-        let slot = self.sessions.slot_of[t as usize];
-        if slot != NO_SLOT {
-            return self.run_session_slot(slot as usize, until_ns);
+        if let Some(slot) = self.sessions.slot_of[t as usize] {
+            return self.run_session_slot(slot.index(), until_ns);
         }
         let transfer = &mut self.transfers[t as usize];
         transfer.run(until_ns, &mut self.topology.wires);

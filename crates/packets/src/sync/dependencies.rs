@@ -3,7 +3,6 @@
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::sessions::events::NO_SLOT;
 use crate::sync::event_list::EventList;
 use crate::sync::merge::Batch;
 use crate::sync::sweep_order::SweepOrder;
@@ -140,14 +139,14 @@ impl Dependencies {
     /// Adds the endpoints of a transfer outside session slots.
     fn add_transfer(&mut self, topology: &Topology, t: u32, sees_arrivals: bool) {
         let ends = &topology.ends[t as usize];
-        let heard_of = if sees_arrivals {
+        let sender_feeder_wire = if sees_arrivals {
             ends.data_input_wire
         } else {
             ends.acks_input_wire
         };
         let (receiver, sender) = (
             topology.feeding_links(ends.data_input_wire),
-            topology.feeding_links(heard_of),
+            topology.feeding_links(sender_feeder_wire),
         );
         let fed = |wire, feeder_wire, feeders: &[u32]| Endpoint {
             transfer: t,
@@ -162,7 +161,7 @@ impl Dependencies {
             self.links_of[l as usize].feed(fed, true);
         }
         for &l in sender {
-            let fed = fed(ends.acks_input_wire, heard_of, sender);
+            let fed = fed(ends.acks_input_wire, sender_feeder_wire, sender);
             self.links_of[l as usize].feed(fed, false);
         }
         if sender.is_empty() {
@@ -174,11 +173,11 @@ impl Dependencies {
     /// time.
     fn add_input(&mut self, topology: &Topology, wire: u32, feeders: &[u32]) {
         if let Some(Target::Link(l)) = topology.targets.get(wire as usize) {
-            let place = &mut self.links_of[*l as usize];
-            add(&mut place.inputs, wire);
+            let link_dependencies = &mut self.links_of[*l as usize];
+            add(&mut link_dependencies.inputs, wire);
             feeders
                 .iter()
-                .for_each(|&l| add(&mut place.bounding_links, l));
+                .for_each(|&l| add(&mut link_dependencies.bounding_links, l));
         }
     }
 
@@ -232,25 +231,29 @@ impl Engine {
             sender_due_ns: vec![NEVER; self.transfers.len()],
             ..Dependencies::default()
         };
-        for place in &mut dependencies.links_of {
-            (place.rank, place.min_service_ns, place.is_fast_path) = (u32::MAX, NEVER, true);
-            place.is_only_feeder = true;
+        for link_dependencies in &mut dependencies.links_of {
+            (
+                link_dependencies.rank,
+                link_dependencies.min_service_ns,
+                link_dependencies.is_fast_path,
+            ) = (u32::MAX, NEVER, true);
+            link_dependencies.is_only_feeder = true;
         }
         for (w, target) in (0..).zip(&topology.targets) {
             if let Target::Link(l) = *target {
-                let place = &mut dependencies.links_of[l as usize];
-                place.rank = place.rank.min(w);
+                let link_dependencies = &mut dependencies.links_of[l as usize];
+                link_dependencies.rank = link_dependencies.rank.min(w);
                 dependencies.add_input(topology, w, topology.feeding_links(w));
             }
         }
         for (hop, spec) in topology.hops.iter().zip(&topology.specs) {
-            let place = &mut dependencies.links_of[topology.sender(spec.link) as usize];
-            place.min_service_ns = place.min_service_ns.min(spec.min_service_ns);
-            place.is_fast_path &= hop.edge == 0 && spec.sizes != Sizes::Messages;
+            let link_dependencies = &mut dependencies.links_of[topology.sender(spec.link) as usize];
+            link_dependencies.min_service_ns =
+                link_dependencies.min_service_ns.min(spec.min_service_ns);
+            link_dependencies.is_fast_path &= hop.edge.is_none() && spec.sizes != Sizes::Messages;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
-            let slot = self.sessions.slot_of[t as usize];
-            if slot == NO_SLOT {
+            if self.sessions.slot_of[t as usize].is_none() {
                 dependencies.add_transfer(topology, t, transfer.sees_arrivals());
                 dependencies.set_due(t, transfer.receiver.due_ns(), transfer.sender_due_ns());
             }
@@ -260,8 +263,10 @@ impl Engine {
             dependencies.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
         }
         let links_of = dependencies.links_of.iter().zip(&self.links);
-        let lookahead_ns =
-            links_of.map(|(place, link)| link.delay_ns.saturating_add(place.min_service_ns));
+        let lookahead_ns = links_of.map(|(link_dependencies, link)| {
+            link.delay_ns
+                .saturating_add(link_dependencies.min_service_ns)
+        });
         let lookahead_ns: Vec<u64> = lookahead_ns.collect();
         let before = &self.dependencies.links_of;
         let is_same = before.len() == dependencies.links_of.len()

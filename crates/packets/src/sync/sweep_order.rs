@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use netflow_tcpmodel::tcp::NEVER;
+use netflow_units::NonMaxU32;
 use petgraph::unionfind::UnionFind;
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -126,7 +127,9 @@ impl SweepOrder {
             }
             last = next;
         }
-        let feed_alone = links_of.iter().filter(|place| place.is_only_feeder);
+        let feed_alone = links_of
+            .iter()
+            .filter(|link_dependencies| link_dependencies.is_only_feeder);
         SweepOrder {
             links: search.links().len(),
             steps: best.items.into_iter().map(|item| item.step).collect(),
@@ -172,15 +175,12 @@ struct Ordering {
     visits_per_ns: f64,
 }
 
-/// No item.
-const NONE: u32 = u32::MAX;
-
 struct Search<'a> {
     links_of: &'a [LinkDependencies],
     lookahead_ns: &'a [u64],
     max_tries: usize,
     /// Item of each link.
-    item_of: Vec<u32>,
+    item_of: Vec<Option<NonMaxU32>>,
     random: Pcg32,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Search<'a> {
             links_of,
             lookahead_ns,
             max_tries: most_tries,
-            item_of: vec![NONE; links_of.len()],
+            item_of: vec![None; links_of.len()],
             random: Pcg32::new(0, 0),
         }
     }
@@ -210,14 +210,14 @@ impl<'a> Search<'a> {
     /// Returns all links with input wires, as items.
     fn links(&self) -> Vec<Item> {
         let links_of = (0..).zip(self.links_of);
-        let used = links_of.filter(|(_, place)| !place.inputs.is_empty());
-        let item = |(l, place): (u32, &LinkDependencies)| Item {
+        let used = links_of.filter(|(_, link_dependencies)| !link_dependencies.inputs.is_empty());
+        let item = |(l, link_dependencies): (u32, &LinkDependencies)| Item {
             step: SweepStep::Link(l),
             // Endpoints that only this link feeds are visited only after arrivals.
-            visits: 1 + if place.is_only_feeder {
+            visits: 1 + if link_dependencies.is_only_feeder {
                 0
             } else {
-                place.endpoint_count()
+                link_dependencies.endpoint_count()
             },
             visits_per_ns: 0.0,
         };
@@ -265,16 +265,19 @@ impl<'a> Search<'a> {
     /// Returns the graph of these items. Of parallel edges, the shortest counts.
     fn graph(&mut self, items: &[Item]) -> LinkGraph {
         for (i, item) in (0..).zip(items) {
+            let i = NonMaxU32::new(i);
             item.step.each_link(&mut |l| self.item_of[l as usize] = i);
         }
         let mut inputs = Vec::new();
         for (to, item) in (0..).zip(items) {
             item.step.each_link(&mut |l| {
                 for &k in &self.links_of[l as usize].bounding_links {
-                    let from = self.item_of[k as usize];
+                    let Some(from) = self.item_of[k as usize].map(NonMaxU32::get) else {
+                        continue;
+                    };
                     // A link that feeds itself must be visited again. A loop repeats anyway.
                     let again = from == to && matches!(item.step, SweepStep::Link(_));
-                    if from != NONE && (from != to || again) {
+                    if from != to || again {
                         let lookahead_ns = self.lookahead_ns[k as usize];
                         inputs.push((from, to, lookahead_ns));
                     }
@@ -283,7 +286,7 @@ impl<'a> Search<'a> {
         }
         for item in items {
             item.step
-                .each_link(&mut |l| self.item_of[l as usize] = NONE);
+                .each_link(&mut |l| self.item_of[l as usize] = None);
         }
         inputs.sort_unstable();
         inputs.dedup_by_key(|&mut (from, to, _)| (from, to));
@@ -501,8 +504,8 @@ mod tests {
     fn shortest_cycle_ns(links_of: &[LinkDependencies], lookahead_ns: &[u64]) -> u64 {
         let n = links_of.len();
         let mut far_ns = vec![NEVER / 4; n * n];
-        for (l, place) in links_of.iter().enumerate() {
-            for &k in &place.bounding_links {
+        for (l, link_dependencies) in links_of.iter().enumerate() {
+            for &k in &link_dependencies.bounding_links {
                 far_ns[k as usize * n + l] = lookahead_ns[k as usize];
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_document::{
     Allowed, Fields, FileId, Findings, Key, List, ProblemKind, Quantity, Section,
-    SourceSpan as Where, Spanned, Table, Verbatim, parse, table, words,
+    SourceSpan as Where, Spanned, Table, Verbatim, keyword_enum, parse, table,
 };
 use netflow_units::{Packets, Seconds};
 
@@ -40,7 +40,7 @@ const READ: Allowed<u64> = Allowed {
 };
 
 /// Kinds of profiles.
-#[words(plain)]
+#[keyword_enum(plain)]
 pub(super) enum Kind {
     Grid,
     PowerLaw,
@@ -67,7 +67,7 @@ struct GridFile {
     rows: Vec<Row>,
 }
 
-#[words(plain)]
+#[keyword_enum(plain)]
 enum ThroughputUnit {
     #[key(name = "pkt/s")]
     PerSecond,

@@ -83,7 +83,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
     };
     let tahoe = || Err("Linux does not support TCP Tahoe".to_owned());
     tcp.congestion = match &spec.source {
-        Source::Window(window) => {
+        Source::Ns2Tcp(window) => {
             tcp.initial_window = Some(whole(window.initial_window_pkts));
             match window.variant {
                 TcpVariant::Reno | TcpVariant::NewReno => LinuxCongestion::Reno,
@@ -92,7 +92,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 TcpVariant::Tahoe => return tahoe(),
             }
         }
-        Source::Stack(stack) => {
+        Source::Tcp(stack) => {
             if stack.name != STACK_NAME {
                 let name = &stack.name;
                 return Err(format!("its TCP is `{name}`; use `{STACK_NAME}`"));

@@ -1,7 +1,7 @@
 //! `[[aggregate]]`
 
 use netflow_diffserv::Kind;
-use netflow_document::{Section, Spanned, table, words};
+use netflow_document::{Section, Spanned, keyword_enum, table};
 
 use super::{PacketCount, RateSetting, Time, allowed};
 
@@ -36,7 +36,7 @@ pub struct Aggregate {
 }
 
 /// Conditioners.
-#[words]
+#[keyword_enum]
 pub enum ConditionerName {
     /// By rate only: the time sliding window three colour marker of RFC 2859.
     Standard,

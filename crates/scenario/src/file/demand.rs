@@ -1,6 +1,6 @@
 //! `[[demand]]`
 
-use netflow_document::{ProblemKind, Section, Spanned, Words, table, words};
+use netflow_document::{ProblemKind, Section, Spanned, Words, keyword_enum, table};
 
 use netflow_units::{Bytes, PacketsPerSecond};
 
@@ -72,7 +72,7 @@ pub struct Demand {
 }
 
 /// Kind of traffic of a demand.
-#[words]
+#[keyword_enum]
 pub enum DemandKind {
     /// Finite TCP transfers, or long TCP connections.
     Tcp,

@@ -1,6 +1,6 @@
 //! `[include]`
 
-use netflow_document::{Spanned, table, words};
+use netflow_document::{Spanned, keyword_enum, table};
 
 use super::{DemandKind, RateSetting, allowed};
 
@@ -51,7 +51,7 @@ pub struct Gravity {
 }
 
 /// Weight of a node in the gravity model.
-#[words]
+#[keyword_enum]
 pub enum GravityWeight {
     /// `population` in `[[node]]`; nodes without a population have no demands.
     Population,

@@ -38,7 +38,7 @@ pub use link::{Link, Reverse};
 pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
 pub use node::Node;
-pub use ns2_tcp::{VariantSetting, WindowSetting};
+pub use ns2_tcp::{Ns2TcpSetting, VariantSetting};
 pub use overhead::{CellsSetting, Frame, OverheadSetting};
 pub use queue::{
     CoDel, CoDelDiscipline, Curve, Pie, PieDiscipline, Plain, QueueSetting, Red, RedDiscipline,

@@ -1,13 +1,13 @@
 //! `source = { ns2-tcp = … }` in `[[connection]]`
 
-use netflow_document::{Spanned, Words, table, words};
+use netflow_document::{Spanned, Words, keyword_enum, table};
 use netflow_network::TcpVariant;
 
 use super::{PacketCount, Time, allowed};
 
 /// ns-2 TCP source, with the defaults of ns-2.35.
 #[table]
-pub struct WindowSetting {
+pub struct Ns2TcpSetting {
     /// TCP variant: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`. This CUBIC has no SACK; for the
     /// CUBIC of Linux use `tcp = "linux-6"`.
     #[key(name = "ns2-tcp", example = "reno")]
@@ -43,7 +43,7 @@ pub struct WindowSetting {
 }
 
 /// TCP variants.
-#[words(lowercase)]
+#[keyword_enum(lowercase)]
 #[schemars(rename = "TcpVariant")]
 pub enum VariantSetting {
     /// Slow start after every loss.
@@ -70,7 +70,7 @@ impl From<VariantSetting> for TcpVariant {
     }
 }
 
-impl WindowSetting {
+impl Ns2TcpSetting {
     /// The variant's name.
     pub fn name(&self) -> &'static str {
         self.window.name()

@@ -1,7 +1,8 @@
 //! `overhead` in `[[link]]` and `[simulation]`
 
 use netflow_document::{
-    Findings, Key, Quantity, Read, Spanned, Table, Value, ValueKind, read_table, table, words,
+    Findings, Key, Quantity, Read, Spanned, Table, Value, ValueKind, keyword_enum, read_table,
+    table,
 };
 use netflow_queues::{Cells, Overhead};
 use netflow_units::Bytes;
@@ -38,7 +39,7 @@ pub struct Frame {
 }
 
 /// Cells on the wire.
-#[words]
+#[keyword_enum]
 #[schemars(rename = "Cells")]
 pub enum CellsSetting {
     /// ATM cells of 53 B with a payload of 48 B each, the last one padded (ADSL).

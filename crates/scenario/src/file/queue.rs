@@ -2,7 +2,7 @@
 
 use netflow_document::{
     Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, Words,
-    read_keyword, read_table, table, words,
+    keyword_enum, read_keyword, read_table, table,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub enum QueueSetting {
 }
 
 /// Disciplines without settings.
-#[words]
+#[keyword_enum]
 pub enum Plain {
     /// Drops packets that arrive at a full buffer.
     DropTail,
@@ -74,7 +74,7 @@ pub struct Red {
 }
 
 /// The name of random early detection.
-#[words]
+#[keyword_enum]
 pub enum RedDiscipline {
     /// `"red"`.
     Red,
@@ -123,7 +123,7 @@ impl From<CoDelDiscipline> for CoDel {
 }
 
 /// Variants of CoDel.
-#[words]
+#[keyword_enum]
 pub enum CoDelDiscipline {
     /// One queue (RFC 8289).
     #[key(name = "codel")]
@@ -163,7 +163,7 @@ impl Default for Pie {
 }
 
 /// The name of PIE.
-#[words]
+#[keyword_enum]
 pub enum PieDiscipline {
     /// `"pie"`.
     Pie,
@@ -195,7 +195,7 @@ pub struct Rio {
 }
 
 /// Packets that the averages count.
-#[words]
+#[keyword_enum]
 pub enum RioDiscipline {
     /// RIO coupled: DP0 counts DP0; DP1 counts DP0 and DP1; DP2 counts all packets.
     Rio,

@@ -1,6 +1,6 @@
 //! `[simulation]`
 
-use netflow_document::{Quantity, Spanned, Table, table, words};
+use netflow_document::{Quantity, Spanned, Table, keyword_enum, table};
 use netflow_network::{Coupling, ModelName, Transport};
 use netflow_units::Seconds;
 
@@ -84,7 +84,7 @@ pub struct Simulation {
 }
 
 /// Model of the queues.
-#[words]
+#[keyword_enum]
 #[schemars(rename = "Model")]
 pub enum ModelSetting {
     /// Fluid model: conservative, stable at any step, M/M/1/K blocking.
@@ -96,7 +96,7 @@ pub enum ModelSetting {
 }
 
 /// Order of packets of different connections in a queue.
-#[words]
+#[keyword_enum]
 #[schemars(rename = "Transport")]
 pub enum TransportSetting {
     /// In the order of arrival.
@@ -106,7 +106,7 @@ pub enum TransportSetting {
 }
 
 /// How a profile source obtains the loss and round-trip time of its path.
-#[words]
+#[keyword_enum]
 #[schemars(rename = "Coupling")]
 pub enum CouplingSetting {
     /// Estimated from its recent losses.

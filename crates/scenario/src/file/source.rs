@@ -3,7 +3,7 @@
 use netflow_document::{Quantity, Spanned, Value, ValueKind, one_of};
 use netflow_units::{PacketsPerSecond, Rate};
 
-use super::{RateSetting, StackSetting, WindowSetting, allowed};
+use super::{Ns2TcpSetting, RateSetting, StackSetting, allowed};
 
 /// Source of traffic.
 #[one_of(what = "a source", instead = source_help)]
@@ -20,10 +20,10 @@ pub enum SourceSetting {
     Poisson(RateSetting),
     /// ns-2 TCP, simulated packet by packet.
     #[key(name = "ns2-tcp", beside)]
-    Window(Box<WindowSetting>),
+    Ns2Tcp(Box<Ns2TcpSetting>),
     /// TCP of an operating system at both ends, simulated segment by segment.
     #[key(name = "tcp", beside)]
-    Stack(Box<StackSetting>),
+    Tcp(Box<StackSetting>),
 }
 
 /// Source of users' connections, at both ends.
@@ -31,16 +31,16 @@ pub enum SourceSetting {
 pub enum UsersSourceSetting {
     /// ns-2 TCP, simulated packet by packet.
     #[key(name = "ns2-tcp", beside)]
-    Window(Box<WindowSetting>),
+    Ns2Tcp(Box<Ns2TcpSetting>),
     /// TCP of an operating system at both ends; the fluid model uses it for response times.
     #[key(name = "tcp", beside)]
-    Stack(Box<StackSetting>),
+    Tcp(Box<StackSetting>),
 }
 
 impl UsersSourceSetting {
     /// Of users without any.
     fn stand_in() -> UsersSourceSetting {
-        UsersSourceSetting::Stack(Box::new(StackSetting {
+        UsersSourceSetting::Tcp(Box::new(StackSetting {
             stack: String::new().into(),
             congestion: None,
             initial_window: None,

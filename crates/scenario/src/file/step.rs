@@ -1,8 +1,8 @@
 //! `step` in `[simulation]`
 
 use netflow_document::{
-    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
-    words,
+    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, keyword_enum,
+    read_table, table,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub enum StepSetting {
 }
 
 /// Automatic steps.
-#[words]
+#[keyword_enum]
 pub enum Auto {
     /// `"auto"`
     Auto,

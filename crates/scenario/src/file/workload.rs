@@ -1,7 +1,7 @@
 //! `[[workload]]`
 
 use netflow_document::{
-    Findings, Quantity, Read, Section, Spanned, Value, ValueKind, table, words,
+    Findings, Quantity, Read, Section, Spanned, Value, ValueKind, keyword_enum, table,
 };
 use netflow_units::{Bytes, Seconds};
 use schemars::JsonSchema;
@@ -100,7 +100,7 @@ pub type Times = DistributionSetting<Quantity<Seconds>>;
 pub type Counts = DistributionSetting<f64>;
 
 /// Application of the users.
-#[words]
+#[keyword_enum]
 pub enum ApplicationName {
     /// Reading web pages, over a persistent connection with pipelining.
     Http,

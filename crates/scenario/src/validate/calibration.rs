@@ -21,7 +21,7 @@ fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
     builtin(name).filter(|known| Arc::ptr_eq(known, profile))?;
     let (of, _) = name.split_once('-')?;
     let agent = |variant| {
-        Some(Source::Window(WindowSource {
+        Some(Source::Ns2Tcp(WindowSource {
             variant,
             ..WindowSource::default()
         }))
@@ -29,7 +29,7 @@ fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
     let linux = |congestion| {
         let mut stack = Stack::builtin(DEFAULT_STACK)?;
         stack.set_congestion(congestion);
-        Some(Source::Stack(Arc::new(stack)))
+        Some(Source::Tcp(Arc::new(stack)))
     };
     match (of, Ns2Tcp::of_profile(name)?) {
         ("ns", Ns2Tcp::Tahoe) => agent(TcpVariant::Tahoe),

@@ -11,7 +11,7 @@ use super::Validator;
 use super::equal_cost_split::TrafficPart;
 use super::names::Names;
 use crate::compiled_scenario::SplitTraffic;
-use crate::file::{ApplicationSetting, Connection, SizeSetting, SourceSetting, WindowSetting};
+use crate::file::{ApplicationSetting, Connection, Ns2TcpSetting, SizeSetting, SourceSetting};
 
 /// Largest number of packets that can be counted exactly.
 const MAX_EXACT_PKTS: f64 = 1e15;
@@ -68,7 +68,7 @@ impl Validator<'_> {
             Size::Packets(pkts) => pkts.get(),
             Size::Bytes(bytes) => {
                 let header_bytes = match source {
-                    Source::Stack(stack) => stack.header_bytes(),
+                    Source::Tcp(stack) => stack.header_bytes(),
                     _ => HEADER_BYTES,
                 };
                 let payload_bytes = (packet_size.get() - header_bytes).max(1.0);
@@ -84,14 +84,14 @@ impl Validator<'_> {
             self.error(ProblemKind::OutOfRange, window.place(), message, help);
             return None;
         }
-        if let Source::Stack(_) = source
+        if let Source::Tcp(_) = source
             && pkts > MAX_STACK_WINDOW_PKTS
         {
             let message = format!("`max-window` is {}", **window);
             let help = format!("with a TCP stack it is at most {MAX_STACK_WINDOW_PKTS} pkt");
             self.error(ProblemKind::OutOfRange, window.place(), message, &help);
         }
-        if let Source::Stack(_) | Source::Window(_) = source
+        if let Source::Tcp(_) | Source::Ns2Tcp(_) = source
             && pkts.fract() > 0.0
         {
             self.fractional_packets
@@ -167,7 +167,7 @@ impl Validator<'_> {
                 .delayed_ack
                 .as_ref()
                 .or(match &*connection.source {
-                    SourceSetting::Window(window) => window.delayed_ack.as_ref(),
+                    SourceSetting::Ns2Tcp(window) => window.delayed_ack.as_ref(),
                     _ => None,
                 }),
         );
@@ -353,7 +353,7 @@ impl Validator<'_> {
             }
             return Acks::None;
         }
-        if let (SourceSetting::Stack(_), Some(delayed)) = (source, delayed) {
+        if let (SourceSetting::Tcp(_), Some(delayed)) = (source, delayed) {
             let message =
                 "`delayed-ack` has no effect: the TCP stack sets when its receiver acknowledges";
             let help = "set `segments-per-ack` and `ack-delay` in a stack file";
@@ -361,7 +361,7 @@ impl Validator<'_> {
         }
         self.settings.acks_used |= acks.is_none();
         let wanted = acks.map_or(self.settings.acks, |acks| **acks);
-        let is_stack = matches!(source, SourceSetting::Stack(_));
+        let is_stack = matches!(source, SourceSetting::Tcp(_));
         let second = delayed.filter(|delayed| ***delayed && !is_stack);
         match (wanted, second) {
             (true, None) => Acks::EveryPacket,
@@ -428,7 +428,7 @@ impl Validator<'_> {
 
     /// Warns of bounds in the wrong order, and of a CUBIC without the features of present-day
     /// CUBIC.
-    pub(super) fn check_window(&mut self, window: &WindowSetting, source: &WindowSource) {
+    pub(super) fn check_window(&mut self, window: &Ns2TcpSetting, source: &WindowSource) {
         if source.variant == TcpVariant::Cubic {
             let message = "`cubic` of ns-2 has no SACK and repairs one lost packet per round trip: on long paths \
                            its throughput is too low"
@@ -463,23 +463,23 @@ impl Validator<'_> {
                 rate_pps: pps(rate.0),
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
-            SourceSetting::Stack(setting) => {
+            SourceSetting::Tcp(setting) => {
                 let what = (setting.stack.place(), "a TCP stack".to_owned());
                 self.requires_packet_model.get_or_insert(what);
                 self.stack_source(setting, packet_size)
             }
-            SourceSetting::Window(window) => {
+            SourceSetting::Ns2Tcp(window) => {
                 let what = (window.window.place(), "an ns-2 TCP source".to_owned());
                 self.requires_packet_model.get_or_insert(what);
                 let source = window_source(window);
                 self.check_window(window, &source);
-                Some(Source::Window(source))
+                Some(Source::Ns2Tcp(source))
             }
         }
     }
 }
 
-pub(super) fn window_source(setting: &WindowSetting) -> WindowSource {
+pub(super) fn window_source(setting: &Ns2TcpSetting) -> WindowSource {
     let default = WindowSource {
         variant: (*setting.window).into(),
         ..WindowSource::default()
@@ -505,7 +505,7 @@ pub(super) fn window_source(setting: &WindowSetting) -> WindowSource {
 
 fn is_tcp(source: &SourceSetting) -> bool {
     match source {
-        SourceSetting::Profile(_) | SourceSetting::Window(_) | SourceSetting::Stack(_) => true,
+        SourceSetting::Profile(_) | SourceSetting::Ns2Tcp(_) | SourceSetting::Tcp(_) => true,
         SourceSetting::Constant(_) | SourceSetting::Poisson(_) => false,
     }
 }

@@ -8,7 +8,7 @@ use netflow_network::{
     Acks, Application, ConnectionId, ConnectionSpec, EcmpShare, FlowHash, Model, NodeId, Source,
     WorkloadSpec,
 };
-use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
+use netflow_tcpmodel::{Stack, transfer_simulation::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
 use netflow_workload::{Application as Users, Distribution, Http, TransferSizes, Video};
 
@@ -438,7 +438,7 @@ impl Validator<'_> {
     /// Adds long connections that share the rate.
     fn add_flows(&mut self, demand: ValidDemand, flows: u32) {
         let source = match self.settings.options.model {
-            Model::Packets(_) => Stack::builtin(DEFAULT_STACK).map(|it| Source::Stack(it.into())),
+            Model::Packets(_) => Stack::builtin(DEFAULT_STACK).map(|it| Source::Tcp(it.into())),
             Model::Fluid(_) => {
                 let name = Spanned::new(DEFAULT_PROFILE.to_owned(), demand.place);
                 self.profile(&name).map(Source::Profile)

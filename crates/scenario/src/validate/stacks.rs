@@ -59,7 +59,7 @@ impl Validator<'_> {
         packet_size: Bytes,
     ) -> Option<Source> {
         let stack = self.configured_stack(setting, packet_size)?;
-        Some(Source::Stack(Arc::new(stack)))
+        Some(Source::Tcp(Arc::new(stack)))
     }
 
     /// Returns a stack with its settings.

@@ -52,8 +52,8 @@ impl Validator<'_> {
         }
         let source = workload.source.as_deref();
         let (window, setting) = match source {
-            Some(UsersSourceSetting::Window(window)) => (Some(window), None),
-            Some(UsersSourceSetting::Stack(setting)) => (None, Some(setting)),
+            Some(UsersSourceSetting::Ns2Tcp(window)) => (Some(window), None),
+            Some(UsersSourceSetting::Tcp(setting)) => (None, Some(setting)),
             None => (None, None),
         };
         let stack = match (setting, &workload.stack) {
@@ -156,7 +156,7 @@ impl Validator<'_> {
         let window = matches!(self.settings.options.model, Model::Packets(_));
         let source = workload.source.as_ref();
         let is_window =
-            |source: &UsersSourceSetting| matches!(source, UsersSourceSetting::Window(_));
+            |source: &UsersSourceSetting| matches!(source, UsersSourceSetting::Ns2Tcp(_));
         if let Some(source) = source.filter(|it| !window && is_window(it)) {
             let message = "`source` has no effect: only the packet model simulates users' packets";
             let help =

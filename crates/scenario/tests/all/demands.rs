@@ -138,7 +138,7 @@ fn packet_model_uses_transfers() {
     let workload = prepared.network.workloads().next().expect("transfers");
     assert!(workload.source.is_none());
     assert_eq!(workload.stack.name, "linux-6");
-    assert!(matches!(spec(&prepared, "backup").source, Source::Stack(_)));
+    assert!(matches!(spec(&prepared, "backup").source, Source::Tcp(_)));
     assert!(prepared.demands.is_empty());
     assert_close(own_bps(spec(&prepared, "B->C/video/replies")), VIEWERS_BPS);
     let video = prepared.network.workloads().nth(1).expect("viewers");

@@ -24,7 +24,7 @@ fn built_in_profiles_become_the_tcp_they_were_measured_from() {
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
         let id = found.network.connections().next().unwrap();
         let spec = found.network.connection_spec(id);
-        let Source::Window(window) = &spec.source else {
+        let Source::Ns2Tcp(window) = &spec.source else {
             panic!("{:?}", spec.source);
         };
         assert_eq!(window.variant, variant);
@@ -33,7 +33,7 @@ fn built_in_profiles_become_the_tcp_they_were_measured_from() {
     }
     let found = compiled("source = { profile = \"linux-cubic\" }", "packet");
     let id = found.network.connections().next().unwrap();
-    let Source::Stack(stack) = &found.network.connection_spec(id).source else {
+    let Source::Tcp(stack) = &found.network.connection_spec(id).source else {
         panic!("not a stack");
     };
     assert_eq!(stack.congestion, CongestionControl::Cubic);

@@ -385,12 +385,12 @@ fn options_change_source_keys_or_source() {
         let connection = network.connection_by_name("c1").unwrap();
         network.connection_spec(connection).source.clone()
     };
-    let Source::Stack(stack) = source("congestion=bbr") else {
+    let Source::Tcp(stack) = source("congestion=bbr") else {
         panic!("another kind of source");
     };
     assert_eq!(stack.congestion, CongestionControl::Bbr);
     assert!(stack.ecn);
-    assert!(matches!(source("window=reno"), Source::Window(_)));
+    assert!(matches!(source("window=reno"), Source::Ns2Tcp(_)));
     assert!(matches!(
         source("constant=1 Mbit/s"),
         Source::Constant { .. }

@@ -46,7 +46,7 @@ fn linux(model: Model, profile: &str, congestion: CongestionControl) -> Source {
         Model::Packets(_) => {
             let mut stack = Stack::builtin("linux-6").unwrap();
             stack.set_congestion(congestion);
-            Source::Stack(stack.into())
+            Source::Tcp(stack.into())
         }
     }
 }
@@ -115,7 +115,7 @@ fn mean_queue_includes_packets_dropped_later() {
         let poisson = Source::Poisson {
             rate_pps: load * bandwidth_bps / 12_000.0,
         };
-        let tcp = Source::Stack(Stack::builtin("linux-6").unwrap().into());
+        let tcp = Source::Tcp(Stack::builtin("linux-6").unwrap().into());
         let sources = [(poisson, 1), (tcp, 1)];
         let network = network(queue, bandwidth_bps, 0.002, &sources);
         let link = network.links().next().unwrap();

@@ -107,7 +107,7 @@ fn tcp_queues_with_small_packets_match_packet_model() {
             (builder.build().unwrap(), link)
         };
         let fluid = Source::Profile(builtin("linux-cubic").unwrap());
-        let packets = Source::Stack(Stack::builtin("linux-6").unwrap().into());
+        let packets = Source::Tcp(Stack::builtin("linux-6").unwrap().into());
         let [fluid_s, packets_s] =
             [(fluid, Model::FLUID), (packets, Model::PACKETS)].map(|(tcp, model)| {
                 let (network, link) = network(tcp);

@@ -27,7 +27,7 @@ fn dumbbell(watched_s: Option<f64>) -> Network {
         builder.connection(spec);
     }
     builder.calibrate(watched_s.map(|watched_s| CalibrationPlan {
-        tcp: vec![Some(Source::Window(WindowSource::default())); ways.len()],
+        tcp: vec![Some(Source::Ns2Tcp(WindowSource::default())); ways.len()],
         ..CalibrationPlan::new(watched_s)
     }));
     builder.build().unwrap()
@@ -78,7 +78,7 @@ fn calibrated_queues_match_packets() {
     assert!(calibrated.calibration_due().is_none());
     let corrected = queues(calibrated, fluid());
     let mut builder = dumbbell(None).to_builder();
-    builder.each_connection(|spec| spec.source = Source::Window(WindowSource::default()));
+    builder.each_connection(|spec| spec.source = Source::Ns2Tcp(WindowSource::default()));
     let packets = Options {
         seed: 7,
         ..options(Model::Packets(PacketOptions::default()))

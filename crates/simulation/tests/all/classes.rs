@@ -309,7 +309,7 @@ fn priority_call_waits_for_one_packet() {
             weights,
             sources: vec![
                 (Source::Constant { rate_pps: 50.0 }, 200.0),
-                (Source::Window(WindowSource::default()), 1500.0),
+                (Source::Ns2Tcp(WindowSource::default()), 1500.0),
             ],
         };
         let (simulation, ids) = lab.run(Model::PACKETS, 60.0);

@@ -489,7 +489,7 @@ fn changed_delay_equals_built_delay() {
         builder.build().unwrap()
     };
     let profile = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
-    let window = Source::Window(WindowSource::default());
+    let window = Source::Ns2Tcp(WindowSource::default());
     let engines = [(profile, Model::FLUID), (window, Model::PACKETS)];
     let begin = |network, model| {
         let options = Options {

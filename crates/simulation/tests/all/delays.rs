@@ -172,7 +172,7 @@ fn tcp_delay_tail_is_set_by_the_buffer() {
             b.link(link(x, y, bandwidth_bps, delay_s, room));
             b.link(link(y, x, bandwidth_bps, delay_s, room));
             let source = match model {
-                Model::Packets(_) => Source::Window(WindowSource::default()),
+                Model::Packets(_) => Source::Ns2Tcp(WindowSource::default()),
                 _ => Source::Profile(builtin("ns-reno").unwrap()),
             };
             b.connection(ConnectionSpec {

@@ -56,7 +56,7 @@ fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
 fn busy_queues_are_marked_by_traffic_kind() {
     let tcp = Source::Profile(builtin("ns-reno").unwrap());
     let udp = |rate_pps| Source::Constant { rate_pps };
-    let window = Source::Window(WindowSource {
+    let window = Source::Ns2Tcp(WindowSource {
         variant: TcpVariant::Reno,
         ..WindowSource::default()
     });
@@ -280,7 +280,7 @@ fn application_bursts_are_marked_as_estimates() {
         let profile = Source::Profile(builtin("ns-reno").unwrap());
         let (reason, fluid) = told(profile, Model::FLUID);
         assert_eq!(reason, Some(Estimate::Bursts));
-        let window = Source::Window(WindowSource {
+        let window = Source::Ns2Tcp(WindowSource {
             variant: TcpVariant::Reno,
             ..WindowSource::default()
         });
@@ -348,7 +348,7 @@ fn acks_on_a_narrow_return_path_are_estimates() {
         };
         let sources = [
             (Source::Profile(builtin("ns-reno").unwrap()), Model::FLUID),
-            (Source::Window(window), Model::PACKETS),
+            (Source::Ns2Tcp(window), Model::PACKETS),
         ];
         for (source, model) in sources {
             let mut builder = NetworkBuilder::new();

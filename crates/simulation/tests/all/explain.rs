@@ -218,7 +218,7 @@ fn applied_limit_is_reported() {
         told.filter_map(|(told, ..)| told.limit).collect()
     };
     let reno = || Source::Profile(builtin("ns-reno").unwrap());
-    let window = || Source::Window(WindowSource::default());
+    let window = || Source::Ns2Tcp(WindowSource::default());
     for (model, tcp) in [
         (Model::FLUID, reno()),
         (Model::PACKETS, reno()),
@@ -239,7 +239,7 @@ fn applied_limit_is_reported() {
     let bbr = || {
         let mut stack = Stack::builtin("linux-6").unwrap();
         stack.set_congestion(CongestionControl::Bbr);
-        Source::Stack(std::sync::Arc::new(stack))
+        Source::Tcp(std::sync::Arc::new(stack))
     };
     let paced = limits(Model::PACKETS, bbr(), &|spec| spec.max_window_pkts = None);
     let most = (paced.iter())

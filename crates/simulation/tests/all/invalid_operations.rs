@@ -70,7 +70,7 @@ fn profile() -> Source {
 }
 
 fn window() -> Source {
-    Source::Window(WindowSource::default())
+    Source::Ns2Tcp(WindowSource::default())
 }
 
 fn options(model: Model) -> Options {

@@ -123,7 +123,7 @@ fn sources_react_to_link_loss() {
 #[test]
 fn congestion_windows_react_to_link_loss() {
     for loss in [0.003, 0.01, 0.03] {
-        let source = Source::Window(WindowSource::default());
+        let source = Source::Ns2Tcp(WindowSource::default());
         let simulation = run(network(LinkLoss::from(loss), source), Model::PACKETS, 600.0);
         let id = simulation.network().connection_by_name("c").unwrap();
         let totals = simulation.connection_totals(id);

@@ -109,7 +109,7 @@ const BOUNDS_S: [f64; 5] = [0.0, 3.01234, 7.0, 9.0, 14.0];
 
 fn cases() -> Vec<(Network, Options)> {
     let profile = network(&Source::Profile(builtin("ns-reno").unwrap()));
-    let window = network(&Source::Window(WindowSource::default()));
+    let window = network(&Source::Ns2Tcp(WindowSource::default()));
     let options = Options {
         duration_s: 14.0,
         ..Options::default()

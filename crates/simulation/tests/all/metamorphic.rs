@@ -27,7 +27,7 @@ pub(crate) fn network(seed: u64, model: Model) -> WideNetwork {
         match &mut spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps *= slower,
             Source::Profile(_) if matches!(model, Model::Packets(_)) && i % 2 == 0 => {
-                spec.source = Source::Window(WindowSource {
+                spec.source = Source::Ns2Tcp(WindowSource {
                     variant: variants[i / 2 % 3],
                     ..WindowSource::default()
                 });

@@ -98,7 +98,7 @@ fn unrouted_packets_are_offered_and_lost() {
 #[test]
 fn tcp_without_a_route_only_retransmits() {
     let mut line = line(&[1e6]);
-    let tcp = line.send(0, 1, Source::Window(WindowSource::default()));
+    let tcp = line.send(0, 1, Source::Ns2Tcp(WindowSource::default()));
     let link = line.links[0];
     line.builder.event(EventSpec {
         at_s: 30.0,
@@ -151,7 +151,7 @@ fn demand_is_limited_by_other_links() {
     // 8 Mbit/s, reduced to 1 by the first link and to 0.4 by the second.
     line.send(0, 3, Source::Constant { rate_pps: 1000.0 });
     // 20 packets of 8000 bits in 40 ms: 4 Mbit/s; the next link carries 1.
-    line.send(1, 3, Source::Window(WindowSource::default()));
+    line.send(1, 3, Source::Ns2Tcp(WindowSource::default()));
     let network = line.builder.build().unwrap();
     let demand = network.demand_bps(0.0, 60.0);
     let near = |link: usize, bps: f64| {

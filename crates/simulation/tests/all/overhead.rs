@@ -146,7 +146,7 @@ fn acknowledgements_have_overhead() {
     let node = b.node("A");
     let tcp = |window: bool| {
         let source = if window {
-            Source::Window(WindowSource::default())
+            Source::Ns2Tcp(WindowSource::default())
         } else {
             Source::Profile(builtin("ns-reno").unwrap())
         };
@@ -253,7 +253,7 @@ fn bdp_buffers_count_wire_bits() {
             ..LinkSpec::new(from, to, 100e6)
         });
     }
-    let tcp = Source::Window(WindowSource::default());
+    let tcp = Source::Ns2Tcp(WindowSource::default());
     b.connection(connection("c", from, to, tcp));
     let network = b.build().unwrap();
     let id = network.link_by_name("A->B").unwrap();

@@ -14,7 +14,7 @@ fn link(from: NodeId, to: NodeId, pps: f64, room: f64) -> LinkSpec {
 }
 
 fn window(variant: TcpVariant) -> Source {
-    Source::Window(WindowSource {
+    Source::Ns2Tcp(WindowSource {
         variant,
         ..WindowSource::default()
     })

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 fn reno() -> Source {
-    Source::Window(WindowSource {
+    Source::Ns2Tcp(WindowSource {
         variant: TcpVariant::Reno,
         send_jitter_s: Some(1e-3),
         ..WindowSource::default()

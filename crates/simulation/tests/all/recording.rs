@@ -300,11 +300,11 @@ impl Recorder for RoundTrips {
 #[test]
 fn unmeasured_values_are_not_zero() {
     for (model, source) in [
-        (Model::PACKETS, Source::Window(WindowSource::default())),
+        (Model::PACKETS, Source::Ns2Tcp(WindowSource::default())),
         (Model::PACKETS, Source::Constant { rate_pps: 10.0 }),
         (Model::FLUID, Source::Constant { rate_pps: 10.0 }),
     ] {
-        let is_tcp = matches!(source, Source::Window(_));
+        let is_tcp = matches!(source, Source::Ns2Tcp(_));
         let mut builder = NetworkBuilder::new();
         let [from, to] = ["a", "b"].map(|name| builder.node(name));
         for (from, to) in [(from, to), (to, from)] {

@@ -45,7 +45,7 @@ fn unfiltered_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -
                 .throughput(told.loss_probability, told.rtt_s)
                 .min(most_pps)
         }
-        Source::Window(_) | Source::Stack(_) | Source::Users(_) => {
+        Source::Ns2Tcp(_) | Source::Tcp(_) | Source::Users(_) => {
             unreachable!("no case has them")
         }
     }

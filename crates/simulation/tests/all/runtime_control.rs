@@ -805,7 +805,7 @@ fn unannounced_settings_are_rejected() {
         "t",
         a,
         c,
-        Source::Window(WindowSource::default()),
+        Source::Ns2Tcp(WindowSource::default()),
     ));
     let network = builder.build().unwrap();
     for path in [

@@ -86,7 +86,7 @@ fn queue_pkts(shared: &SharedBottleneck, source: &Source, model: Model, is_bulk:
 fn applications_above_capacity_fill_queues_like_bulk_tcp() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
     let profile = Source::Profile(builtin("linux-cubic").unwrap());
-    let stack = Source::Stack(Stack::builtin("linux-6").unwrap().into());
+    let stack = Source::Tcp(Stack::builtin("linux-6").unwrap().into());
     let (mut of_packets, mut between) = (Vec::new(), Vec::new());
     for _ in 0..16 {
         let shared = random_bottleneck(&mut rng);

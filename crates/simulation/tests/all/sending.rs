@@ -20,14 +20,14 @@ fn one(bandwidth_bps: f64, spec: impl FnOnce(NodeId, NodeId) -> ConnectionSpec) 
 }
 
 fn window(variant: TcpVariant) -> Source {
-    Source::Window(WindowSource {
+    Source::Ns2Tcp(WindowSource {
         variant,
         ..WindowSource::default()
     })
 }
 
 fn every_source() -> Vec<Source> {
-    let stack = Source::Stack(Arc::new(Stack::builtin("linux-6").unwrap()));
+    let stack = Source::Tcp(Arc::new(Stack::builtin("linux-6").unwrap()));
     let windows = TcpVariant::ALL.into_iter().map(window);
     windows.chain([stack]).collect()
 }
@@ -46,7 +46,7 @@ fn transfer_size_excludes_the_handshake() {
             let id = network.connections().next().unwrap();
             let totals = run_in_packet_model(network, 20.0, 1).connection_totals(id);
             let opens = match &source {
-                Source::Window(window) => window.variant.opens_connections(),
+                Source::Ns2Tcp(window) => window.variant.opens_connections(),
                 _ => true,
             };
             assert!(totals.finished_s.is_some(), "{told}");
@@ -109,7 +109,7 @@ fn send_jitter_follows_from_the_path() {
                 send_jitter_s,
                 ..WindowSource::default()
             };
-            netflow_problems::connection("c", a, b, Source::Window(source))
+            netflow_problems::connection("c", a, b, Source::Ns2Tcp(source))
         });
         network.send_jitter_s(network.connections().next().unwrap())
     };
@@ -148,7 +148,7 @@ fn shares(send_jitter_s: Option<f64>) -> Vec<f64> {
             let near = |a, b| netflow_problems::link(a, b, 200e6, 0.005 + more_s, 1000.0);
             builder.link(near(from, router));
             builder.link(near(router, from));
-            let source = Source::Window(WindowSource {
+            let source = Source::Ns2Tcp(WindowSource {
                 send_jitter_s,
                 ..WindowSource::default()
             });
@@ -202,7 +202,7 @@ fn send_jitter_does_not_limit_short_paths() {
         };
         let there = builder.link(link(a, b));
         builder.link(link(b, a));
-        let source = Source::Window(WindowSource {
+        let source = Source::Ns2Tcp(WindowSource {
             variant,
             send_jitter_s,
             ..WindowSource::default()

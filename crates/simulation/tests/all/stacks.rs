@@ -14,7 +14,7 @@ use super::run_in_packet_model;
 fn linux(congestion: CongestionControl) -> Source {
     let mut stack = Stack::builtin("linux-6").unwrap();
     stack.set_congestion(congestion);
-    Source::Stack(Arc::new(stack))
+    Source::Tcp(Arc::new(stack))
 }
 
 /// Returns senders of each kind, started 100 ms apart, behind one link between two nodes. The
@@ -227,7 +227,7 @@ fn aqm_results(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
     b.connection(ConnectionSpec {
         count,
         packet_size_bytes: 1500.0,
-        ..connection("c", from, to, Source::Stack(Arc::new(stack)))
+        ..connection("c", from, to, Source::Tcp(Arc::new(stack)))
     });
     let simulation = run_in_packet_model(b.build().unwrap(), 30.0, 1);
     let totals = simulation.link_totals(there);
@@ -343,7 +343,7 @@ fn single_stack(
     let id = b.connection(ConnectionSpec {
         packet_size_bytes: packet_bytes,
         size_pkts: Some(size_pkts),
-        ..connection("c", from, to, Source::Stack(Arc::new(stack)))
+        ..connection("c", from, to, Source::Tcp(Arc::new(stack)))
     });
     (run_in_packet_model(b.build().unwrap(), 20.0, 1), id)
 }

@@ -26,7 +26,7 @@ fn run_with_viewers(
     builder.link(netflow_problems::link(home, server, 1e7, 0.01, 100.0));
     let linux = || Stack::builtin("linux-6").unwrap();
     if downloads > 0 {
-        let source = Source::Stack(linux().into());
+        let source = Source::Tcp(linux().into());
         builder.connection(ConnectionSpec {
             count: downloads,
             packet_size_bytes: 1500.0,

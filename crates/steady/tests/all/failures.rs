@@ -834,7 +834,7 @@ fn invalid_failure_analyses_are_rejected() {
     assert!(stopped.is_none());
 
     let mut windows = ring();
-    let source = Source::Window(netflow_network::WindowSource::default());
+    let source = Source::Ns2Tcp(netflow_network::WindowSource::default());
     let (from, to) = (windows.builder.node("A"), windows.builder.node("B"));
     windows
         .builder

@@ -17,7 +17,7 @@ fn error_message(network: &netflow_network::Network, at_s: f64) -> String {
 #[test]
 fn congestion_window_source_is_rejected() {
     let mut pair = pair(10.0);
-    let source = Source::Window(WindowSource::default());
+    let source = Source::Ns2Tcp(WindowSource::default());
     let spec = connection("c1", pair.from, pair.to, source);
     pair.builder.connection(spec);
     let said = error_message(&pair.build(), f64::INFINITY);

@@ -5,9 +5,9 @@ mod read;
 
 pub use builtin::builtin_names;
 
-use netflow_document::{FileId, Findings, Problems, Sources, Words, words};
+use netflow_document::{FileId, Findings, Problems, Sources, Words, keyword_enum};
 
-use crate::rounds::HEADER_BYTES;
+use crate::transfer_simulation::HEADER_BYTES;
 
 /// Bytes of a SACK option without blocks, with the padding that Linux puts before it, and of each block.
 const SACK_BYTES: u32 = 4;
@@ -124,7 +124,7 @@ pub struct Stack {
 }
 
 /// Rule that computes the retransmission timeout from measured round-trip times.
-#[words(plain, lowercase)]
+#[keyword_enum(plain, lowercase)]
 pub enum RtoRule {
     /// srtt + 4·rttvar in whole ticks of the clock, at least two ticks, in integer arithmetic as in BSD and ns-2. The
     /// minimum applies to the sum.
@@ -136,7 +136,7 @@ pub enum RtoRule {
 }
 
 /// Method of loss detection and repair before the retransmission timer expires.
-#[words(plain, lowercase)]
+#[keyword_enum(plain, lowercase)]
 pub enum Recovery {
     /// None: every loss causes a timeout.
     Timeout,
@@ -153,7 +153,7 @@ pub enum Recovery {
 }
 
 /// Congestion control of a sender.
-#[words(lowercase)]
+#[keyword_enum(lowercase)]
 pub enum CongestionControl {
     /// Additive increase, multiplicative decrease (RFC 5681).
     Reno,

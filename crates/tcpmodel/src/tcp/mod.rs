@@ -1,7 +1,7 @@
 //! TCP state machines of both ends of a connection, without a network.
 //!
 //! They react to arriving packets, to timers and to writes of a program. A driver carries the packets: the
-//! [simulation of single connections](crate::rounds) or a network of packets.
+//! [simulation of single connections](crate::transfer_simulation) or a network of packets.
 //!
 //! Segments are counted from 0. Times are whole nanoseconds on the driver's clock. A
 //! [`Stack`](crate::Stack) contains the differences between implementations. The [`ns2`] are ns-2's

@@ -2,8 +2,8 @@
 
 mod latency;
 mod reference;
-mod rounds;
 mod rto;
 mod stack;
 mod steady;
+mod transfer_simulation;
 mod windows;

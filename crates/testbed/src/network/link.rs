@@ -115,6 +115,20 @@ impl Link {
         number: u64,
         seed: u64,
     ) -> Result<Link, NetworkError> {
+        // Exhaustive, so that every new setting of a link must be emulated or rejected.
+        let &LinkSpec {
+            from: _,    // in the routes
+            to: _,      // in the routes
+            circuit: _, // in the name
+            bandwidth_bps,
+            delay_s,
+            overhead,
+            buffer: buffer_setting,
+            queue: ref policy,
+            ref loss,
+            metric: _,      // in the routes
+            calibration: _, // of the fluid model
+        } = spec;
         let mut seeds = SplitMix64::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (queue_seed, loss_seed) = (seeds.bits(), seeds.bits());
         let fifo = |red| Queue::Fifo {
@@ -123,10 +137,10 @@ impl Link {
             red,
             waiting_ids: VecDeque::new(),
         };
-        let queue = match spec.queue {
+        let queue = match *policy {
             DropPolicy::DropTail => fifo(None),
             DropPolicy::Red(red) => {
-                let packet_ns = MEAN_PACKET_BITS / spec.bandwidth_bps * 1e9;
+                let packet_ns = MEAN_PACKET_BITS / bandwidth_bps * 1e9;
                 let average = RedAverage::new(red.curve(), red.gentle, red.weight, packet_ns);
                 let random = SplitMix64::new(queue_seed);
                 fifo(Some(Box::new((average, red.ecn, random))))
@@ -139,12 +153,12 @@ impl Link {
         };
         Ok(Link {
             queue,
-            bandwidth_bps: spec.bandwidth_bps,
-            overhead: spec.overhead,
-            delay_ns: delay_ns(spec.delay_s),
-            losses: Losses::new(&spec.loss, loss_random_streams(loss_seed)),
+            bandwidth_bps,
+            overhead,
+            delay_ns: delay_ns(delay_s),
+            losses: Losses::new(loss, loss_random_streams(loss_seed)),
             loss_seed,
-            buffer_time: match spec.buffer {
+            buffer_time: match buffer_setting {
                 netflow_network::Buffer::Time(time) => Some(time),
                 _ => None,
             },

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use netflow::number::{count, percent};
 use netflow::report::Drawing;
 use netflow::tcpmodel::Stack;
-use netflow::tcpmodel::rounds::{Direction, HEADER_BYTES, Path, SessionRuns};
+use netflow::tcpmodel::transfer_simulation::{Direction, HEADER_BYTES, Path, SessionRuns};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{ResponseTimes, Session};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow::number::{percent, short};
 use netflow::results::{LinkSummary, Summary, std_of};
 
-use super::mean_and_std::with_std;
+use super::format_with_std::format_with_std;
 use crate::output::table::Table;
 
 pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -25,7 +25,7 @@ fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::R
         .text("aggregate", |it| it.aggregate.clone())
         .number("delivered [Mbit/s]", |it| {
             let std = std_of(&it.spread, "mean_goodput_bps");
-            with_std(it.mean_goodput_bps, std, |bps| short(bps / 1e6))
+            format_with_std(it.mean_goodput_bps, std, |bps| short(bps / 1e6))
         });
     for place in 0..3 {
         table = table.number(format!("DP{place}"), move |it| {
@@ -33,13 +33,13 @@ fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::R
                 .spread
                 .get("fractions_std")
                 .and_then(|all| all.list_element(place));
-            with_std(it.fractions[place], std, percent)
+            format_with_std(it.fractions[place], std, percent)
         });
     }
     table
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
-            with_std(it.loss_probability, std, percent)
+            format_with_std(it.loss_probability, std, percent)
         })
         .print_top(top, "aggregate", out)
 }
@@ -52,13 +52,13 @@ fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         table = table.number(format!("loss DP{place}"), move |link| {
             let it = &link.precedences[place];
             let std = std_of(&it.spread, "loss_probability");
-            with_std(it.loss_probability, std, percent)
+            format_with_std(it.loss_probability, std, percent)
         });
     }
     for place in 0..3 {
         table = table.number(format!("DP{place} [pkt]"), move |link| {
             let it = &link.precedences[place];
-            with_std(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
+            format_with_std(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
         });
     }
     table.print_top(top, "link", out)

@@ -1,7 +1,7 @@
 //! The subcommand `netflow run SCENARIO`.
 
 mod diffserv;
-mod mean_and_std;
+mod format_with_std;
 mod measurement_window;
 pub mod tables;
 mod users;

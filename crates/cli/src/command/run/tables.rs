@@ -7,7 +7,7 @@ use netflow::profile::Provenance;
 use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
 use netflow::simulation::{ConnectionSpec, Network};
 
-use super::mean_and_std::with_std;
+use super::format_with_std::format_with_std;
 use super::{diffserv, users};
 use crate::output::table::{Table, format_or, mark_estimate};
 
@@ -138,7 +138,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
         })
         .number("utilization", |it| {
             let std = std_of(&it.spread, "utilization");
-            let text = with_std(it.utilization, std, percent);
+            let text = format_with_std(it.utilization, std, percent);
             mark_estimate(it.utilization_is_estimate, text)
         })
         .number("peak", |it| {
@@ -155,7 +155,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
             let std = std_of(&it.spread, "mean_queue_pkts");
             mark_estimate(
                 it.queue_is_estimate,
-                with_std(it.mean_queue_pkts, std, short),
+                format_with_std(it.mean_queue_pkts, std, short),
             )
         })
         .number("max [pkt]", |it| {
@@ -171,7 +171,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
         })
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
-            let loss = with_std(it.loss_probability, std, percent);
+            let loss = format_with_std(it.loss_probability, std, percent);
             mark_estimate(it.loss_is_estimate, loss)
         });
     if has_transit_losses {
@@ -184,7 +184,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
             let std = std_of(&it.spread, "marked_pkts");
             format_or(
                 it.marked_pkts,
-                |pkts| with_std(pkts, std, packets),
+                |pkts| format_with_std(pkts, std, packets),
                 NO_VALUE,
             )
         });
@@ -243,11 +243,12 @@ fn print_connections(
             let std = std_of(&it.spread, "mean_goodput_pps");
             let std = std.map(|std| if mean > 0.0 { bps * std / mean } else { 0.0 });
             let text = |bps: f64| short(bps / 1e6);
-            mark_estimate(it.goodput_is_estimate, with_std(bps, std, text))
+            mark_estimate(it.goodput_is_estimate, format_with_std(bps, std, text))
         })
         .number("loss", |(_, it)| {
             let std = std_of(&it.spread, "loss_probability");
-            let text = |loss| mark_estimate(it.loss_is_estimate, with_std(loss, std, percent));
+            let text =
+                |loss| mark_estimate(it.loss_is_estimate, format_with_std(loss, std, percent));
             format_or(it.loss_probability, text, NO_VALUE)
         })
         .number("one-way delay [ms]", |(_, it)| {
@@ -270,7 +271,7 @@ fn print_connections(
             let std = std_of(&it.spread, "mean_finished_s");
             format_or(
                 it.mean_finished_s,
-                |at_s| with_std(at_s, std, short),
+                |at_s| format_with_std(at_s, std, short),
                 NO_VALUE,
             )
         });
@@ -278,7 +279,11 @@ fn print_connections(
     if is_sized {
         table = table.number("finish [s]", |(_, it)| {
             let std = std_of(&it.spread, "finished_s");
-            let time = format_or(it.finished_s, |at_s| with_std(at_s, std, short), NO_VALUE);
+            let time = format_or(
+                it.finished_s,
+                |at_s| format_with_std(at_s, std, short),
+                NO_VALUE,
+            );
             match seeds_of(&it.spread, "finished_s") {
                 Some(seeds) => format!("{time} of {seeds} seeds"),
                 None => time,
@@ -333,7 +338,7 @@ fn outside_profile(connection: &ConnectionSummary) -> String {
 }
 
 fn format_ms_with_std(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
-    let text = |time_s: f64| with_std(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
+    let text = |time_s: f64| format_with_std(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
     format_or(
         time_s,
         |time_s| mark_estimate(is_estimate, text(time_s)),

@@ -20,7 +20,7 @@ const MAX_PACKET_BYTES: f64 = 1e9;
 pub(super) fn is_tcp(spec: &ConnectionSpec) -> bool {
     matches!(
         spec.source,
-        Source::Profile(_) | Source::Window(_) | Source::Stack(_)
+        Source::Profile(_) | Source::Ns2Tcp(_) | Source::Tcp(_)
     )
 }
 
@@ -32,8 +32,8 @@ impl Export<'_> {
             text.push('\n');
             match &spec.source {
                 Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
-                Source::Window(window) => text += &self.window(id, window)?,
-                Source::Stack(stack) => {
+                Source::Ns2Tcp(window) => text += &self.window(id, window)?,
+                Source::Tcp(stack) => {
                     return Err(ExportError::Stack {
                         connection: spec.name.clone(),
                         stack: stack.name.clone(),

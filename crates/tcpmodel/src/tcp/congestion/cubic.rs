@@ -164,7 +164,9 @@ impl Cubic {
             .add(&mut window.cwnd, acks_per_increment, acked);
     }
 
-    /// Returns the number of packets that must be acknowledged for the window to grow by one.
+    /// Returns the number of packets that must be acknowledged for the window to grow by one. It is
+    /// cwnd / (W_cubic(t + RTT) − cwnd) (RFC 9438, 4.4), or less if Reno's window W_est grows faster (4.3).
+    /// W_cubic(t) is the window at time t of the epoch (4.2).
     fn acks_per_increment(&mut self, cwnd: u32, acked: u32, now_ns: u64) -> u32 {
         let jiffies = self.clock.jiffies(now_ns);
         if let Some(epoch) = &mut self.epoch {

@@ -8,7 +8,7 @@ use crate::{Recovery, RtoRule, Stack};
 #[derive(Clone, Debug)]
 pub(super) struct Classic {
     recovery: Recovery,
-    /// The number of duplicate acknowledgements that indicates a loss.
+    /// The number of duplicate acknowledgements that indicates a loss, unless only timeouts do.
     dupack_threshold: u32,
     limited_transmit: bool,
     early_retransmit: bool,
@@ -52,10 +52,7 @@ impl Classic {
     pub(super) fn new(stack: &Stack, peer_window_segments: u32, clock: Clock, phase: f64) -> Self {
         Self {
             recovery: stack.recovery,
-            dupack_threshold: match stack.recovery {
-                Recovery::Timeout => u32::MAX,
-                _ => stack.duplicate_acks,
-            },
+            dupack_threshold: stack.duplicate_acks,
             limited_transmit: stack.limited_transmit,
             early_retransmit: stack.early_retransmit,
             sets_timer_first: stack.rto_rule == RtoRule::Ticks,
@@ -256,7 +253,7 @@ impl Classic {
         let dupack_threshold = self.dupack_threshold();
         if self.in_recovery {
             self.window += 1.0;
-        } else if self.duplicates >= dupack_threshold {
+        } else if dupack_threshold.is_some_and(|threshold| self.duplicates >= threshold) {
             self.in_recovery = true;
             // Duplicates caused by retransmissions after a timeout do not indicate a loss.
             if !self.after_timeout && self.acknowledged >= self.recover {
@@ -267,18 +264,17 @@ impl Classic {
         self.send(now_ns, out);
     }
 
-    /// Returns the number of duplicate acknowledgements that indicates a loss now.
-    fn dupack_threshold(&self) -> u32 {
+    /// Returns the number of duplicate acknowledgements that indicates a loss now; `None` if only timeouts do.
+    fn dupack_threshold(&self) -> Option<u32> {
+        if self.recovery == Recovery::Timeout {
+            return None;
+        }
         let out = self.sent - self.acknowledged;
-        if self.early_retransmit
-            && out < 4
-            && self.sent == self.segments
-            && self.dupack_threshold < u32::MAX
-        {
+        if self.early_retransmit && out < 4 && self.sent == self.segments {
             // RFC 5827, 3.1
-            (out - 1).clamp(1, self.dupack_threshold)
+            Some((out - 1).clamp(1, self.dupack_threshold))
         } else {
-            self.dupack_threshold
+            Some(self.dupack_threshold)
         }
     }
 

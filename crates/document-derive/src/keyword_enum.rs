@@ -1,4 +1,4 @@
-//! Expansion of `#[words]`: enums of keywords.
+//! Expansion of `#[keyword_enum]`: enums of keywords.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
-    Options, Rounds, Transfer, configuration::Configuration, loss_model::LossModel, trial,
+    Options, Transfer, TransferSimulation, configuration::Configuration, loss_model::LossModel,
+    trial,
 };
 use crate::Stack;
 
@@ -12,7 +13,7 @@ use crate::Stack;
 fn sampling_stops_between_two_transfers() {
     let calls = AtomicU64::new(0);
     let stop = || calls.fetch_add(1, Ordering::Relaxed) >= 10;
-    let rounds = Rounds {
+    let simulation = TransferSimulation {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: Transfer::push(1_000_000, 1448, 0.05),
     };
@@ -20,7 +21,7 @@ fn sampling_stops_between_two_transfers() {
         trials: 100_000,
         ..Options::default()
     };
-    let played = rounds.solve_interruptible(&options, &stop).unwrap();
+    let played = simulation.solve_interruptible(&options, &stop).unwrap();
     assert_eq!(played.trials(), 12);
 }
 

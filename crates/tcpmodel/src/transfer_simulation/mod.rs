@@ -2,11 +2,11 @@
 //!
 //! [\[Short\]](crate) and the models with which it is compared add mean values of timeouts and rounds. A
 //! real transfer takes whole round trips. One lost packet costs a round trip or a timeout, depending on the
-//! packet. [`Rounds`] simulates a transfer repeatedly, with the rules of a [`Stack`] at both ends and
+//! packet. [`TransferSimulation`] simulates a transfer repeatedly, with the rules of a [`Stack`] at both ends and
 //! independent losses. It returns the whole distribution.
 //!
 //! ```no_run
-//! use netflow_tcpmodel::{Stack, rounds::{Options, Rounds, Transfer}};
+//! use netflow_tcpmodel::{Stack, transfer_simulation::{Options, Transfer, TransferSimulation}};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let stack: Stack = todo!();
@@ -15,7 +15,7 @@
 //!     loss_back: 0.05,
 //!     ..Transfer::push(10_240, 512, 0.05)
 //! };
-//! let latency = Rounds { stack, transfer }.solve(&Options::default())?;
+//! let latency = TransferSimulation { stack, transfer }.solve(&Options::default())?;
 //! println!("mean {} s, median {} s", latency.mean_s(), latency.quantile(0.5));
 //! # Ok(())
 //! # }
@@ -143,14 +143,14 @@ impl Default for Options {
 
 /// A transfer by a stack, which both ends use.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rounds {
+pub struct TransferSimulation {
     /// The stack.
     pub stack: Stack,
     /// The transfer and its path.
     pub transfer: Transfer,
 }
 
-impl Rounds {
+impl TransferSimulation {
     /// Simulates the transfer `options.trials` times, or until the mean is precise enough.
     ///
     /// # Errors

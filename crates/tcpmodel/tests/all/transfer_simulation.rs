@@ -1,8 +1,10 @@
 //! Transfers simulated packet by packet: whole round trips, closed forms, monotonicity, threads, and
 //! invalid input. The study of short transfers compares them with measurements.
 
-use netflow_tcpmodel::rounds::{CompletionCriterion, Distribution, Options, Rounds, Transfer};
 use netflow_tcpmodel::rto::{ExactMoments, RtoChain, Solver, Timers};
+use netflow_tcpmodel::transfer_simulation::{
+    CompletionCriterion, Distribution, Options, Transfer, TransferSimulation,
+};
 use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 use proptest::prelude::*;
 
@@ -12,7 +14,9 @@ fn simulate(stack: &str, transfer: Transfer, trials: u64) -> Distribution {
         trials,
         ..Options::default()
     };
-    Rounds { stack, transfer }.solve(&options).unwrap()
+    TransferSimulation { stack, transfer }
+        .solve(&options)
+        .unwrap()
 }
 
 fn with_loss(loss: f64, transfer: Transfer) -> Transfer {
@@ -111,7 +115,7 @@ fn one_segment_matches_hand_calculation() {
 /// An interrupted simulation returns the result of fewer transfers.
 #[test]
 fn transfers_can_be_interrupted() {
-    let rounds = Rounds {
+    let simulation = TransferSimulation {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: with_loss(0.05, Transfer::push(20_000, 1000, 0.05)),
     };
@@ -120,17 +124,17 @@ fn transfers_can_be_interrupted() {
         seed: 3,
         precision: None,
     };
-    let stopped = rounds
+    let stopped = simulation
         .solve_interruptible(&of(10_000_000), &|| true)
         .unwrap();
-    let few = rounds.solve(&of(stopped.trials() as u64)).unwrap();
+    let few = simulation.solve(&of(stopped.trials() as u64)).unwrap();
     assert!(stopped.trials() < 100_000);
     assert_eq!(stopped, few);
 }
 
 #[test]
 fn results_are_identical_for_any_number_of_threads() {
-    let rounds = Rounds {
+    let simulation = TransferSimulation {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: with_loss(0.05, Transfer::push(20_000, 1000, 0.05)),
     };
@@ -141,7 +145,7 @@ fn results_are_identical_for_any_number_of_threads() {
     };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let solved = pool.build().unwrap().install(|| rounds.solve(&options));
+        let solved = pool.build().unwrap().install(|| simulation.solve(&options));
         solved.unwrap()
     };
     let one = with(1);
@@ -149,7 +153,7 @@ fn results_are_identical_for_any_number_of_threads() {
         assert_eq!(one, with(threads));
     }
     let other = Options { seed: 4, ..options };
-    assert_ne!(one, rounds.solve(&other).unwrap());
+    assert_ne!(one, simulation.solve(&other).unwrap());
 }
 
 /// The increases are large compared with the random variation of this number of trials.
@@ -272,7 +276,7 @@ proptest! {
             ..transfer
         };
         let options = Options { trials: 20, seed: packets, precision: None };
-        let latency = Rounds { stack, transfer }.solve(&options).unwrap();
+        let latency = TransferSimulation { stack, transfer }.solve(&options).unwrap();
         prop_assert!(latency.mean_s().is_finite());
         let least_s = if fetch { 4.0 } else { 3.0 } * delay_s;
         prop_assert!(latency.quantile(0.0) >= least_s - 1e-9);
@@ -314,11 +318,11 @@ fn invalid_transfers_are_rejected() {
         let mut transfer = good.clone();
         change(&mut transfer);
         let stack = Stack::builtin("linux-6").unwrap();
-        let rounds = Rounds { stack, transfer };
-        let error = rounds.solve(&Options::default()).unwrap_err();
+        let simulation = TransferSimulation { stack, transfer };
+        let error = simulation.solve(&Options::default()).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
-    let rounds = Rounds {
+    let simulation = TransferSimulation {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: good,
     };
@@ -327,6 +331,6 @@ fn invalid_transfers_are_rejected() {
         seed: 1,
         precision: None,
     };
-    let error = rounds.solve(&one).unwrap_err();
+    let error = simulation.solve(&one).unwrap_err();
     assert_eq!(error.to_string(), "trials is 1, allowed is 2 to 10 million");
 }
