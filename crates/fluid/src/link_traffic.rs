@@ -800,7 +800,9 @@ mod tests {
                 change(&mut more, h);
                 change(&mut less, -h);
                 let should = (value(more) - value(less)) / (2.0 * h);
-                (slope - should).abs() <= 1e-5 * (should.abs() + 1e-9)
+                // Terms can cancel: then the difference has the rounding error of the value.
+                let rounding = 1e-11 * value(at).abs() / h;
+                (slope - should).abs() <= 1e-5 * should.abs() + rounding
             };
             prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
