@@ -384,7 +384,7 @@ impl TcpWindow {
             let after_pkts = (dynamics.beta * recovering.slow_start_pkts.min(slow0)).max(1.0);
             self.avoidance_pkts += part * (after_pkts - self.avoidance_pkts);
             if dynamics.is_cubic {
-                self.cubic_k_s += part * ((0.3 * slow0 / CUBIC_C).cbrt() - self.cubic_k_s);
+                self.cubic_k_s += part * (libm::cbrt(0.3 * slow0 / CUBIC_C) - self.cubic_k_s);
                 self.cubic_max_pkts += part * (slow0 - self.cubic_max_pkts);
                 self.cubic_age_s *= 1.0 - part;
                 self.cubic_fraction += part * (1.0 - self.cubic_fraction);
@@ -532,7 +532,7 @@ impl TcpWindow {
     ) {
         if fraction > 1e-3 {
             self.waiting_fraction = (self.waiting_fraction + fraction).min(1.0);
-            let rounds = self.avoidance_pkts.max(2.0).log2() - 1.0;
+            let rounds = libm::log2(self.avoidance_pkts.max(2.0)) - 1.0;
             let wait_s = dynamics.min_rto_s.max(2.0 * met.empty_rtt_s) + met.empty_rtt_s * rounds;
             self.waiting_until_s = now_s + wait_s;
         }
