@@ -7,7 +7,7 @@ import pytest
 
 
 def test_rows_and_columns(bottleneck):
-    table = bottleneck.run(every="5 s").links
+    table = bottleneck.run(interval="5 s").links
     assert table.shape == (4, 8) and len(table) == 4
     assert table["link"] == ["A->B", "B->A", "A->B", "B->A"]
     assert table[-1] == table[3] and table[0]["time_s"] == 5

@@ -115,7 +115,7 @@ fn summary_has_documented_names() {
             "lost_pkts",
             "mean_rtt_s",
             "loss_probability",
-            "outside_profile_fraction",
+            "extrapolated_fraction",
         ],
     );
     has(
@@ -276,7 +276,7 @@ fn lossless_path_is_extrapolated_from_profile() {
     // empty for 3 % of the time.
     assert!(mbit_s(&idle) >= 94.0, "{idle}");
     assert_eq!(idle["profile_use"], "extended");
-    assert_eq!(idle["unusable_profile_fraction"], 0.0);
+    assert_eq!(idle["unreliable_fraction"], 0.0);
 
     // A window of 128 packets, and the round-trip time including queueing.
     let limited = summary("--set connection.c.max-window=128pkt");

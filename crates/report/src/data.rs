@@ -125,7 +125,7 @@ pub struct Link {
     pub mean_queue: Rounded,
     pub max_queue: Rounded,
     pub queueing: Rounded,
-    /// Sign of estimates, for mean queue, longest queue and queueing delay.
+    /// Sign of estimates, for mean queue, longest queue and sojourn time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
     pub loss: Rounded,

@@ -19,6 +19,12 @@ pub fn mark_estimate(is_estimate: bool, number: String) -> String {
     }
 }
 
+/// Width of a table in characters, which is exceeded only if its names are short.
+const MAX_WIDTH: usize = 120;
+
+/// Width to which names are shortened at most.
+const MIN_NAME_WIDTH: usize = 12;
+
 /// A table of rows, and columns that map a row to a cell.
 pub struct Table<'a, T> {
     rows: Vec<T>,
@@ -84,6 +90,15 @@ impl<'a, T> Table<'a, T> {
     }
 
     fn print_first(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+        let rows = self.rows.iter().take(rows);
+        let cells = |row| {
+            self.columns
+                .iter()
+                .map(|column| (column.cell)(row))
+                .collect()
+        };
+        let mut cells: Vec<Vec<String>> = rows.map(cells).collect();
+        self.shorten_names(&mut cells);
         let mut table = comfy_table::Table::new();
         table
             .load_style(presets::NOTHING)
@@ -92,14 +107,59 @@ impl<'a, T> Table<'a, T> {
         for (column, _) in columns.filter(|(_, it)| it.is_number) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        for row in self.rows.iter().take(rows) {
-            table.add_row(self.columns.iter().map(|column| (column.cell)(row)));
+        for row in cells {
+            table.add_row(row);
         }
         for line in table.lines() {
             writeln!(out, "{}", escape_controls(line.trim_end()))?;
         }
         Ok(())
     }
+
+    /// Shortens the longest texts, down to [`MIN_NAME_WIDTH`], until the table fits in [`MAX_WIDTH`].
+    fn shorten_names(&self, cells: &mut [Vec<String>]) {
+        let columns = self.columns.iter().enumerate();
+        let mut widths: Vec<usize> = columns
+            .map(|(i, column)| {
+                let texts = cells.iter().map(|row| width(&row[i]));
+                texts.fold(width(&column.title), usize::max)
+            })
+            .collect();
+        // Each column has a space on both sides; that at the end of a line is removed.
+        let total: usize = widths.iter().map(|width| width + 2).sum();
+        for _ in MAX_WIDTH + 1..total {
+            let texts = self.columns.iter().enumerate().filter(|(i, it)| {
+                !it.is_number && widths[*i] > MIN_NAME_WIDTH.max(width(&it.title))
+            });
+            let Some((longest, _)) = texts.max_by_key(|(i, _)| widths[*i]) else {
+                break;
+            };
+            widths[longest] -= 1;
+        }
+        for row in cells {
+            for (cell, &width) in row.iter_mut().zip(&widths) {
+                *cell = shorten(cell, width);
+            }
+        }
+    }
+}
+
+/// Shortens a text to this number of characters: its start and its end, with an ellipsis between them.
+fn shorten(text: &str, max: usize) -> String {
+    if width(text) <= max {
+        return text.to_owned();
+    }
+    let chars: Vec<char> = text.chars().collect();
+    let start = max / 2;
+    let end = chars.len() - (max - 1 - start);
+    let start: String = chars[..start].iter().collect();
+    let end: String = chars[end..].iter().collect();
+    start + "…" + &end
+}
+
+/// Returns the number of characters.
+fn width(text: &str) -> usize {
+    text.chars().count()
 }
 
 /// Prints the given cells, and the number of further rows.
@@ -154,4 +214,42 @@ pub fn by_loss_and_rtt(
         table = table.number(rtt, move |(row, _)| cell(*row, column));
     }
     table.print(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(names: &[&str]) -> Vec<String> {
+        let mut table = Table::of(names.iter().copied()).text("name", |it| *it);
+        for _ in 0..8 {
+            table = table.number("a number", |_| "1");
+        }
+        let mut out = Vec::new();
+        table.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn long_names_are_shortened_in_the_middle() {
+        let long = "Frankfurt".repeat(9);
+        let lines = printed(&[&long, "A->B"]);
+        assert!(
+            lines.iter().all(|line| width(line) < MAX_WIDTH),
+            "{lines:#?}"
+        );
+        assert!(lines[1].starts_with(" FrankfurtFrank"), "{lines:#?}");
+        assert!(lines[1].contains('…'), "{lines:#?}");
+        assert!(lines[2].starts_with(" A->B  "), "{lines:#?}");
+        let short = printed(&["Frankfurt->Hannover"]);
+        assert!(!short[1].contains('…'), "{short:#?}");
+    }
+
+    #[test]
+    fn shortened_texts_keep_start_and_end() {
+        assert_eq!(shorten("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shorten("abcdefgh", 7), "abc…fgh");
+        assert_eq!(shorten("abcdefgh", 6), "abc…gh");
+    }
 }

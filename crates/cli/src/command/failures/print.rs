@@ -36,7 +36,7 @@ fn affected_table<'a>(
     Table::of(rows)
         .text("failure", |it| it.failure.clone())
         .text("connection", |it| it.connection)
-        .text("effect", |it| it.harm)
+        .text("effect", |it| it.effect)
         .number("lost goodput", |it| lost_goodput_text(it.lost_goodput))
         .number("delay [ms]", |it| short(it.intact_delay_s * 1e3))
         .number("delay then [ms]", |it| {

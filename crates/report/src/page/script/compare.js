@@ -9,7 +9,7 @@ const METRICS = [
   { title: "loss of connections", kind: "connection", value: (it) => it.loss, text: lossOf, share: true },
   { title: "utilization of links", kind: "link", value: (it) => it.utilization, text: (it) => percent(it.utilization), share: true },
   { title: "mean queue of links, pkt", kind: "link", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
-  { title: "queueing delay of links, ms", kind: "link", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
+  { title: "sojourn time of links, ms", kind: "link", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
   { title: "loss of links", kind: "link", value: (it) => it.loss, text: lossOf, share: true },
 ];
 let compared = 100;

@@ -115,7 +115,7 @@ function drawCharts() {
     const of = (key) => (run) => { const it = linkOf(run, name); return it && it.curves && it.curves[key]; };
     if (!runs.some(of("queue"))) return noCurves("links", here().with_curves[0]);
     chart("Queue (pkt)", [...reference("links", name, 0, "queue"), ...overlay(of("queue"), "queue")], (v) => short(v));
-    chart("Queueing delay (ms)", overlay(of("queueing"), "queueing delay"), ms);
+    chart("Sojourn time (ms)", overlay(of("queueing"), "sojourn time"), ms);
     chart("Loss probability", overlay(of("loss"), "loss"), percent);
     chart("Utilization", [...reference("links", name, 1, "utilization"), ...overlay(of("utilization"), "utilization")], percent);
   } else if (state.kind === "connection") {

@@ -11,7 +11,7 @@ function showFacts() {
     ["scenario", (r) => r.manifest.scenario], ["digest", (r) => r.manifest.digest],
     ["changed settings", (r) => r.manifest.overrides.join(", ") || "none"],
     ["model", model], ["step", (r) => (byPackets(r) ? "packet by packet" : step(r.manifest.options.step))],
-    ["duration", (r) => `${r.end_s} s, recorded every ${r.manifest.every_s} s`],
+    ["duration", (r) => `${r.end_s} s, recorded every ${r.manifest.interval_s} s`],
     ["seed", (r) => (r.manifest.seeds > 1 ? `${r.manifest.seed} and the next ${r.manifest.seeds - 1}` : String(r.manifest.seed))],
     ["packets", (r) => { const t = r.totals; return `${t.before_pkts ? `${short(t.before_pkts)} in flight before + ` : ""}${short(t.offered_pkts, 5)} sent = ${short(t.delivered_pkts, 5)} delivered + ${short(t.lost_pkts)} lost + ${short(t.queued_pkts)} queued + ${short(t.in_flight_pkts)} in flight`; }],
     ["extrapolated time", outside],

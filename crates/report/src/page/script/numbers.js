@@ -31,10 +31,10 @@ function rate(bps) {
   return short(bps) + "\u00a0bit/s";
 }
 /* Packets are told as they are asked for: `window` is what files call that model. */
-const byPackets = (run) => run.manifest.options.model === "window";
+const byPackets = (run) => run.manifest.options.model === "packet";
 const model = (run) => (byPackets(run) ? "packet model" : `${run.manifest.options.model} model`);
 const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 const bps = (c) => (known(c.goodput) && known(c.bytes) ? c.goodput * c.bytes * 8 : null);
 const goodput = (c) => (c.goodput_sign || "") + (known(bps(c)) ? rate(bps(c)) : `${short(c.goodput)}\u00a0pkt/s`);
-const notUsable = (connection) => (connection.profile_use === "not usable" ? ", unreliable" : "");
+const notUsable = (connection) => (connection.profile_use === "unreliable" ? ", unreliable" : "");
 const most = (items, value) => items.reduce((best, it) => (known(value(it)) && (!best || value(it) > value(best)) ? it : best), null);

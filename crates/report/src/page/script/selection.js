@@ -21,7 +21,7 @@ function described() {
       known(link.bps) ? rate(link.bps) : null, known(link.delay) ? `${ms(link.delay)} ms` : null,
       known(link.room) ? `buffer ${packets(link.room)}` : null,
       `${percent(link.utilization)} utilized`, `mean queue ${signed(link, packets(link.mean_queue))}`, `maximum ${signed(link, packets(link.max_queue))}`,
-      `queueing delay ${signed(link, ms(link.queueing))} ms`,
+      `sojourn time ${signed(link, ms(link.queueing))} ms`,
       `loss ${lossOf(link)}: ${short(link.lost)} of ${packets(link.offered)}`,
       known(link.link_lost) ? `${short(link.link_lost)} lost in transit` : null,
       known(link.marked) ? `${short(link.marked)} marked` : null,

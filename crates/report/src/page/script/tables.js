@@ -83,7 +83,7 @@ const lists = [
     { title: "utilization", value: (it) => it.utilization, text: (it) => percent(it.utilization) },
     { title: "queue [pkt]", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
     { title: "max [pkt]", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)), aside: true },
-    { title: "delay [ms]", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)), aside: true },
+    { title: "sojourn [ms]", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)), aside: true },
     { title: "loss", value: (it) => it.loss, text: lossOf, aside: true },
     { title: "bandwidth", value: (it) => it.bps, text: (it) => rate(it.bps), aside: true },
   ]),

@@ -11,11 +11,11 @@ function showUsers() {
     figure.append(el("h3", `${name}: cumulative distribution of response times`), cdf(waits.filter((it) => it.workload === name), name));
     $("waits").append(figure);
   }
-  const steps = (it) => it.steps.slice(0, 5).map((step) => `${step.round_trips}: ${percent(step.share)}`).join(", ");
+  const steps = (it) => it.clusters.slice(0, 5).map((step) => `${step.round_trips}: ${percent(step.share)}`).join(", ");
   const several = runs.length > 1;
   const titles = ["users of", ...(several ? ["results"] : []), "arrived", "finished", "event", "count", "mean [ms]", "median [ms]", "p95 [ms]", "p99 [ms]", "max [ms]", "duration in RTTs"];
   fillTable($("wait-table"), titles, rows.map(({ run, of, wait }) => [
-    of.workload, ...(several ? [run.name] : []), short(of.came), short(of.gone), wait.wait, short(wait.count),
+    of.workload, ...(several ? [run.name] : []), short(of.arrived), short(of.finished), wait.wait, short(wait.count),
     ...["mean_s", "median_s", "p95_s", "p99_s", "max_s"].map((key) => ms(wait[key])), steps(wait) || "–",
   ]));
 }
