@@ -113,3 +113,61 @@ fn written_scenarios_refer_to_their_schema() {
     let kept = std::fs::read_to_string(place.path("netflow.schema.json"));
     assert_eq!(kept.unwrap(), "{}");
 }
+
+/// Tables of all shipped scenarios fit in 120 columns.
+#[test]
+fn tables_of_scenarios_fit_the_terminal() {
+    const MAX_WIDTH: usize = 120;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files = Vec::new();
+    let mut folders = vec![root];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "toml") {
+                files.push(path);
+            }
+        }
+    }
+    assert!(files.len() > 20, "{files:?}");
+    let place = Workplace::new();
+    let mut tables = 0;
+    let mut wide = Vec::new();
+    for file in files {
+        let file = file.to_str().unwrap();
+        let scenario = netflow::scenario::load(std::path::Path::new(file), &[]).unwrap();
+        let connections = scenario.network.connections();
+        let name = |id| scenario.network.connection_name(id).to_owned();
+        let mut lines: Vec<Vec<String>> = [
+            "run FILE",
+            "solve FILE",
+            "failures FILE",
+            "failures FILE --affected 3",
+        ]
+        .map(|line| {
+            line.split(' ')
+                .map(|word| word.replace("FILE", file))
+                .collect()
+        })
+        .into();
+        for connection in connections.take(3).map(name) {
+            lines.push(vec!["explain".to_owned(), file.to_owned(), connection]);
+        }
+        for line in lines {
+            let output = place.netflow(&line).output().unwrap();
+            // Rows have columns at a distance of two spaces; notes are sentences.
+            let printed = text(&output.stdout);
+            let rows = printed.lines().filter(|row| row.trim().contains("  "));
+            for row in rows {
+                tables += 1;
+                if row.chars().count() > MAX_WIDTH {
+                    wide.push(format!("{}\n{row}", line.join(" ")));
+                }
+            }
+        }
+    }
+    assert!(tables > 1000, "{tables}");
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}

@@ -22,13 +22,17 @@ pub fn mark_estimate(is_estimate: bool, number: String) -> String {
 /// Width of a table in characters, which is exceeded only if its names are short.
 const MAX_WIDTH: usize = 120;
 
-/// Width to which names are shortened at most.
+/// Width to which names are shortened before columns are omitted.
+const NAME_WIDTH: usize = 16;
+
+/// Width to which names are shortened afterwards.
 const MIN_NAME_WIDTH: usize = 12;
 
 /// A table of rows, and columns that map a row to a cell.
 pub struct Table<'a, T> {
     rows: Vec<T>,
     columns: Vec<Column<'a, T>>,
+    omissible: &'a [&'a str],
 }
 
 struct Column<'a, T> {
@@ -43,6 +47,7 @@ impl<'a, T> Table<'a, T> {
         Table {
             rows: rows.into_iter().collect(),
             columns: Vec::new(),
+            omissible: &[],
         }
     }
 
@@ -89,59 +94,91 @@ impl<'a, T> Table<'a, T> {
         print_omitted_count(self.rows.len(), top, noun, out)
     }
 
+    /// Omits these columns, one after another, while the table would be wider than [`MAX_WIDTH`].
+    pub fn omit_if_wide(mut self, titles: &'a [&'a str]) -> Table<'a, T> {
+        self.omissible = titles;
+        self
+    }
+
     fn print_first(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let rows = self.rows.iter().take(rows);
-        let cells = |row| {
-            self.columns
-                .iter()
-                .map(|column| (column.cell)(row))
-                .collect()
-        };
-        let mut cells: Vec<Vec<String>> = rows.map(cells).collect();
-        self.shorten_names(&mut cells);
+        let mut columns: Vec<PrintedColumn<'_>> = (self.columns.iter())
+            .map(|column| PrintedColumn::of(column, rows.clone()))
+            .collect();
+        let mut omissible = self.omissible.iter();
+        while !shorten_names(&mut columns, NAME_WIDTH) {
+            let Some(title) = omissible.next() else {
+                shorten_names(&mut columns, MIN_NAME_WIDTH);
+                break;
+            };
+            columns.retain(|column| column.title != *title);
+        }
         let mut table = comfy_table::Table::new();
         table
             .load_style(presets::NOTHING)
-            .set_header(self.columns.iter().map(|column| &column.title));
-        let columns = table.column_iter_mut().zip(&self.columns);
-        for (column, _) in columns.filter(|(_, it)| it.is_number) {
-            column.set_cell_alignment(CellAlignment::Right);
+            .set_header(columns.iter().map(|column| column.title));
+        let formats = table.column_iter_mut().zip(&columns);
+        for (format, _) in formats.filter(|(_, it)| it.is_number) {
+            format.set_cell_alignment(CellAlignment::Right);
         }
-        for row in cells {
-            table.add_row(row);
+        for row in 0..rows.count() {
+            table.add_row(columns.iter().map(|column| column.text(row)));
         }
         for line in table.lines() {
             writeln!(out, "{}", escape_controls(line.trim_end()))?;
         }
         Ok(())
     }
+}
 
-    /// Shortens the longest texts, down to [`MIN_NAME_WIDTH`], until the table fits in [`MAX_WIDTH`].
-    fn shorten_names(&self, cells: &mut [Vec<String>]) {
-        let columns = self.columns.iter().enumerate();
-        let mut widths: Vec<usize> = columns
-            .map(|(i, column)| {
-                let texts = cells.iter().map(|row| width(&row[i]));
-                texts.fold(width(&column.title), usize::max)
-            })
-            .collect();
-        // Each column has a space on both sides; that at the end of a line is removed.
-        let total: usize = widths.iter().map(|width| width + 2).sum();
-        for _ in MAX_WIDTH + 1..total {
-            let texts = self.columns.iter().enumerate().filter(|(i, it)| {
-                !it.is_number && widths[*i] > MIN_NAME_WIDTH.max(width(&it.title))
-            });
-            let Some((longest, _)) = texts.max_by_key(|(i, _)| widths[*i]) else {
-                break;
-            };
-            widths[longest] -= 1;
-        }
-        for row in cells {
-            for (cell, &width) in row.iter_mut().zip(&widths) {
-                *cell = shorten(cell, width);
-            }
-        }
+/// A column with the texts of its cells.
+struct PrintedColumn<'t> {
+    title: &'t str,
+    is_number: bool,
+    cells: Vec<String>,
+    width: usize,
+}
+
+impl<'t> PrintedColumn<'t> {
+    fn of<'r, T: 'r>(column: &'t Column<'_, T>, rows: impl Iterator<Item = &'r T>) -> Self {
+        let mut it = PrintedColumn {
+            title: &column.title,
+            is_number: column.is_number,
+            cells: rows.map(|row| (column.cell)(row)).collect(),
+            width: 0,
+        };
+        it.width = it.full_width();
+        it
     }
+
+    fn full_width(&self) -> usize {
+        let texts = self.cells.iter().map(|text| width(text));
+        texts.fold(width(self.title), usize::max)
+    }
+
+    fn text(&self, row: usize) -> String {
+        shorten(&self.cells[row], self.width)
+    }
+}
+
+/// Sets the widths of the columns: shortens the longest names, down to `min` characters, until the table fits in
+/// [`MAX_WIDTH`]. Returns whether it fits.
+fn shorten_names(columns: &mut [PrintedColumn<'_>], min: usize) -> bool {
+    for column in &mut *columns {
+        column.width = column.full_width();
+    }
+    // Each column has a space on both sides; that at the end of a line is removed.
+    let total: usize = columns.iter().map(|column| column.width + 2).sum();
+    for _ in MAX_WIDTH + 1..total {
+        let names = columns
+            .iter_mut()
+            .filter(|it| !it.is_number && it.width > min.max(width(it.title)));
+        let Some(longest) = names.max_by_key(|column| column.width) else {
+            return false;
+        };
+        longest.width -= 1;
+    }
+    true
 }
 
 /// Shortens a text to this number of characters: its start and its end, with an ellipsis between them.
@@ -162,14 +199,20 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Prints the given cells, and the number of further rows.
-pub fn print_cells(cells: &PageTable, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+/// Prints the given cells, and the number of further rows. Columns with the titles `omissible` are omitted if
+/// the table is wide.
+pub fn print_cells(
+    cells: &PageTable,
+    noun: &str,
+    omissible: &[&str],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let columns = cells.columns.iter().enumerate();
     let mut table = Table::of(&cells.rows);
     for (place, (title, is_number)) in columns {
         table = table.column(title, *is_number, move |row| row[place].clone());
     }
-    table.print(out)?;
+    table.omit_if_wide(omissible).print(out)?;
     print_omitted_count(
         cells.rows.len() + cells.omitted_rows,
         cells.rows.len(),

@@ -188,7 +188,11 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
             )
         });
     }
-    table.print_top(top.unwrap_or(DEFAULT_ROWS), "link", out)?;
+    table.omit_if_wide(&["peak", "at capacity [s]"]).print_top(
+        top.unwrap_or(DEFAULT_ROWS),
+        "link",
+        out,
+    )?;
     if idle > 0 {
         let links = count(idle, "link");
         writeln!(
