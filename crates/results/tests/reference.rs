@@ -340,9 +340,9 @@ fn title(name: &str) -> String {
 fn page() -> String {
     let code = Code::read();
     let mut page = HEAD.to_owned();
-    page += "\n## Series\n\nCSV, JSON lines or Parquet (`--series`), seven significant digits, rows in order of time. What was not measured is empty. A row of a fluid ends \
+    page += "\n## Series\n\nCSV, JSON lines or Parquet (`--series`), seven significant digits, rows in order of time. What was not measured is empty. A row of the fluid model ends \
         with the first step that reaches a multiple of `interval_s` (`manifest.json`). Where steps are longer, or do not divide it, rows are of \
-        different lengths, and in a mean over time each counts for as long as its `time_s` is later than that of the row before.\n";
+        different lengths. In a mean over time, each row counts by its length, the time since the row before.\n";
     for (name, table, when) in [
         ("LINKS", LINKS, ""),
         ("CONNECTIONS", CONNECTIONS, ""),
