@@ -63,6 +63,17 @@ def test_intervals_and_the_part_that_is_summarized(bottleneck):
         bottleneck.run(interval=[1])
 
 
+def test_the_former_name_of_the_interval_is_deprecated(bottleneck):
+    with pytest.warns(DeprecationWarning, match="`every` is now `interval`"):
+        results = bottleneck.run(every="2 s")
+    assert results.links["time_s"][::2] == [2, 4, 6, 8, 10]
+    with pytest.warns(DeprecationWarning, match="`every` is now `interval`"):
+        nf.sweep(bottleneck, {"link.A->B.buffer": ["10 pkt"]}, every="2 s")
+    for call in (bottleneck.run, lambda **given: nf.sweep(bottleneck, {"link.A->B.buffer": ["10 pkt"]}, **given)):
+        with pytest.raises(TypeError, match="use `interval` only"):
+            call(every="2 s", interval="2 s")
+
+
 def test_seeds(bottleneck):
     with pytest.raises(ValueError, match="no effect"):
         bottleneck.run(seeds=3)

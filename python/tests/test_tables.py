@@ -27,6 +27,12 @@ def test_rows_and_columns(bottleneck):
         table[1.5]
 
 
+def test_former_names_of_columns_are_deprecated(bottleneck):
+    table = bottleneck.run(interval="5 s").links
+    with pytest.warns(DeprecationWarning, match="column `queueing_delay_s` is now `sojourn_time_s`"):
+        assert table["queueing_delay_s"] == table["sojourn_time_s"]
+
+
 def test_what_is_not_known_is_none():
     text = """
     simulation = { duration = "2 s" }

@@ -275,7 +275,7 @@ fn lossless_path_is_extrapolated_from_profile() {
     // The packet model gives 98.7. The queue of the fluid model contains 31 packets on average, and is
     // empty for 3 % of the time.
     assert!(mbit_s(&idle) >= 94.0, "{idle}");
-    assert_eq!(idle["profile_use"], "extended");
+    assert_eq!(idle["profile_use"], "extrapolated");
     assert_eq!(idle["unreliable_fraction"], 0.0);
 
     // A window of 128 packets, and the round-trip time including queueing.
@@ -297,17 +297,17 @@ fn extrapolated_rates_are_marked() {
     .unwrap();
     let output = place.expect("run idle.toml -o out", 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(out.contains("100 %; rate not usable"), "{out}");
+    assert!(out.contains("100 %; rate unreliable"), "{out}");
     assert!(err.contains("that rates are unreliable"), "{err}");
     let written = fs::read_to_string(place.path("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&written).unwrap();
-    assert_eq!(summary["connections"][0]["profile_use"], "not usable");
+    assert_eq!(summary["connections"][0]["profile_use"], "unreliable");
     let page = place.path("page.html");
     place.expect(&format!("report out -o {}", page.display()), 0);
     assert!(
         fs::read_to_string(page)
             .unwrap()
-            .contains(r#""profile_use":"not usable""#)
+            .contains(r#""profile_use":"unreliable""#)
     );
 }
 

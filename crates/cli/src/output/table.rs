@@ -19,7 +19,7 @@ pub fn mark_estimate(is_estimate: bool, number: String) -> String {
     }
 }
 
-/// Width of a table in characters, which is exceeded only if its names are short.
+/// Width of a table in characters, which is exceeded only if shortened names do not suffice.
 const MAX_WIDTH: usize = 120;
 
 /// Width to which names are shortened before columns are omitted.
@@ -37,8 +37,19 @@ pub struct Table<'a, T> {
 
 struct Column<'a, T> {
     title: String,
-    is_number: bool,
+    kind: Kind,
     cell: Box<dyn Fn(&T) -> String + 'a>,
+}
+
+/// Kind of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Left-aligned; shortened if the table is wide.
+    Name,
+    /// Left-aligned.
+    Description,
+    /// Right-aligned.
+    Number,
 }
 
 impl<'a, T> Table<'a, T> {
@@ -51,13 +62,22 @@ impl<'a, T> Table<'a, T> {
         }
     }
 
-    /// Adds a left-aligned column.
+    /// Adds a left-aligned column of names, which are shortened if the table is wide.
     pub fn text<S: ToString>(
         self,
         title: impl Into<String>,
         cell: impl Fn(&T) -> S + 'a,
     ) -> Table<'a, T> {
-        self.column(title, false, cell)
+        self.column(title, Kind::Name, cell)
+    }
+
+    /// Adds a left-aligned column of texts, which are never shortened.
+    pub fn description<S: ToString>(
+        self,
+        title: impl Into<String>,
+        cell: impl Fn(&T) -> S + 'a,
+    ) -> Table<'a, T> {
+        self.column(title, Kind::Description, cell)
     }
 
     /// Adds a right-aligned column.
@@ -66,18 +86,18 @@ impl<'a, T> Table<'a, T> {
         title: impl Into<String>,
         cell: impl Fn(&T) -> S + 'a,
     ) -> Table<'a, T> {
-        self.column(title, true, cell)
+        self.column(title, Kind::Number, cell)
     }
 
     fn column<S: ToString>(
         mut self,
         title: impl Into<String>,
-        is_number: bool,
+        kind: Kind,
         cell: impl Fn(&T) -> S + 'a,
     ) -> Table<'a, T> {
         self.columns.push(Column {
             title: title.into(),
-            is_number,
+            kind,
             cell: Box::new(move |row| cell(row).to_string()),
         });
         self
@@ -108,7 +128,10 @@ impl<'a, T> Table<'a, T> {
         let mut omissible = self.omissible.iter();
         while !shorten_names(&mut columns, NAME_WIDTH) {
             let Some(title) = omissible.next() else {
-                shorten_names(&mut columns, MIN_NAME_WIDTH);
+                if !shorten_names(&mut columns, MIN_NAME_WIDTH) {
+                    // Full names are better than names that are short for nothing.
+                    set_full_widths(&mut columns);
+                }
                 break;
             };
             columns.retain(|column| column.title != *title);
@@ -118,7 +141,7 @@ impl<'a, T> Table<'a, T> {
             .load_style(presets::NOTHING)
             .set_header(columns.iter().map(|column| column.title));
         let formats = table.column_iter_mut().zip(&columns);
-        for (format, _) in formats.filter(|(_, it)| it.is_number) {
+        for (format, _) in formats.filter(|(_, it)| it.kind == Kind::Number) {
             format.set_cell_alignment(CellAlignment::Right);
         }
         for row in 0..rows.count() {
@@ -134,7 +157,7 @@ impl<'a, T> Table<'a, T> {
 /// A column with the texts of its cells.
 struct PrintedColumn<'t> {
     title: &'t str,
-    is_number: bool,
+    kind: Kind,
     cells: Vec<String>,
     width: usize,
 }
@@ -143,7 +166,7 @@ impl<'t> PrintedColumn<'t> {
     fn of<'r, T: 'r>(column: &'t Column<'_, T>, rows: impl Iterator<Item = &'r T>) -> Self {
         let mut it = PrintedColumn {
             title: &column.title,
-            is_number: column.is_number,
+            kind: column.kind,
             cells: rows.map(|row| (column.cell)(row)).collect(),
             width: 0,
         };
@@ -161,18 +184,22 @@ impl<'t> PrintedColumn<'t> {
     }
 }
 
+fn set_full_widths(columns: &mut [PrintedColumn<'_>]) {
+    for column in columns {
+        column.width = column.full_width();
+    }
+}
+
 /// Sets the widths of the columns: shortens the longest names, down to `min` characters, until the table fits in
 /// [`MAX_WIDTH`]. Returns whether it fits.
 fn shorten_names(columns: &mut [PrintedColumn<'_>], min: usize) -> bool {
-    for column in &mut *columns {
-        column.width = column.full_width();
-    }
+    set_full_widths(columns);
     // Each column has a space on both sides; that at the end of a line is removed.
     let total: usize = columns.iter().map(|column| column.width + 2).sum();
     for _ in MAX_WIDTH + 1..total {
         let names = columns
             .iter_mut()
-            .filter(|it| !it.is_number && it.width > min.max(width(it.title)));
+            .filter(|it| it.kind == Kind::Name && it.width > min.max(width(it.title)));
         let Some(longest) = names.max_by_key(|column| column.width) else {
             return false;
         };
@@ -181,10 +208,17 @@ fn shorten_names(columns: &mut [PrintedColumn<'_>], min: usize) -> bool {
     true
 }
 
-/// Shortens a text to this number of characters: its start and its end, with an ellipsis between them.
+/// Shortens a text to this number of characters: its start and its end, with an ellipsis between them. A value
+/// after the name, as in `name: 100 %`, remains if it is short.
 fn shorten(text: &str, max: usize) -> String {
     if width(text) <= max {
         return text.to_owned();
+    }
+    if let Some(at) = text.rfind(": ") {
+        let (name, value) = text.split_at(at);
+        if width(value) + 4 < max {
+            return shorten(name, max - width(value)) + value;
+        }
     }
     let chars: Vec<char> = text.chars().collect();
     let start = max / 2;
@@ -210,7 +244,12 @@ pub fn print_cells(
     let columns = cells.columns.iter().enumerate();
     let mut table = Table::of(&cells.rows);
     for (place, (title, is_number)) in columns {
-        table = table.column(title, *is_number, move |row| row[place].clone());
+        let cell = move |row: &&Vec<String>| row[place].clone();
+        table = if *is_number {
+            table.number(title, cell)
+        } else {
+            table.text(title, cell)
+        };
     }
     table.omit_if_wide(omissible).print(out)?;
     print_omitted_count(
@@ -279,7 +318,7 @@ mod tests {
         let long = "Frankfurt".repeat(9);
         let lines = printed(&[&long, "A->B"]);
         assert!(
-            lines.iter().all(|line| width(line) < MAX_WIDTH),
+            lines.iter().all(|line| width(line) <= MAX_WIDTH),
             "{lines:#?}"
         );
         assert!(lines[1].starts_with(" FrankfurtFrank"), "{lines:#?}");
@@ -294,5 +333,6 @@ mod tests {
         assert_eq!(shorten("abcdefgh", 8), "abcdefgh");
         assert_eq!(shorten("abcdefgh", 7), "abc…fgh");
         assert_eq!(shorten("abcdefgh", 6), "abc…gh");
+        assert_eq!(shorten("abcdefghijklmnop: 1 %", 12), "abc…nop: 1 %");
     }
 }

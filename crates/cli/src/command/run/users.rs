@@ -45,7 +45,7 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
         .number("p90 [ms]", |it| ms(it.wait.times.p90_s))
         .number("p95 [ms]", |it| ms(it.wait.times.p95_s))
         .number("p99 [ms]", |it| ms(it.wait.times.p99_s))
-        .text("duration in RTTs", |it| format_clusters(&it.wait))
+        .description("duration in RTTs", |it| format_clusters(&it.wait))
         .print(out)?;
     for workload in shown {
         let arrived = usize::try_from(workload.arrived).unwrap_or(usize::MAX);
