@@ -339,14 +339,14 @@ fn run_is_reproducible_from_its_results() {
         serde_json::from_str(&text).unwrap()
     };
     let first = manifest("first");
-    assert_eq!(first["kept"], "scenario/mine/scenario.toml");
+    assert_eq!(first["scenario_copy"], "scenario/mine/scenario.toml");
     let mut arguments = vec![
         "run".to_owned(),
-        format!("first/{}", first["kept"].as_str().unwrap()),
+        format!("first/{}", first["scenario_copy"].as_str().unwrap()),
         "-q".to_owned(),
         "-o".to_owned(),
         "second".to_owned(),
-        format!("--interval={}s", first["every_s"]),
+        format!("--interval={}s", first["interval_s"]),
     ];
     assert_eq!(first["allow_outside"], true);
     arguments.push("--allow-outside".to_owned());
@@ -356,7 +356,14 @@ fn run_is_reproducible_from_its_results() {
     let output = place.netflow(&arguments).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let second = manifest("second");
-    for key in ["digest", "seed", "options", "every_s", "overrides", "steps"] {
+    for key in [
+        "digest",
+        "seed",
+        "options",
+        "interval_s",
+        "overrides",
+        "steps",
+    ] {
         assert_eq!(first[key], second[key], "{key}");
     }
     for file in [

@@ -393,6 +393,16 @@ fn format_1_is_read() {
     assert!(delay_s.is_some_and(|it| it > 0.0), "{delay_s:?}");
     let totals = results.network_totals().unwrap().unwrap();
     assert_eq!(totals[0].values.mean, 9.5);
+
+    // A new run removes the files of the former names.
+    let place = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, place.path().join(path.file_name().unwrap())).unwrap();
+    }
+    run(place.path(), Format::Csv, false).unwrap();
+    let results = Results::open(place.path()).unwrap();
+    assert_eq!(results.network_totals().unwrap(), None);
 }
 
 #[test]
