@@ -423,7 +423,7 @@ impl Scenario {
         let name = spec.path().display();
         let network = &prepared.network;
         format!(
-            "<Scenario {name}: {} nodes, {} links, {} connections, {} s of {}>",
+            "<Scenario {name}: {} nodes, {} links, {} connections, {} s, {} model>",
             network.nodes().count(),
             network.link_count(),
             network.connection_count(),

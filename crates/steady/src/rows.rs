@@ -65,7 +65,7 @@ pub struct ConnectionRow<'a> {
     pub rate_pps: f64,
     /// Goodput in packets/s.
     pub goodput_pps: f64,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub goodput_bps: f64,
     /// True if goodput and rate are estimates.
     pub goodput_is_estimate: bool,

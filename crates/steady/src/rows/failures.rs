@@ -34,7 +34,7 @@ pub struct FailureRow<'a> {
     pub max_loss: Option<f64>,
     /// The link with that loss.
     pub max_loss_link: Option<&'a str>,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub goodput_bps: Option<f64>,
     /// Goodput lost by the failure, in bit/s; 0 if the goodput rises.
     pub lost_goodput_bps: Option<f64>,
@@ -114,7 +114,7 @@ pub struct IntactRow<'a> {
     pub max_loss: Option<f64>,
     /// The link with that loss.
     pub max_loss_link: Option<&'a str>,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub goodput_bps: f64,
 }
 
