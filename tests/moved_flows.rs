@@ -27,7 +27,7 @@ fn marked(kind: &str) -> (Vec<String>, Vec<String>, Option<String>) {
     let found = failures(&prepared.network, 10.0, &options, &|| false);
     let found = found.expect("a steady state").expect("nobody stops it");
     let seen = FailureReport::new(&prepared.network, &found, 10.0);
-    let rows = seen.cases.iter().filter(|row| row.moved_whole);
+    let rows = seen.cases.iter().filter(|row| row.rerouted_unsplit);
     let rows = rows.map(|row| row.failure.clone()).collect();
     let html = seen.page("test.toml".as_ref(), &[]).html();
     let cells = html.split("<td>").filter_map(|cell| cell.split_once(" *<"));

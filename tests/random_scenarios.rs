@@ -70,16 +70,17 @@ fn run(scenario: &RandomScenario, directory: &Path) -> Result<(), String> {
     let manifest = Manifest {
         program: "netflow".to_owned(),
         version: String::new(),
+        format_version: Manifest::FORMAT_VERSION,
         scenario: "random.toml".to_owned(),
         digest: String::new(),
         sources: Vec::new(),
-        kept: None,
+        scenario_copy: None,
         overrides: Vec::new(),
         allow_outside: false,
         seed: prepared.options.seed,
         seeds: 1,
         options: prepared.options,
-        every_s: scenario.every_s,
+        interval_s: scenario.every_s,
         from_s: 0.0,
         to_s: None,
         format: Format::Csv,
@@ -172,7 +173,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
         let parts = [
             "delivered_pkts",
             "lost_pkts",
-            "blocked_pkts",
+            "unrouted_pkts",
             "queued_pkts",
             "in_flight_pkts",
         ];
@@ -191,9 +192,9 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
     let sizes = topology["connections"].as_array().unwrap().iter();
     let smallest_bytes = sizes.map(|c| number(c, "packet_size_bytes"));
     let smallest_bytes = smallest_bytes.fold(40.0, f64::min);
-    let room = |link: &Value| match link["room_bytes"].as_f64() {
+    let room = |link: &Value| match link["buffer_bytes"].as_f64() {
         Some(bytes) => 1.0 + bytes / smallest_bytes,
-        None => number(link, "room_pkts"),
+        None => number(link, "buffer_pkts"),
     };
     let rooms: BTreeMap<&str, f64> = topology["links"]
         .as_array()

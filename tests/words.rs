@@ -1,5 +1,6 @@
-//! Retired phrases in comments and documentation: none may become more frequent.
+//! Words of comments and documentation: retired phrases and the length of sentences.
 //!
+//! No retired phrase may become more frequent.
 //! `tests/retired-phrases.txt` has a line for each phrase: the phrase, its replacement and the largest number of
 //! occurrences, separated by tabs. With `NETFLOW_BLESS=1` the numbers are lowered to those of today.
 
@@ -119,4 +120,114 @@ fn phrases_are_counted_between_word_boundaries() {
     assert_eq!(occurrences(&lines, "told"), 1);
     assert_eq!(occurrences(&lines, "so many"), 2);
     assert_eq!(occurrences(&lines, "/// what"), 1);
+}
+
+/// Number of words above which a sentence is long.
+const MAX_WORDS: usize = 35;
+
+/// Largest fraction of long sentences.
+const MAX_LONG_FRACTION: f64 = 0.03;
+
+/// Returns the text blocks of a page: paragraphs, list items and sentences in tables, without code.
+fn blocks(page: &str) -> Vec<String> {
+    let mut blocks = vec![String::new()];
+    let mut in_code = false;
+    for line in page.lines().map(str::trim) {
+        if line.starts_with("```") {
+            in_code = !in_code;
+        }
+        let is_item = line.starts_with("- ")
+            || (line.split_once(". ")).is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        if line.is_empty() || line.starts_with(['`', '#', '|', '!']) || is_item {
+            blocks.push(String::new());
+        }
+        if in_code || line.starts_with("```") || line.starts_with('#') {
+            continue;
+        }
+        if line.starts_with('|') {
+            // Other cells are names and numbers.
+            let cells = line.split('|').map(|cell| cell.trim().to_owned());
+            blocks.extend(cells.filter(|cell| cell.ends_with('.')));
+            blocks.push(String::new());
+        } else if let Some(block) = blocks.last_mut() {
+            *block += line;
+            block.push(' ');
+        }
+    }
+    blocks
+}
+
+/// Returns the sentences of a block. Code in a line counts as one word, and targets of links do not count.
+fn sentences(block: &str) -> Vec<String> {
+    let mut plain = String::new();
+    for (i, part) in block.split('`').enumerate() {
+        plain += if i % 2 == 0 { part } else { "code" };
+    }
+    let mut text = String::new();
+    for (i, part) in plain.split("](").enumerate() {
+        let visible = match part.split_once(')') {
+            Some((_, rest)) if i > 0 => rest,
+            _ => part,
+        };
+        text += visible;
+    }
+    let mut sentences = vec![String::new()];
+    for word in text.split_whitespace() {
+        if let Some(sentence) = sentences.last_mut() {
+            *sentence += word;
+            sentence.push(' ');
+        }
+        let word = word.trim_end_matches([')', '*', '"']);
+        let abbreviates = ["e.g.", "i.e.", "vs."].contains(&word);
+        if word.ends_with(['.', '?', '!']) && !abbreviates {
+            sentences.push(String::new());
+        }
+    }
+    sentences
+}
+
+fn word_count(sentence: &str) -> usize {
+    let words = sentence.split_whitespace();
+    words
+        .filter(|it| it.contains(char::is_alphanumeric))
+        .count()
+}
+
+/// The help is in `docs/reference/commands.md`.
+#[test]
+fn few_sentences_are_long() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("README.md")];
+    collect(&root.join("docs"), &["md"], &mut files);
+    let (mut count, mut long) = (0, Vec::new());
+    for file in &files {
+        let page = fs::read_to_string(file).expect("a text");
+        for sentence in blocks(&page).iter().flat_map(|block| sentences(block)) {
+            let words = word_count(&sentence);
+            count += usize::from(words > 0);
+            if words > MAX_WORDS {
+                let name = file.strip_prefix(root).expect("below").display();
+                long.push(format!("{name}: {words} words: {sentence}"));
+            }
+        }
+    }
+    assert!(count > 2000, "only {count} sentences were found");
+    let fraction = long.len() as f64 / count as f64;
+    assert!(
+        fraction < MAX_LONG_FRACTION,
+        "{} of {count} sentences have more than {MAX_WORDS} words:\n{}",
+        long.len(),
+        long.join("\n")
+    );
+}
+
+#[test]
+fn sentences_are_separated() {
+    let page = "# Title\n\nOne two\nthree. Four `a b c` five\n([six](x.md#y)).\n\n- seven\n\n| a b | c d. |\n\n```sh\nd e\n```\n";
+    let counts: Vec<usize> = (blocks(page).iter())
+        .flat_map(|block| sentences(block))
+        .map(|sentence| word_count(&sentence))
+        .filter(|&count| count > 0)
+        .collect();
+    assert_eq!(counts, [3, 4, 1, 2]);
 }

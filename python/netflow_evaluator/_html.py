@@ -58,7 +58,7 @@ def failures(it: Failures) -> str:
         parts.append(f"<p>already down: {escape(', '.join(it.down_already))}</p>")
     if it.cases_not_at_rest:
         parts.append(f"<p>{it.cases_not_at_rest} cases have no steady state and no results</p>")
-    columns = ["failure", "max_load", "max_load_link", "max_loss", "lost_goodput", "blocked_connections", "hardest_hit"]
+    columns = ["failure", "max_load", "max_load_link", "max_loss", "lost_goodput", "unroutable_connections", "worst_affected"]
     parts.append(_some(cases, columns, "cases"))
     return "".join(parts)
 

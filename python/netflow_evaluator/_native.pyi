@@ -88,7 +88,7 @@ class Scenario:
     @property
     def duration_s(self) -> float: ...
     @property
-    def model(self) -> Literal["fluid", "fluid-literal", "packets"]: ...
+    def model(self) -> Literal["fluid", "fluid-literal", "packet"]: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -108,7 +108,7 @@ class Scenario:
         *,
         model: str | None = None,
         seeds: int = 1,
-        every: _Quantity | None = None,
+        interval: _Quantity | None = None,
         start: _Quantity | None = None,
         end: _Quantity | None = None,
         by_event: bool = False,
@@ -117,15 +117,16 @@ class Scenario:
         progress: _Progress = None,
         out: _Path | None = None,
         format: str = "csv",
+        every: _Quantity | None = None,
     ) -> Results:
         """Evaluates the scenario to its end, with the same results as `netflow run`.
 
         `model` is `fluid`, `packet` or `fluid-literal`; default: the scenario's model. `seeds` is the number of runs, with
-        consecutive seeds from the scenario's seed; series are means over the runs. `every` is the interval of the series
-        (default 0.5 s; at most 2e7 rows). The summary covers the time from `start` (default: the scenario's warm-up) to `end`;
-        with `by_event` it also covers every period between events. `classes` keeps the series of every connection at every
-        link. `progress=True` prints a line on the standard error; a function is called with the completed fraction at most ten
-        times per second. `out` is a results directory to write, with series in `format` `csv`, `jsonl` or `parquet`.
+        consecutive seeds from the scenario's seed; series are means over the runs. `interval` is that of the series (default
+        0.5 s; at most 2e7 rows); `every` is its former name. The summary covers the time from `start` (default: the
+        scenario's warm-up) to `end`; with `by_event` it also covers every period between events. `classes` keeps the series
+        of every connection at every link. `progress=True` prints a line on the standard error; a function is called with the
+        completed fraction at most ten times per second. `out` is a results directory to write, with series in `format` `csv`, `jsonl` or `parquet`.
 
         Ctrl-C raises Interrupted; its `results` contains the results until then.
         """
@@ -449,8 +450,11 @@ class Trace:
     samples: Table
     """Samples of every sender over k packets: loss, round-trip time, throughput."""
 
-def trace(path: _Path, *, every: _Quantity | None = None, k: int = 100) -> Trace:
-    """Reads a trace: ns-2, pcap or pcapng, possibly compressed. `every` is the interval (default 0.5 s).
+def trace(
+    path: _Path, *, interval: _Quantity | None = None, k: int = 100, every: _Quantity | None = None
+) -> Trace:
+    """Reads a trace: ns-2, pcap or pcapng, possibly compressed. `interval` is 0.5 s by default; `every` is its
+    former name.
 
     Malformed data in the trace is reported as a warning.
     """
@@ -489,7 +493,7 @@ class Sweep:
         model: str = "solve",
         at: _Quantity | None = None,
         seeds: int = 1,
-        every: _Quantity | None = None,
+        interval: _Quantity | None = None,
         format: str = "parquet",
         threads: int | None = None,
         tried: tuple[str, bool] | None = None,

@@ -12,7 +12,7 @@ LABELS = {
     "queue_pkts": "queue in packets",
     "utilization": "utilization",
     "loss_probability": "loss probability",
-    "queueing_delay_s": "queueing delay in s",
+    "sojourn_time_s": "sojourn time in s",
     "arrival_pps": "arrivals in packets/s",
     "departure_pps": "departures in packets/s",
     "send_pps": "sent in packets/s",

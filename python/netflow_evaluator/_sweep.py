@@ -10,6 +10,7 @@ import pickle
 import tempfile
 import threading
 import uuid
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -87,7 +88,7 @@ def sweep(
     model: str = "solve",
     seeds: int = 1,
     at: float | str | None = None,
-    every: float | str | None = None,
+    interval: float | str | None = None,
     out: str | os.PathLike[str] | None = None,
     format: str = "parquet",
     executor: Any = None,
@@ -96,6 +97,7 @@ def sweep(
     progress: bool | Callable[[float], object] | None = None,
     task_seconds: float = 5.0,
     retries: int = 3,
+    every: float | str | None = None,
 ) -> SweepResult:
     """Evaluates a scenario with every combination of settings, with the same results as `netflow sweep`.
 
@@ -107,7 +109,12 @@ def sweep(
     `threads` threads each (default 1). If a worker dies, Dask repeats its tasks up to `retries` times. All workers must
     have access to the directory (unless it is a URL) and the scenario's files under the same names.
     """
-    options: dict[str, Any] = {"fail": fail, "model": model, "seeds": seeds, "at": at, "every": every, "format": format}
+    if every is not None:
+        if interval is not None:
+            raise TypeError("`every` is the former name of `interval`: use `interval` only")
+        warnings.warn("`every` is now `interval`", DeprecationWarning, stacklevel=2)
+        interval = every
+    options: dict[str, Any] = {"fail": fail, "model": model, "seeds": seeds, "at": at, "interval": interval, "format": format}
     if not task_seconds > 0:
         raise ValueError(f"`task_seconds` must be above 0, not {task_seconds}")
     native = _native.Sweep(scenario, dict(vary), threads=threads, **options)

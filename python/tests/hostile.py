@@ -254,7 +254,7 @@ class Examples:
             "path": ["A", "B", "C"] if "route" in function else files.get(function, "scenario.toml"),
             "scenario": self.scenario, "results": self.results, "text": TEXT, "key": 0 if function == "__getitem__" else "simulation.seed", "value": 3, "vary": {"link.A->C.bandwidth": ["1 Mbit/s"]},
             "set": {"simulation.seed": 3, "simulation.duration": "1 s"}, "routes": {"ac": [["A", "B", "C"]]}, "rates": {"ac": [0, 400]}, "bandwidths": {"A->C": [1e6, 2e6]},
-            "demands": {(0, 2): "1 Mbit/s"}, "executor": None, "every": 0.1, "threads": 1, "model": "packets", "at": 0.5, "progress": raising,
+            "demands": {(0, 2): "1 Mbit/s"}, "executor": None, "interval": 0.1, "threads": 1, "model": "packets", "at": 0.5, "progress": raising,
             "link": "A->C", "connection": "ac", "aggregate": "gold", "bandwidth": 1.5e6, "loss": 0.01, "rate": 100, "committed": 5e5, "committed_rate": 5e5, "time": 0.1, "name": "ns-reno",
             "size": 10000, "delay": 0.05, "times": [0.0, 0.1], "sizes": [100.0, 100.0], "from_": "A", "to": "B", "rtt": 0.1, "rtt_s": 0.1, "_name": "link", "graph": graph(), "_memo": {},
             "severity": "error", "message": "no", "file": None, "line": 1, "column": "queue_pkts" if "plot" in function else 1, "help": None, "native": nf.profile("ns-reno")._native, "directory": ".", "written": {"cases": 1, "reused": 0, "without_answer": 0, "rows": 1},

@@ -92,7 +92,7 @@ def test_failures(triangle):
     # Without A-C all goes over A-B.
     assert by["A<->C"]["max_load"] == pytest.approx(0.5, abs=0.01)
     html = found._repr_html_()
-    assert "3 of 3 cases" in html and "A&lt;-&gt;C" in html and "hardest_hit" in html
+    assert "3 of 3 cases" in html and "A&lt;-&gt;C" in html and "worst_affected" in html
     assert len(triangle.failures(links=True, pairs=True).cases) == 3
     assert len(triangle.failures(pairs=True, sample=4, seed=2).cases) == 4
     with pytest.raises(ValueError, match="`sample` must be 1 or more"):

@@ -45,13 +45,13 @@ def test_what_is_not_there(bottleneck, axes):
 
 
 def test_results_of_different_intervals_are_not_mixed(bottleneck, axes):
-    fine, coarse = bottleneck.run(every="1 s"), bottleneck.run(every="5 s")
+    fine, coarse = bottleneck.run(interval="1 s"), bottleneck.run(interval="5 s")
     for runs in ([fine, coarse], [coarse, fine]):
         with pytest.raises(ValueError, match="results 1 have .* intervals to 10 s, but earlier results have .* the same interval"):
             nf.plot_links(runs, ax=axes)
     bottleneck.set("simulation.duration", "5 s")
     with pytest.raises(ValueError, match="5 intervals to 5 s, but earlier results have 10 intervals to 10 s"):
-        nf.plot_links([fine, bottleneck.run(every="1 s")], ax=axes)
+        nf.plot_links([fine, bottleneck.run(interval="1 s")], ax=axes)
     assert nf.plot_links([coarse, coarse], ax=axes) is axes
 
 

@@ -48,19 +48,30 @@ def test_series_are_those_of_files(tmp_path, bottleneck):
 
 
 def test_intervals_and_the_part_that_is_summarized(bottleneck):
-    results = bottleneck.run(every="2 s", start=4, end="8 s")
+    results = bottleneck.run(interval="2 s", start=4, end="8 s")
     assert results.links["time_s"][::2] == [2, 4, 6, 8, 10]
     assert (results.summary["from_s"], results.summary["duration_s"]) == (4, 4)
     with pytest.raises(ValueError, match="begins at 12 s"):
         bottleneck.run(start=12)
     with pytest.raises(ValueError, match="`start` must be 0 s or more"):
         bottleneck.run(start=-5)
-    with pytest.raises(ValueError, match="every"):
-        bottleneck.run(every=0)
+    with pytest.raises(ValueError, match="interval"):
+        bottleneck.run(interval=0)
     with pytest.raises(ValueError, match="furlong"):
-        bottleneck.run(every="2 furlong")
+        bottleneck.run(interval="2 furlong")
     with pytest.raises(TypeError):
-        bottleneck.run(every=[1])
+        bottleneck.run(interval=[1])
+
+
+def test_the_former_name_of_the_interval_is_deprecated(bottleneck):
+    with pytest.warns(DeprecationWarning, match="`every` is now `interval`"):
+        results = bottleneck.run(every="2 s")
+    assert results.links["time_s"][::2] == [2, 4, 6, 8, 10]
+    with pytest.warns(DeprecationWarning, match="`every` is now `interval`"):
+        nf.sweep(bottleneck, {"link.A->B.buffer": ["10 pkt"]}, every="2 s")
+    for call in (bottleneck.run, lambda **given: nf.sweep(bottleneck, {"link.A->B.buffer": ["10 pkt"]}, **given)):
+        with pytest.raises(TypeError, match="use `interval` only"):
+            call(every="2 s", interval="2 s")
 
 
 def test_seeds(bottleneck):
@@ -163,8 +174,8 @@ def test_a_report_is_of_its_own_run(tmp_path, monkeypatch, bottleneck):
 
 
 def test_series_of_too_many_rows_are_refused(bottleneck, tmp_path):
-    with pytest.raises(ValueError, match="every="):
-        bottleneck.run(every=1e-6, out=tmp_path / "results")
+    with pytest.raises(ValueError, match="interval="):
+        bottleneck.run(interval=1e-6, out=tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
 

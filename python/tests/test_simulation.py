@@ -13,7 +13,7 @@ def test_moved_bit_by_bit_it_comes_to_the_same(model):
     scenario = nf.Scenario.from_toml(BOTTLENECK.replace('profile = "ns-reno"', 'window = "reno"'), set={"simulation.model": "packet"})
     if model == "fluid":
         scenario = nf.Scenario.from_toml(BOTTLENECK)
-    run = scenario.run(every="1 s")
+    run = scenario.run(interval="1 s")
     simulation = scenario.simulation()
     times, queues = [], []
     while not simulation.is_done:
@@ -29,7 +29,7 @@ def test_moved_bit_by_bit_it_comes_to_the_same(model):
 def test_reads_between_steps(bottleneck):
     simulation = bottleneck.simulation()
     assert simulation.time_s == 0 and simulation.links[0]["queue_pkts"] == 0
-    assert simulation.links[0]["queueing_delay_s"] is None
+    assert simulation.links[0]["sojourn_time_s"] is None
     assert simulation.connections[0]["rtt_s"] is simulation.connections[0]["delay_s"] is None
     simulation.step()
     assert 0 < simulation.time_s < 10 and simulation.steps == 1

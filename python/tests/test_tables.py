@@ -7,7 +7,7 @@ import pytest
 
 
 def test_rows_and_columns(bottleneck):
-    table = bottleneck.run(every="5 s").links
+    table = bottleneck.run(interval="5 s").links
     assert table.shape == (4, 8) and len(table) == 4
     assert table["link"] == ["A->B", "B->A", "A->B", "B->A"]
     assert table[-1] == table[3] and table[0]["time_s"] == 5
@@ -25,6 +25,12 @@ def test_rows_and_columns(bottleneck):
     assert caught.value.args == ("unknown column `queue_pkt`; the nearest name is `queue_pkts`",)
     with pytest.raises(TypeError):
         table[1.5]
+
+
+def test_former_names_of_columns_are_deprecated(bottleneck):
+    table = bottleneck.run(interval="5 s").links
+    with pytest.warns(DeprecationWarning, match="column `queueing_delay_s` is now `sojourn_time_s`"):
+        assert table["queueing_delay_s"] == table["sojourn_time_s"]
 
 
 def test_what_is_not_known_is_none():

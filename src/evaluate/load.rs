@@ -36,7 +36,8 @@ pub fn warning_texts(scenario: &CompiledScenario) -> Vec<String> {
 #[derive(Deserialize)]
 struct ManifestHeader {
     version: String,
-    kept: Option<PathBuf>,
+    #[serde(alias = "kept")]
+    scenario_copy: Option<PathBuf>,
 }
 
 /// Returns the setting of the older version that kept this file with its results, if any.
@@ -47,7 +48,7 @@ fn older_version_setting(path: &Path) -> Option<String> {
         let manifest = read_text(&results.join(Manifest::FILE), FileKind::Summary).ok()?;
         let keeper: ManifestHeader = serde_json::from_str(&manifest).ok()?;
         let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
-        let is_kept = results.join(keeper.kept?).canonicalize().ok()? == path;
+        let is_kept = results.join(keeper.scenario_copy?).canonicalize().ok()? == path;
         (is_older && is_kept).then(|| format!("simulation.written-for={:?}", keeper.version))
     })
 }

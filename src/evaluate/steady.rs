@@ -83,7 +83,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
             notes.push(format!("{names}: {text}"));
         }
     }
-    let by_size = links().filter(|(_, link)| link.loses_by_size);
+    let by_size = links().filter(|(_, link)| link.loss_is_size_dependent);
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
     if let Some(links) = network.first_link_name(&by_size) {
         notes.push(format!("{links}: {SIZE_DEPENDENT_LOSS_NOTE}"));

@@ -24,12 +24,12 @@ pub fn outside_profile(connections: &[ConnectionSummary]) -> Vec<String> {
     };
     let not_usable = Provenance::Unreliable.name();
     let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
-        Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
+        Some(rests_on) if rests_on == not_usable => connection.unreliable_fraction,
         _ => 0.0,
     };
     let warnings = [
         warning(
-            &|connection| connection.outside_profile_fraction,
+            &|connection| connection.extrapolated_fraction,
             "outside the measured range of the profile",
         ),
         warning(

@@ -60,6 +60,9 @@ impl<'a> FailureReport<'a> {
 
     /// Returns the number of cases without a steady state.
     pub fn without_steady_state(&self) -> usize {
-        self.cases.iter().filter(|case| !case.rests).count()
+        self.cases
+            .iter()
+            .filter(|case| !case.has_steady_state)
+            .count()
     }
 }

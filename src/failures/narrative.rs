@@ -48,16 +48,16 @@ impl FailureReport<'_> {
 /// Returns a case as one line.
 pub fn case_line(row: &FailureRow<'_>) -> String {
     let name = &row.failure;
-    if let Some(why) = &row.why_not {
+    if let Some(why) = &row.reason {
         return format!("{name}: {why}");
     }
     let mut line = format!(
         "{name} costs {} of the goodput",
         format_or(row.lost_goodput, lost_goodput_text, NO_VALUE)
     );
-    if row.blocked_connections > 0 {
-        let blocked = count(row.blocked_connections as usize, "connection");
-        let verb = if row.blocked_connections == 1 {
+    if row.unroutable_connections > 0 {
+        let blocked = count(row.unroutable_connections as usize, "connection");
+        let verb = if row.unroutable_connections == 1 {
             "has"
         } else {
             "have"

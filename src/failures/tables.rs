@@ -20,7 +20,11 @@ impl FailureReport<'_> {
         let kinds = netflow_steady::rows::failure_kinds(&self.cases);
         let several_kinds = kinds.len() > 1;
         let mut columns: Vec<Column<FailureRow<'_>>> = vec![text("failure", |it| {
-            let mark = if it.moved_whole { REROUTED_UNSPLIT } else { "" };
+            let mark = if it.rerouted_unsplit {
+                REROUTED_UNSPLIT
+            } else {
+                ""
+            };
             format!("{}{mark}", it.failure)
         })];
         if several_kinds {
@@ -29,10 +33,10 @@ impl FailureReport<'_> {
         columns.push(number("lost goodput", |it| {
             format_or(it.lost_goodput, lost_goodput_text, "no steady state")
         }));
-        if has(|it| it.blocked_connections > 0) {
-            columns.push(number("unroutable", |it| match it.blocked_connections {
+        if has(|it| it.unroutable_connections > 0) {
+            columns.push(number("unroutable", |it| match it.unroutable_connections {
                 0 => "0".to_owned(),
-                n => format!("{n} ({})", percent(it.blocked_goodput)),
+                n => format!("{n} ({})", percent(it.unroutable_goodput)),
             }));
         }
         let measures: [Column<FailureRow<'_>>; 5] = [
@@ -43,13 +47,13 @@ impl FailureReport<'_> {
             }),
             number("max loss", |it| format_or(it.max_loss, percent, NO_VALUE)),
             number("affected", |it| {
-                format_or(it.hurt_connections, |n| n.to_string(), NO_VALUE)
+                format_or(it.affected_connections, |n| n.to_string(), NO_VALUE)
             }),
         ];
         columns.extend(measures);
-        if has(|it| it.hardest_hit.is_some()) {
+        if has(|it| it.worst_affected.is_some()) {
             columns.push(text("worst affected", |it| {
-                match (it.hardest_hit, it.hardest_hit_lost) {
+                match (it.worst_affected, it.worst_affected_loss) {
                     (Some(name), Some(part)) => format!("{name}: {}", percent(part)),
                     _ => String::new(),
                 }

@@ -52,7 +52,7 @@ def tables(nf):
     import polars
 
     packets = {"simulation.model": "packet", "connection.*.source": "{ ns2-tcp = 'reno' }"}
-    links = nf.load(TOPOLOGY, set=packets).run(every="84 us").links
+    links = nf.load(TOPOLOGY, set=packets).run(interval="84 us").links
     took_s = least(5, lambda: polars.DataFrame(links))
     print(f"tables: {len(links)} rows of {links.shape[1]} columns to polars in {1e3 * took_s:.0f} ms (strings as dictionaries)")
     frame = polars.DataFrame(links)
@@ -85,7 +85,7 @@ def interrupts(nf):
 
         threading.Thread(target=interrupt).start()
         try:
-            scenario.run(every="10 s")
+            scenario.run(interval="10 s")
         except KeyboardInterrupt as interrupted:
             times.append(time.perf_counter() - sent[0])
             assert interrupted.results is not None

@@ -330,7 +330,7 @@ fn time_buffer_scales_with_bandwidth() {
                 "priority" => "A->B/bulk",
                 _ => "A->B",
             };
-            let delay_s = &row(&found, "links", "link", link)["queueing_delay_s"];
+            let delay_s = &row(&found, "links", "link", link)["sojourn_time_s"];
             assert_near(delay_s, 0.1, 0.03);
         }
     }

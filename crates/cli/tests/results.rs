@@ -115,7 +115,7 @@ fn summary_has_documented_names() {
             "lost_pkts",
             "mean_rtt_s",
             "loss_probability",
-            "outside_profile_fraction",
+            "extrapolated_fraction",
         ],
     );
     has(
@@ -275,8 +275,8 @@ fn lossless_path_is_extrapolated_from_profile() {
     // The packet model gives 98.7. The queue of the fluid model contains 31 packets on average, and is
     // empty for 3 % of the time.
     assert!(mbit_s(&idle) >= 94.0, "{idle}");
-    assert_eq!(idle["profile_use"], "extended");
-    assert_eq!(idle["unusable_profile_fraction"], 0.0);
+    assert_eq!(idle["profile_use"], "extrapolated");
+    assert_eq!(idle["unreliable_fraction"], 0.0);
 
     // A window of 128 packets, and the round-trip time including queueing.
     let limited = summary("--set connection.c.max-window=128pkt");
@@ -297,17 +297,17 @@ fn extrapolated_rates_are_marked() {
     .unwrap();
     let output = place.expect("run idle.toml -o out", 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(out.contains("100 %; rate not usable"), "{out}");
+    assert!(out.contains("100 %; rate unreliable"), "{out}");
     assert!(err.contains("that rates are unreliable"), "{err}");
     let written = fs::read_to_string(place.path("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&written).unwrap();
-    assert_eq!(summary["connections"][0]["profile_use"], "not usable");
+    assert_eq!(summary["connections"][0]["profile_use"], "unreliable");
     let page = place.path("page.html");
     place.expect(&format!("report out -o {}", page.display()), 0);
     assert!(
         fs::read_to_string(page)
             .unwrap()
-            .contains(r#""profile_use":"not usable""#)
+            .contains(r#""profile_use":"unreliable""#)
     );
 }
 
@@ -339,14 +339,14 @@ fn run_is_reproducible_from_its_results() {
         serde_json::from_str(&text).unwrap()
     };
     let first = manifest("first");
-    assert_eq!(first["kept"], "scenario/mine/scenario.toml");
+    assert_eq!(first["scenario_copy"], "scenario/mine/scenario.toml");
     let mut arguments = vec![
         "run".to_owned(),
-        format!("first/{}", first["kept"].as_str().unwrap()),
+        format!("first/{}", first["scenario_copy"].as_str().unwrap()),
         "-q".to_owned(),
         "-o".to_owned(),
         "second".to_owned(),
-        format!("--interval={}s", first["every_s"]),
+        format!("--interval={}s", first["interval_s"]),
     ];
     assert_eq!(first["allow_outside"], true);
     arguments.push("--allow-outside".to_owned());
@@ -356,7 +356,14 @@ fn run_is_reproducible_from_its_results() {
     let output = place.netflow(&arguments).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let second = manifest("second");
-    for key in ["digest", "seed", "options", "every_s", "overrides", "steps"] {
+    for key in [
+        "digest",
+        "seed",
+        "options",
+        "interval_s",
+        "overrides",
+        "steps",
+    ] {
         assert_eq!(first[key], second[key], "{key}");
     }
     for file in [

@@ -48,7 +48,7 @@ fn netflow_run(queue_pkts: [f64; 10]) -> NetflowRun {
         "links": [link("A->B", queue_pkts, 5000.0, 0.5), link("B->A", 0.0, 0.0, 0.0)],
         "connections": [{
             "connection": "a", "mean_send_pps": 500, "mean_goodput_pps": 500, "delivered_pkts": 5000, "lost_pkts": 0,
-            "mean_rtt_s": 0, "loss_probability": 0, "outside_profile_fraction": 0
+            "mean_rtt_s": 0, "loss_probability": 0, "extrapolated_fraction": 0
         }]
     });
     NetflowRun {
@@ -63,7 +63,7 @@ fn network() -> Topology {
     let link = |from: &str, to: &str| {
         serde_json::json!({
             "link": format!("{from}->{to}"), "from": from, "to": to, "bandwidth_bps": 8e6, "delay_s": 0.01,
-            "room_pkts": 100
+            "buffer_pkts": 100
         })
     };
     let network = serde_json::json!({

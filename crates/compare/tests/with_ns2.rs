@@ -265,7 +265,7 @@ fn error_metrics_match_their_definitions() {
             "links": [{"link": "a->b", "mean_queue_pkts": 6, "max_queue_pkts": 6, "loss_probability": 0.2,
                        "utilization": 0.5, "offered_pkts": 20, "lost_pkts": 4}],
             "connections": [{"connection": "c", "mean_send_pps": 12, "mean_goodput_pps": 12, "delivered_pkts": 24,
-                             "lost_pkts": 0, "mean_rtt_s": 0, "loss_probability": 0, "outside_profile_fraction": 0}],
+                             "lost_pkts": 0, "mean_rtt_s": 0, "loss_probability": 0, "extrapolated_fraction": 0}],
             "totals": {"offered_pkts": 0, "delivered_pkts": 0, "lost_pkts": 0, "queued_pkts": 0, "in_flight_pkts": 0},
             "acks": {"offered_pkts": 0, "delivered_pkts": 0, "lost_pkts": 0, "queued_pkts": 0, "in_flight_pkts": 0},
             "warnings": []}"#,

@@ -357,7 +357,7 @@ impl Fluid {
         let delivered_pkts = self.state.delivered_pkts(branch);
         let data = Totals {
             before_pkts: 0.0,
-            blocked_pkts: 0.0,
+            unrouted_pkts: 0.0,
             offered_pkts: self.state.branches[b].sent_pkts,
             delivered_pkts,
             lost_pkts: sum(data, &lost),
@@ -367,7 +367,7 @@ impl Fluid {
         };
         let acks = Totals {
             before_pkts: 0.0,
-            blocked_pkts: 0.0,
+            unrouted_pkts: 0.0,
             offered_pkts: delivered_pkts * per_ack,
             delivered_pkts: self.state.acknowledged_pkts(branch) * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,

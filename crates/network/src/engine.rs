@@ -160,7 +160,7 @@ impl LinkSums {
     }
 
     /// Returns the mean sojourn time of departed packets in seconds (Little's law).
-    pub fn queueing_delay_s(&self) -> Option<f64> {
+    pub fn sojourn_time_s(&self) -> Option<f64> {
         mean(self.departed_queue_time, self.departed_pkts)
     }
 
@@ -224,7 +224,7 @@ pub struct ConnectionCounts {
     /// Packets lost in queues.
     pub lost_pkts: f64,
     /// Packets without a route.
-    pub blocked_pkts: f64,
+    pub unrouted_pkts: f64,
     /// Packets that its application generated, sent or not; `None` for unlimited data and for sources with a
     /// rate of their own.
     pub generated_pkts: Option<f64>,

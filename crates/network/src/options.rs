@@ -36,7 +36,7 @@ pub enum ModelName {
     /// Published equations, [`FluidOptions::Literal`].
     FluidLiteral,
     /// Packet model, [`Model::Packets`].
-    #[serde(rename = "window", alias = "packets")]
+    #[serde(rename = "packet", alias = "packets", alias = "window")]
     Packets,
 }
 

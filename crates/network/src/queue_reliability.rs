@@ -99,7 +99,7 @@ impl TrafficMix {
     }
 
     /// Returns whether loss depends on packet size at this link with this traffic and loss probability.
-    pub fn loses_by_size(&self, link: &LinkSpec, loss: f64) -> bool {
+    pub fn loss_is_size_dependent(&self, link: &LinkSpec, loss: f64) -> bool {
         /// Ratio of nearly equal sizes, whose coefficient of variation is 0.25.
         const EQUAL_SIZES: f64 = 0.5 * (1.0 + 0.25 * 0.25);
         /// Loss probability below which its split by packet size does not matter.
@@ -243,9 +243,9 @@ mod tests {
             buffer: Buffer::Bytes(1e4),
             ..plain.clone()
         };
-        assert!(mixed.loses_by_size(&bytes, 0.01));
-        assert!(!mixed.loses_by_size(&bytes, 1e-4));
-        assert!(!mixed.loses_by_size(&plain, 0.01));
-        assert!(!bulk.loses_by_size(&bytes, 0.01));
+        assert!(mixed.loss_is_size_dependent(&bytes, 0.01));
+        assert!(!mixed.loss_is_size_dependent(&bytes, 1e-4));
+        assert!(!mixed.loss_is_size_dependent(&plain, 0.01));
+        assert!(!bulk.loss_is_size_dependent(&bytes, 0.01));
     }
 }

@@ -26,7 +26,7 @@ pub struct LinkInterval {
     /// Mean sojourn time of a packet in seconds: queueing delay and transmission (Little's law: mean
     /// queue over departure rate); `None` without departures.
     @later
-    pub queueing_delay_s: Option<f64>,
+    pub sojourn_time_s: Option<f64>,
 }
 }
 

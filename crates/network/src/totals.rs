@@ -20,7 +20,7 @@ pub struct LinkTotals {
     pub utilization: f64,
     /// Mean sojourn time of a packet in seconds, its own transmission included (Little's law: mean queue over
     /// departures); `None` without departures.
-    pub queueing_delay_s: Option<f64>,
+    pub sojourn_time_s: Option<f64>,
     /// Packets that arrived.
     pub offered_pkts: f64,
     /// Packets that were dropped at arrival, or queued when the link failed.
@@ -40,7 +40,7 @@ pub struct LinkTotals {
     /// True if, in the fluid models, the loss of single connections is an estimate: the buffer is in bytes
     /// and packet sizes differ. Small packets then still fit in when large ones do not, but the equations
     /// give all the same loss.
-    pub loses_by_size: bool,
+    pub loss_is_size_dependent: bool,
     /// Coefficient of variation of the number of arrivals per
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s). `None` without arrivals and in the
     /// fluid model.
@@ -146,7 +146,7 @@ pub struct ConnectionTotals {
     pub lost_pkts: f64,
     /// Packets without a route: offered, but never sent over any link. Without a route, TCP offers only
     /// retransmissions.
-    pub blocked_pkts: f64,
+    pub unrouted_pkts: f64,
     /// Packets that its application generated, sent or not; `None` for unlimited data and for sources with a
     /// rate of their own.
     pub generated_pkts: Option<f64>,
@@ -170,10 +170,10 @@ pub struct ConnectionTotals {
     pub loss_probability: Option<f64>,
     /// Fraction of the sending time for which the profile was extrapolated beyond its measured loss and
     /// round-trip times.
-    pub outside_profile_fraction: f64,
+    pub extrapolated_fraction: f64,
     /// Fraction of the sending time for which the extrapolation was not usable; part of
-    /// `outside_profile_fraction`.
-    pub unusable_profile_fraction: f64,
+    /// `extrapolated_fraction`.
+    pub unreliable_fraction: f64,
     /// Time at which its size was delivered, in seconds; `None` without a size, or outside the period.
     pub finished_s: Option<f64>,
     /// Mean of these times over its `count` connections; `finished_s` is the last.
@@ -188,10 +188,7 @@ pub struct ConnectionTotals {
 impl ConnectionTotals {
     /// Returns the basis of a profile connection's rates, by [`profile_use_over`](Self::profile_use_over).
     pub fn profile_use(&self) -> Provenance {
-        Self::profile_use_over(
-            self.outside_profile_fraction,
-            self.unusable_profile_fraction,
-        )
+        Self::profile_use_over(self.extrapolated_fraction, self.unreliable_fraction)
     }
 
     /// Returns the basis of the rates for these fractions of the sending time outside the measured range.
@@ -221,7 +218,7 @@ pub struct Totals {
     /// Packets lost.
     pub lost_pkts: f64,
     /// Packets without a route.
-    pub blocked_pkts: f64,
+    pub unrouted_pkts: f64,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets in flight between queues now.
@@ -231,7 +228,7 @@ pub struct Totals {
 impl Totals {
     /// Returns the error of the packet balance, relative to the packets offered.
     pub fn imbalance(&self) -> f64 {
-        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let ended = self.delivered_pkts + self.lost_pkts + self.unrouted_pkts;
         let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         (self.before_pkts + self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
     }
@@ -242,7 +239,7 @@ impl Totals {
         self.offered_pkts += other.offered_pkts;
         self.delivered_pkts += other.delivered_pkts;
         self.lost_pkts += other.lost_pkts;
-        self.blocked_pkts += other.blocked_pkts;
+        self.unrouted_pkts += other.unrouted_pkts;
         self.queued_pkts += other.queued_pkts;
         self.in_flight_pkts += other.in_flight_pkts;
     }

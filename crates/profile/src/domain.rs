@@ -31,8 +31,8 @@ impl Provenance {
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
-            Self::Extrapolated => "extended",
-            Self::Unreliable => "not usable",
+            Self::Extrapolated => "extrapolated",
+            Self::Unreliable => "unreliable",
         }
     }
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::value;
+use crate::errors::{value, warn_renamed};
 use crate::unit::unit;
 
 /// Returns a time in seconds: `0.5`, or `"500 ms"`.
@@ -24,6 +24,26 @@ pub fn positive_seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     } else {
         Err(value(format!("`{what}` must be above 0 s, not {time_s}")))
     }
+}
+
+/// Returns an interval above zero, from `interval` or from `every`, its former name.
+pub fn interval_s(
+    py: Python<'_>,
+    interval: Option<&Bound<'_, PyAny>>,
+    every: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<f64>> {
+    let given = match (interval, every) {
+        (Some(_), Some(_)) => {
+            let message = "`every` is the former name of `interval`: use `interval` only";
+            return Err(PyTypeError::new_err(message));
+        }
+        (None, Some(every)) => {
+            warn_renamed(py, "`every`", "`interval`")?;
+            Some(every)
+        }
+        (interval, None) => interval,
+    };
+    given.map(|it| positive_seconds("interval", it)).transpose()
 }
 
 /// Returns a time of zero or more.

@@ -1,5 +1,6 @@
 //! Python exceptions.
 
+use std::ffi::CString;
 use std::path::Path;
 
 use netflow::evaluate::Error;
@@ -8,7 +9,9 @@ use netflow::resolve_name::ResolveError;
 use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyDeprecationWarning, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -124,10 +127,17 @@ pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
 pub fn evaluation(error: &Error) -> PyErr {
     match error {
         Error::Period(_) => value(error.to_string()),
-        Error::TooManyRows { enough_s, .. } => value(format!("{error}; use every={enough_s}")),
+        Error::TooManyRows { enough_s, .. } => value(format!("{error}; use interval={enough_s}")),
         Error::Results(_) => PyOSError::new_err(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }
+}
+
+/// Issues a `DeprecationWarning` about a former name.
+pub fn warn_renamed(py: Python<'_>, former: &str, name: &str) -> PyResult<()> {
+    let message = format!("{former} is now {name}").replace('\0', " ");
+    let text = CString::new(message).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &text, 1)
 }
 
 /// Returns the exception for a steady-state error.

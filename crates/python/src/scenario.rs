@@ -14,7 +14,8 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::allowed_settings::AllowedSettings;
 use crate::background_task::run_in_background;
 use crate::convert::{
-    format as format_of, items, positive_seconds, seconds_from_0, seeds as seeds_of, setting,
+    format as format_of, interval_s, items, positive_seconds, seconds_from_0, seeds as seeds_of,
+    setting,
 };
 use crate::errors;
 use crate::failures::Failures;
@@ -267,15 +268,15 @@ impl Scenario {
         self.state().text.to_string()
     }
 
-    #[pyo3(signature = (*, model = None, seeds = 1, every = None, start = None, end = None, by_event = false,
-        classes = false, threads = None, progress = None, out = None, format = "csv"))]
+    #[pyo3(signature = (*, model = None, seeds = 1, interval = None, start = None, end = None, by_event = false,
+        classes = false, threads = None, progress = None, out = None, format = "csv", every = None))]
     #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
         py: Python<'_>,
         model: Option<&str>,
         seeds: u32,
-        every: Option<&Bound<'_, PyAny>>,
+        interval: Option<&Bound<'_, PyAny>>,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
         by_event: bool,
@@ -284,6 +285,7 @@ impl Scenario {
         progress: Option<&Bound<'_, PyAny>>,
         out: Option<PathBuf>,
         format: &str,
+        every: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Results> {
         let progress = crate::background_task::progress(progress)?;
         let prepared = self.with_model(py, model)?;
@@ -299,10 +301,7 @@ impl Scenario {
         let defaults = Settings::default();
         let settings = Settings {
             seeds,
-            every_s: match every {
-                Some(every) => positive_seconds("every", every)?,
-                None => defaults.every_s,
-            },
+            every_s: interval_s(py, interval, every)?.unwrap_or(defaults.every_s),
             from_s: start.map(|it| seconds_from_0("start", it)).transpose()?,
             to_s: end.map(|it| positive_seconds("end", it)).transpose()?,
             by_event,
@@ -424,7 +423,7 @@ impl Scenario {
         let name = spec.path().display();
         let network = &prepared.network;
         format!(
-            "<Scenario {name}: {} nodes, {} links, {} connections, {} s of {}>",
+            "<Scenario {name}: {} nodes, {} links, {} connections, {} s, {} model>",
             network.nodes().count(),
             network.link_count(),
             network.connection_count(),
@@ -501,6 +500,6 @@ fn model_name(prepared: &CompiledScenario) -> &'static str {
     match prepared.options.model.name() {
         ModelName::Fluid => "fluid",
         ModelName::FluidLiteral => "fluid-literal",
-        ModelName::Packets => "packets",
+        ModelName::Packets => "packet",
     }
 }

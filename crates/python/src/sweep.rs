@@ -27,7 +27,7 @@ pub struct Sweep {
 #[pymethods]
 impl Sweep {
     #[new]
-    #[pyo3(signature = (scenario, vary, *, fail = None, model = "solve", at = None, seeds = 1, every = None,
+    #[pyo3(signature = (scenario, vary, *, fail = None, model = "solve", at = None, seeds = 1, interval = None,
         format = "parquet", threads = None, tried = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -38,7 +38,7 @@ impl Sweep {
         model: &str,
         at: Option<&Bound<'_, PyAny>>,
         seeds: u32,
-        every: Option<&Bound<'_, PyAny>>,
+        interval: Option<&Bound<'_, PyAny>>,
         format: &str,
         threads: Option<usize>,
         tried: Option<(String, bool)>,
@@ -64,10 +64,7 @@ impl Sweep {
             model: model.parse::<Model>().map_err(errors::value)?,
             at_s: at.map(|at| positive_seconds("at", at)).transpose()?,
             seeds: convert::seeds(seeds)?,
-            every_s: match every {
-                Some(every) => positive_seconds("every", every)?,
-                None => defaults.every_s,
-            },
+            every_s: convert::interval_s(py, interval, None)?.unwrap_or(defaults.every_s),
             format: convert::format(format)?,
         };
         // The request contains the settings.

@@ -8,8 +8,8 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use netflow::results::Table as Layout;
 use netflow::results::columns::{DataFrame, array, name, numbers, schema, texts};
+use netflow::results::{Table as Layout, present_name};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyImportError, PyIndexError, PyKeyError};
 use pyo3::prelude::*;
@@ -63,8 +63,14 @@ impl Table {
         self.0.num_rows()
     }
 
-    fn column_index(&self, name: &str) -> PyResult<usize> {
+    fn column_index(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
         let schema = self.0.schema();
+        if let Some(present) = present_name(name)
+            && let Ok(place) = schema.index_of(&present)
+        {
+            errors::warn_renamed(py, &format!("column `{name}`"), &format!("`{present}`"))?;
+            return Ok(place);
+        }
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
             PyKeyError::new_err(errors::is_unknown("column", name, known))
@@ -139,7 +145,7 @@ impl Table {
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         if let Ok(name) = key.extract::<String>() {
-            return Ok(self.list(py, self.column_index(&name)?)?.into_any());
+            return Ok(self.list(py, self.column_index(py, &name)?)?.into_any());
         }
         let rows = self.0.num_rows();
         let place: isize = key.extract()?;

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyOSError, PyUserWarning};
 use pyo3::prelude::*;
 
 use crate::background_task::{CancelToken, run_in_background};
-use crate::convert::positive_seconds;
+use crate::convert::interval_s;
 use crate::errors;
 use crate::table::Table;
 
@@ -54,17 +54,15 @@ struct TraceData {
 
 /// Reads a trace: ns-2, pcap or pcapng, possibly compressed.
 #[pyfunction]
-#[pyo3(signature = (path, *, every = None, k = 100))]
+#[pyo3(signature = (path, *, interval = None, k = 100, every = None))]
 pub fn trace(
     py: Python<'_>,
     path: PathBuf,
-    every: Option<&Bound<'_, PyAny>>,
+    interval: Option<&Bound<'_, PyAny>>,
     k: u32,
+    every: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Trace> {
-    let every_s = match every {
-        Some(every) => positive_seconds("every", every)?,
-        None => 0.5,
-    };
+    let every_s = interval_s(py, interval, every)?.unwrap_or(0.5);
     let k = NonZeroU32::new(k).ok_or_else(|| errors::value("`k` must be 1 or more"))?;
     let worked = run_in_background(py, Some(1), None, |wish| {
         read_trace(&path, every_s, k, wish)

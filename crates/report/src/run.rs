@@ -44,7 +44,7 @@ pub const QUEUE: usize = link_column("queue_pkts");
 pub const LINK_LOSS: usize = link_column("loss_probability");
 pub const UTILIZATION: usize = link_column("utilization");
 pub const ARRIVAL: usize = link_column("arrival_pps");
-const QUEUEING: usize = link_column("queueing_delay_s");
+const QUEUEING: usize = link_column("sojourn_time_s");
 pub const SEND: usize = connection_column("send_pps");
 pub const GOODPUT: usize = connection_column("goodput_pps");
 pub const RTT: usize = connection_column("rtt_s");
@@ -125,11 +125,11 @@ pub fn read(
             throughput: link.throughput_bps.map(Precise),
             utilization: Precise(link.utilization),
             peak: link.peak_utilization.map(Precise),
-            full: link.saturated_s.map(Precise),
+            full: link.at_capacity_s.map(Precise),
             utilization_sign: link.utilization_is_estimate.then_some(ESTIMATE),
             mean_queue: Precise(link.mean_queue_pkts),
             max_queue: Precise(link.max_queue_pkts),
-            queueing: Precise(link.queueing_delay_s.unwrap_or(f64::NAN)),
+            queueing: Precise(link.sojourn_time_s.unwrap_or(f64::NAN)),
             sign: link.queue_is_estimate.then_some(ESTIMATE),
             loss: Precise(link.loss_probability),
             loss_sign: link.loss_is_estimate.then_some(ESTIMATE),
@@ -158,7 +158,7 @@ pub fn read(
             bytes: known.map(|it| Rounded(it.packet_size_bytes)),
             path: known.map_or(Vec::new(), |it| it.path.clone()),
             back: known.map_or(Vec::new(), |it| it.return_path.clone()),
-            ways: known.map_or(Vec::new(), |it| it.ways.iter().map(route).collect()),
+            ways: known.map_or(Vec::new(), |it| it.later_paths.iter().map(route).collect()),
             active: Precise(connection.active_s),
             finished: connection.finished_s.map(Precise),
             mean_finished: connection.mean_finished_s.map(Precise),
@@ -178,7 +178,7 @@ pub fn read(
             sign: connection.delay_is_estimate.then_some(ESTIMATE),
             loss: Precise(connection.loss_probability.unwrap_or(f64::NAN)),
             loss_sign: connection.loss_is_estimate.then_some(ESTIMATE),
-            outside: Precise(connection.outside_profile_fraction),
+            outside: Precise(connection.extrapolated_fraction),
             profile_use: connection.profile_use.clone(),
             curves: is_selected(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: of_connection(i, SEND),

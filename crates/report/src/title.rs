@@ -10,7 +10,7 @@ const MAX_TITLE_CHARS: usize = 100;
 
 /// Returns the first sentence of the first comment of the scenario, from the copy in the results directory.
 pub fn scenario_title(results: &Results) -> Option<String> {
-    let kept = Path::new(results.manifest.kept.as_ref()?);
+    let kept = Path::new(results.manifest.scenario_copy.as_ref()?);
     // A manifest is untrusted, so files outside of its directory are not read.
     let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
     if !kept.components().all(inside) {

@@ -20,31 +20,35 @@ pub fn unmet_demand(
     if active_s <= 0.0 || active_s.is_nan() {
         return None;
     }
-    let share = match known.and_then(|it| it.alone_pps) {
+    let share = match known.and_then(|it| it.uncontended_pps) {
         Some(alone_pps) => {
             let alone_pkts = alone_pps * active_s;
-            match connection.made_pkts {
+            match connection.generated_pkts {
                 // The most recent data are still in flight.
-                Some(made_pkts) => {
-                    let served_pkts = connection.delivered_pkts + connection.under_way_pkts;
-                    1.0 - served_pkts / made_pkts.min(alone_pkts)
+                Some(generated_pkts) => {
+                    let served_pkts = connection.delivered_pkts + connection.in_network_pkts;
+                    1.0 - served_pkts / generated_pkts.min(alone_pkts)
                 }
                 None => 1.0 - connection.delivered_pkts / alone_pkts,
             }
         }
         None => {
-            let wanted = connection.offered_pkts + connection.blocked_pkts;
-            let failed = connection.lost_pkts + connection.blocked_pkts;
+            let wanted = connection.offered_pkts + connection.unrouted_pkts;
+            let failed = connection.lost_pkts + connection.unrouted_pkts;
             let arrived = if wanted > 0.0 {
                 1.0 - failed / wanted
             } else {
                 1.0
             };
             // A source that counts packets without a route includes that time already.
-            let without_s: f64 = if connection.blocked_pkts > 0.0 {
+            let without_s: f64 = if connection.unrouted_pkts > 0.0 {
                 0.0
             } else {
-                connection.no_route_s.iter().map(|it| it.1 - it.0).sum()
+                connection
+                    .unrouted_intervals_s
+                    .iter()
+                    .map(|it| it.1 - it.0)
+                    .sum()
             };
             1.0 - arrived * (1.0 - without_s / active_s)
         }
@@ -61,7 +65,7 @@ mod tests {
             offered_pkts: 100.0,
             delivered_pkts: 80.0,
             lost_pkts: 10.0,
-            made_pkts: None,
+            generated_pkts: None,
             finished_s: None,
             mean_finished_s: None,
             ..ConnectionSummary::with_all_columns()
@@ -78,10 +82,10 @@ mod tests {
             packet_size_bytes: 1000.0,
             path: Vec::new(),
             return_path: Vec::new(),
-            ways: Vec::new(),
+            later_paths: Vec::new(),
             start_s: 5.0,
             stop_s: None,
-            alone_pps,
+            uncontended_pps: alone_pps,
         }
     }
 
@@ -98,9 +102,9 @@ mod tests {
         assert_eq!(share(&connection(), Some(20.0)), 0.6);
         assert_eq!(share(&connection(), Some(1.0)), 0.0);
         // The application made a given number of packets, of which 5 are in flight; of 1000, only 200 fit.
-        let applied = |made_pkts| ConnectionSummary {
-            made_pkts: Some(made_pkts),
-            under_way_pkts: 5.0,
+        let applied = |generated_pkts| ConnectionSummary {
+            generated_pkts: Some(generated_pkts),
+            in_network_pkts: 5.0,
             ..connection()
         };
         assert_eq!(share(&applied(85.0), Some(20.0)), 0.0);
@@ -108,13 +112,13 @@ mod tests {
         assert_eq!(share(&applied(1000.0), Some(20.0)), 0.575);
         // TCP that sends nothing while it has no route.
         let cut = ConnectionSummary {
-            no_route_s: vec![(5.0, 10.0)],
+            unrouted_intervals_s: vec![(5.0, 10.0)],
             ..connection()
         };
         assert_eq!(share(&cut, None), 0.55);
         // A source that continues to send counts its packets without a route.
         let blocked = ConnectionSummary {
-            blocked_pkts: 100.0,
+            unrouted_pkts: 100.0,
             ..cut
         };
         assert_eq!(share(&blocked, None), 0.55);

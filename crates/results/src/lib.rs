@@ -8,7 +8,7 @@
 //! | `waits.csv` | [`WaitRow`]s: the response times of every user; only with workloads |
 //! | `links_std.csv`, `connections_std.csv` | standard deviations, with several seeds; the above are then means |
 //! | `links_ci95.csv`, `connections_ci95.csv` | half the width of the 95 % confidence interval of each mean |
-//! | `whole.csv` | [`NetworkTotalsRow`]s: network totals, with several seeds; means of links do not give them |
+//! | `network_totals.csv` | [`NetworkTotalsRow`]s: network totals, with several seeds; means of links do not give them |
 //! | `network.json` | [`Topology`]: the constant properties of nodes, links and connections, for drawings |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
 //! | `manifest.json` | [`Manifest`]: the scenario, the options and whether the run finished |
@@ -38,6 +38,7 @@ mod ensemble;
 mod error;
 mod exporter;
 mod format;
+mod former_names;
 mod json_lines;
 mod json_pretty;
 mod manifest;
@@ -68,6 +69,7 @@ pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
+pub use former_names::present_name;
 pub use manifest::{Manifest, Stop};
 pub use measurement_window::{MeasurementWindow, SummaryRecorder, UserExperiences, WithSummary};
 pub use netflow_network::Column;

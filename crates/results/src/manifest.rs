@@ -12,6 +12,9 @@ pub struct Manifest {
     pub program: String,
     /// Version of netflow.
     pub version: String,
+    /// Version of the format of these files. Version 1, from netflow 0.1, had other names and lacks this key.
+    #[serde(default = "one")]
+    pub format_version: u32,
     /// Path of the scenario file, as given.
     pub scenario: String,
     /// Digest of the scenario and of every file it includes.
@@ -20,8 +23,8 @@ pub struct Manifest {
     pub sources: Vec<String>,
     /// Path of the copy of the scenario, relative to the results directory; copies of included files have the same
     /// relative paths. Absent if the scenario is not a file, or changed during the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<String>,
+    #[serde(default, alias = "kept", skip_serializing_if = "Option::is_none")]
+    pub scenario_copy: Option<String>,
     /// Settings from the command line, as `KEY=VALUE`.
     pub overrides: Vec<String>,
     /// True if the scenario may read files outside its directory.
@@ -35,7 +38,8 @@ pub struct Manifest {
     /// Options of the engine: duration, model, step and others.
     pub options: Options,
     /// Requested length of a recording interval in seconds. In the fluid model, rows end with time steps.
-    pub every_s: f64,
+    #[serde(alias = "every_s")]
+    pub interval_s: f64,
     /// Start of the summarized time in seconds.
     #[serde(default)]
     pub from_s: f64,
@@ -76,6 +80,9 @@ fn one() -> u32 {
 }
 
 impl Manifest {
+    /// Version of the format that this version of netflow writes.
+    pub const FORMAT_VERSION: u32 = 2;
+
     /// Its file in a results directory.
     pub const FILE: &str = "manifest.json";
 

@@ -8,6 +8,7 @@ use netflow_files::{FileKind, ReadError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::former_names::former_name;
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
     LINKS_CI95, LinkRow, Manifest, NETWORK_TOTALS, NetworkTotalsRow, Row, Summary, Table, Topology,
@@ -42,7 +43,15 @@ impl Results {
             });
         }
         let summary = read_json(&directory.join(Summary::FILE))?;
-        let manifest = read_json(&directory.join(Manifest::FILE))?;
+        let path = directory.join(Manifest::FILE);
+        let manifest: Manifest = read_json(&path)?;
+        if manifest.format_version > Manifest::FORMAT_VERSION {
+            let version = manifest.format_version;
+            let reason = format!(
+                "results format {version} is of a later version of netflow: update netflow"
+            );
+            return Err(malformed(&path, None, reason));
+        }
         Ok(Results {
             directory,
             summary,
@@ -95,7 +104,7 @@ impl Results {
         let path = self.directory.join(table.file(self.manifest.format));
         let end_s = self.manifest.end_s();
         let last_s = last_s.unwrap_or(0.0);
-        let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
+        let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.interval_s);
         if names > 0 && (missing || !rows.is_multiple_of(names)) {
             let reason = format!(
                 "the file is truncated: its {rows} rows, {names} for each interval, end at {last_s} s, \
@@ -163,17 +172,20 @@ impl Results {
     }
 
     fn series<R: Row>(&self, table: Table) -> Result<Vec<R>, Error> {
-        for format in Format::ALL {
-            let path = self.directory.join(table.file(format));
-            if path.exists() {
-                return match format {
-                    Format::Csv => read_csv(&path),
-                    Format::Jsonl => read_json_lines(&path),
-                    #[cfg(feature = "parquet")]
-                    Format::Parquet => crate::parquet::read(&path),
-                    #[cfg(not(feature = "parquet"))]
-                    Format::Parquet => Err(Error::FormatMissing { format }),
-                };
+        let former = former_name(table.name).map(|name| Table { name, ..table });
+        for table in [Some(table), former].into_iter().flatten() {
+            for format in Format::ALL {
+                let path = self.directory.join(table.file(format));
+                if path.exists() {
+                    return match format {
+                        Format::Csv => read_csv(&path),
+                        Format::Jsonl => read_json_lines(&path),
+                        #[cfg(feature = "parquet")]
+                        Format::Parquet => crate::parquet::read(&path),
+                        #[cfg(not(feature = "parquet"))]
+                        Format::Parquet => Err(Error::FormatMissing { format }),
+                    };
+                }
             }
         }
         Err(Error::NoSeries {
@@ -279,8 +291,9 @@ impl<'t> CsvTable<'t> {
 
     /// Returns the index of a column.
     pub(crate) fn column_index(&self, column: &str) -> Result<usize, Error> {
-        let place = self.header.iter().position(|name| name == column);
-        place.ok_or_else(|| malformed(self.path, Some(1), format!("missing column `{column}`")))
+        let place = |column| self.header.iter().position(|name| name == column);
+        let found = place(column).or_else(|| place(former_name(column)?));
+        found.ok_or_else(|| malformed(self.path, Some(1), format!("missing column `{column}`")))
     }
 
     /// Reads the next row. Returns whether there is one.
@@ -358,7 +371,9 @@ fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
         let bad = |reason: String| malformed(path, Some(index as u64 + 1), reason);
         let object: HashMap<String, Value> =
             serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
-        let number = |column: &str, later: bool| match object.get(column) {
+        let value =
+            |column: &str| (object.get(column)).or_else(|| object.get(former_name(column)?));
+        let number = |column: &str, later: bool| match value(column) {
             Some(Value::Null) => Ok(f64::NAN),
             Some(value) => value
                 .as_f64()

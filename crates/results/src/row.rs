@@ -138,7 +138,7 @@ columns! {
 
 series! {
     /// Quantities of the whole network, with several seeds.
-    NETWORK_TOTALS = "whole";
+    NETWORK_TOTALS = "network_totals";
     /// Quantity of the whole network over one recording interval.
     NetworkTotalsRow: "End of the interval in seconds." {
         /// Name of the quantity: `queue_pkts`, `highest_utilization`, `send_pps` or `goodput_pps`.

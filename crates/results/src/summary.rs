@@ -9,6 +9,7 @@ use netflow_network::{
 use serde::{Deserialize, Serialize};
 
 use crate::accuracy::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+use crate::former_names;
 use crate::json_pretty::to_lines;
 use crate::running_variance::half_width;
 use crate::users::{self, WorkloadSummary};
@@ -68,7 +69,7 @@ impl SpreadValue {
     }
 }
 
-/// Means, maxima and totals of a run or of a period of it. New versions add keys and never rename them.
+/// Means, maxima and totals of a run or of a period of it. Versions with the same `format_version` (`manifest.json`) only add keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Start of the summarized time in seconds of simulated time.
@@ -178,8 +179,12 @@ pub struct LinkSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_utilization: Option<f64>,
     /// Total length in seconds of the intervals with a utilization of at least 0.99 ([`SATURATION_UTILIZATION`](crate::SATURATION_UTILIZATION)).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saturated_s: Option<f64>,
+    #[serde(
+        default,
+        alias = "saturated_s",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub at_capacity_s: Option<f64>,
     /// Demand over bandwidth: the traffic that sources would send over this link if it were the only limit
     /// ([`Network::demand_bps`]); null if TCP without another limit can fill the link.
     #[serde(default)]
@@ -189,9 +194,9 @@ pub struct LinkSummary {
     #[serde(default)]
     pub throughput_bps: Option<f64>,
     /// Mean sojourn time of a packet in seconds: queueing delay and transmission; null if no packet departed.
-    #[serde(default)]
-    pub queueing_delay_s: Option<f64>,
-    /// True if the mean queue, the maximum queue, the queueing delay and the loss are estimates.
+    #[serde(default, alias = "queueing_delay_s")]
+    pub sojourn_time_s: Option<f64>,
+    /// True if the mean queue, the maximum queue, the sojourn time and the loss are estimates.
     #[serde(default)]
     pub queue_is_estimate: bool,
     /// Reason of the estimate. `classes`: queues of traffic classes share the link. `profiles`: TCP with profiles fills
@@ -203,7 +208,7 @@ pub struct LinkSummary {
     /// are rounded to nanoseconds, so that utilization, throughput and loss are estimates, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// True if the loss is an estimate, because the queue is an estimate or `loses_by_size` is true.
+    /// True if the loss is an estimate, because the queue is an estimate or `loss_is_size_dependent` is true.
     #[serde(default)]
     pub loss_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
@@ -226,10 +231,10 @@ pub struct LinkSummary {
     pub arrival_cov: Option<f64>,
     /// True if small packets lose less than large ones although the model reports one loss probability for all. The
     /// cause is a buffer in bytes with packets of different sizes.
-    #[serde(default)]
-    pub loses_by_size: bool,
+    #[serde(default, alias = "loses_by_size")]
+    pub loss_is_size_dependent: bool,
     /// With several seeds: standard deviation over the seeds of every number above.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "former_names::read_spread")]
     pub spread: Spread,
 }
 
@@ -243,7 +248,7 @@ pub struct PrecedenceSummary {
     /// Packets lost over packets that arrived.
     pub loss_probability: f64,
     /// With several seeds: standard deviations over the seeds, as for links.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "former_names::read_spread")]
     pub spread: Spread,
 }
 
@@ -252,7 +257,7 @@ pub struct PrecedenceSummary {
 pub struct AggregateSummary {
     /// Name of the aggregate.
     pub aggregate: String,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub mean_goodput_bps: f64,
     /// Packets sent.
     pub sent_pkts: [f64; 3],
@@ -265,7 +270,7 @@ pub struct AggregateSummary {
     /// Packets lost over packets sent, all drop precedences together.
     pub loss_probability: f64,
     /// With several seeds: standard deviations over the seeds, as for links.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "former_names::read_spread")]
     pub spread: Spread,
 }
 
@@ -276,8 +281,8 @@ pub struct ConnectionSummary {
     pub connection: String,
     /// Sending rate in packets/s.
     pub mean_send_pps: f64,
-    /// Goodput in packets/s: packets delivered, without repeated packets and SYNs. Multiplied by the packet size with
-    /// headers, it is the goodput in Mbit/s in the table of `run`.
+    /// Goodput in packets/s: packets delivered, without repeated packets and SYNs. Multiplied by the packet size, it is
+    /// the column `delivered [Mbit/s]` of `run`.
     pub mean_goodput_pps: f64,
     /// Seconds in which it could send: from its start to its stop or its finish, within the summarized time.
     #[serde(default)]
@@ -290,11 +295,11 @@ pub struct ConnectionSummary {
     /// Packets lost.
     pub lost_pkts: f64,
     /// Packets without a route.
-    #[serde(default)]
-    pub blocked_pkts: f64,
+    #[serde(default, alias = "blocked_pkts")]
+    pub unrouted_pkts: f64,
     /// Periods without a route while it is active, as pairs of start and end in seconds.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub no_route_s: Vec<(f64, f64)>,
+    #[serde(default, alias = "no_route_s", skip_serializing_if = "Vec::is_empty")]
+    pub unrouted_intervals_s: Vec<(f64, f64)>,
     /// Mean round-trip time in seconds; null if not measured.
     #[serde(default)]
     pub mean_rtt_s: Option<f64>,
@@ -338,13 +343,18 @@ pub struct ConnectionSummary {
     #[serde(default)]
     pub loss_is_estimate: bool,
     /// Fraction of its active time outside the measured range of its profile.
-    pub outside_profile_fraction: f64,
+    #[serde(alias = "outside_profile_fraction")]
+    pub extrapolated_fraction: f64,
     /// Fraction of its active time with an unreliable extrapolation of its profile.
-    #[serde(default)]
-    pub unusable_profile_fraction: f64,
-    /// Origin of its rates: `measured`, `extended` (extrapolated) or `not usable` (unreliable extrapolation); only for
-    /// sources with a profile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "unusable_profile_fraction")]
+    pub unreliable_fraction: f64,
+    /// Origin of its rates: `measured`, `extrapolated`, or `unreliable` (extrapolated too far); only for sources with a
+    /// profile.
+    #[serde(
+        default,
+        deserialize_with = "former_names::read_profile_use",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub profile_use: Option<String>,
     /// Time in seconds at which the last of its `count` connections had delivered its `size`; only for connections
     /// with a `size` that finished within the summarized time.
@@ -360,21 +370,21 @@ pub struct ConnectionSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_retransmits: Option<f64>,
     /// Packets generated by its application, sent or not; only for sources with an application.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made_pkts: Option<f64>,
+    #[serde(default, alias = "made_pkts", skip_serializing_if = "Option::is_none")]
+    pub generated_pkts: Option<f64>,
     /// Packets in queues and in flight at the end.
-    #[serde(default)]
-    pub under_way_pkts: f64,
+    #[serde(default, alias = "under_way_pkts")]
+    pub in_network_pkts: f64,
     /// True if the goodput is an estimate. A source with a profile then crosses a queue that is an estimate; any other
     /// source loses at least 1 % of its packets, and this loss is an estimate.
     #[serde(default)]
     pub goodput_is_estimate: bool,
     /// With several seeds: standard deviations over the seeds, as for links.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "former_names::read_spread")]
     pub spread: Spread,
 }
 
-/// Packets of one kind: before + offered = delivered + lost + blocked + queued + in flight.
+/// Packets of one kind: before + offered = delivered + lost + unrouted + queued + in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
     /// Packets in queues and in flight at the start of the summarized time.
@@ -387,14 +397,14 @@ pub struct TotalsSummary {
     /// Packets lost.
     pub lost_pkts: f64,
     /// Packets without a route.
-    #[serde(default)]
-    pub blocked_pkts: f64,
+    #[serde(default, alias = "blocked_pkts")]
+    pub unrouted_pkts: f64,
     /// Packets in queues at the end.
     pub queued_pkts: f64,
     /// Packets in flight at the end.
     pub in_flight_pkts: f64,
     /// With several seeds: standard deviations over the seeds, as for links.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "former_names::read_spread")]
     pub spread: Spread,
 }
 
@@ -414,7 +424,7 @@ impl Summary {
 impl TotalsSummary {
     /// Returns the imbalance of the packets as a fraction of those offered; 0 if none were offered.
     pub fn imbalance(&self) -> f64 {
-        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let ended = self.delivered_pkts + self.lost_pkts + self.unrouted_pkts;
         let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         if self.offered_pkts > 0.0 {
             (self.before_pkts + self.offered_pkts - accounted).abs() / self.offered_pkts
@@ -431,7 +441,7 @@ impl From<Totals> for TotalsSummary {
             offered_pkts: totals.offered_pkts,
             delivered_pkts: totals.delivered_pkts,
             lost_pkts: totals.lost_pkts,
-            blocked_pkts: totals.blocked_pkts,
+            unrouted_pkts: totals.unrouted_pkts,
             queued_pkts: totals.queued_pkts,
             in_flight_pkts: totals.in_flight_pkts,
             spread: Spread::new(),
@@ -471,13 +481,13 @@ impl LinkSummary {
             utilization: 0.0,
             utilization_is_estimate: false,
             peak_utilization: Some(0.0),
-            saturated_s: Some(0.0),
+            at_capacity_s: Some(0.0),
             offered_load: Some(0.0),
             throughput_bps: Some(0.0),
-            queueing_delay_s: Some(0.0),
+            sojourn_time_s: Some(0.0),
             queue_is_estimate: false,
             loss_is_estimate: false,
-            loses_by_size: false,
+            loss_is_size_dependent: false,
             estimate: Some(Estimate::Profiles),
             offered_pkts: 0.0,
             lost_pkts: 0.0,
@@ -512,8 +522,8 @@ impl ConnectionSummary {
             offered_pkts: 0.0,
             delivered_pkts: 0.0,
             lost_pkts: 0.0,
-            blocked_pkts: 0.0,
-            no_route_s: Vec::new(),
+            unrouted_pkts: 0.0,
+            unrouted_intervals_s: Vec::new(),
             mean_rtt_s: Some(0.0),
             rtt_p50_s: Some(0.0),
             rtt_p95_s: Some(0.0),
@@ -528,25 +538,22 @@ impl ConnectionSummary {
             delay_is_estimate: false,
             loss_probability: Some(0.0),
             loss_is_estimate: false,
-            outside_profile_fraction: 0.0,
-            unusable_profile_fraction: 0.0,
+            extrapolated_fraction: 0.0,
+            unreliable_fraction: 0.0,
             profile_use: Some(String::new()),
             finished_s: Some(0.0),
             mean_finished_s: Some(0.0),
             timeouts: Some(0.0),
             fast_retransmits: Some(0.0),
-            made_pkts: Some(0.0),
-            under_way_pkts: 0.0,
+            generated_pkts: Some(0.0),
+            in_network_pkts: 0.0,
             spread: Spread::new(),
         }
     }
 
     /// Recomputes `profile_use` after its fractions were averaged.
     pub(crate) fn update_profile_use(&mut self) {
-        let (outside, unusable) = (
-            self.outside_profile_fraction,
-            self.unusable_profile_fraction,
-        );
+        let (outside, unusable) = (self.extrapolated_fraction, self.unreliable_fraction);
         if let Some(rests_on) = &mut self.profile_use {
             *rests_on = ConnectionTotals::profile_use_over(outside, unusable)
                 .name()
@@ -627,18 +634,18 @@ impl Summary {
                 utilization: totals.utilization,
                 utilization_is_estimate: false,
                 peak_utilization: None,
-                saturated_s: None,
+                at_capacity_s: None,
                 offered_load: demand_bps
                     .get(id.index())
                     .map(|bps| bps / bandwidths_bps[id.index()])
                     .filter(|load| load.is_finite()),
                 throughput_bps: (!changes_bandwidth(id))
                     .then(|| totals.utilization * bandwidths_bps[id.index()]),
-                queueing_delay_s: totals.queueing_delay_s,
+                sojourn_time_s: totals.sojourn_time_s,
                 queue_is_estimate: totals.estimate.is_some(),
                 estimate: totals.estimate,
-                loss_is_estimate: totals.estimate.is_some() || totals.loses_by_size,
-                loses_by_size: totals.loses_by_size,
+                loss_is_estimate: totals.estimate.is_some() || totals.loss_is_size_dependent,
+                loss_is_size_dependent: totals.loss_is_size_dependent,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 link_lost_pkts: totals.link_lost_pkts,
@@ -690,8 +697,8 @@ impl Summary {
                 offered_pkts: totals.offered_pkts,
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
-                blocked_pkts: totals.blocked_pkts,
-                no_route_s: network.unrouted_intervals(id, from_s, to_s),
+                unrouted_pkts: totals.unrouted_pkts,
+                unrouted_intervals_s: network.unrouted_intervals(id, from_s, to_s),
                 mean_rtt_s: totals.mean_rtt_s,
                 rtt_p50_s: totals.rtt.map(|of| of.p50_s),
                 rtt_p95_s: totals.rtt.map(|of| of.p95_s),
@@ -706,16 +713,16 @@ impl Summary {
                 delay_is_estimate: totals.mean_delay_s.is_some() && crosses_estimate,
                 loss_probability: totals.loss_probability,
                 loss_is_estimate: loses_about,
-                outside_profile_fraction: totals.outside_profile_fraction,
-                unusable_profile_fraction: totals.unusable_profile_fraction,
+                extrapolated_fraction: totals.extrapolated_fraction,
+                unreliable_fraction: totals.unreliable_fraction,
                 profile_use: matches!(network.connection_spec(id).source, Source::Profile(_))
                     .then(|| totals.profile_use().name().to_owned()),
                 finished_s: totals.finished_s,
                 mean_finished_s: totals.mean_finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,
-                made_pkts: totals.generated_pkts,
-                under_way_pkts: totals.queued_pkts + totals.in_flight_pkts,
+                generated_pkts: totals.generated_pkts,
+                in_network_pkts: totals.queued_pkts + totals.in_flight_pkts,
                 spread: Spread::new(),
             }
         };
@@ -790,14 +797,17 @@ impl Summary {
             let text = estimate_reason(reason, self.calibrated);
             note(&|link| link.estimate == Some(reason), &text)
         });
-        let by_size = note(&|link| link.loses_by_size, SIZE_DEPENDENT_LOSS_NOTE);
+        let by_size = note(
+            &|link| link.loss_is_size_dependent,
+            SIZE_DEPENDENT_LOSS_NOTE,
+        );
         estimates.chain(by_size).collect()
     }
 
     /// Returns true if the packet model has no estimate where this summary has one.
     pub fn packet_model_is_more_accurate(&self) -> bool {
         let by_packets = |it: &LinkSummary| {
-            it.loses_by_size || it.estimate.is_some_and(|why| why != Estimate::Nanoseconds)
+            it.loss_is_size_dependent || it.estimate.is_some_and(|why| why != Estimate::Nanoseconds)
         };
         self.model != ModelName::Packets && self.links.iter().any(by_packets)
     }
@@ -873,7 +883,7 @@ mod tests {
         };
         let rows = [
             row(&["utilization_std"]),
-            row(&["queueing_delay_s_seeds", "utilization_std"]),
+            row(&["sojourn_time_s_seeds", "utilization_std"]),
         ];
         let frame = DataFrame::of(&LinkSummary::with_columns_of(&rows), &rows);
         let of = |name: &str| {
@@ -884,8 +894,8 @@ mod tests {
             }
         };
         assert_eq!(of("utilization_std"), [2.0, 2.0]);
-        assert!(of("queueing_delay_s_seeds")[0].is_nan());
-        assert_eq!(of("queueing_delay_s_seeds")[1], 2.0);
+        assert!(of("sojourn_time_s_seeds")[0].is_nan());
+        assert_eq!(of("sojourn_time_s_seeds")[1], 2.0);
         let rows = [ConnectionSummary {
             spread: [("mean_rtt_s_std".to_owned(), SpreadValue::One(None))].into(),
             ..ConnectionSummary::with_all_columns()
@@ -910,13 +920,13 @@ mod tests {
                 utilization: 0.5,
                 utilization_is_estimate: false,
                 peak_utilization: Some(1.0),
-                saturated_s: Some(2.0),
+                at_capacity_s: Some(2.0),
                 offered_load: Some(1.5),
                 throughput_bps: None,
-                queueing_delay_s: Some(0.25),
+                sojourn_time_s: Some(0.25),
                 queue_is_estimate: true,
                 loss_is_estimate: true,
-                loses_by_size: false,
+                loss_is_size_dependent: false,
                 estimate: Some(Estimate::Profiles),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
@@ -956,14 +966,14 @@ mod tests {
             }],
             workloads: vec![WorkloadSummary {
                 workload: "web".to_owned(),
-                came: 3,
-                gone: 2,
+                arrived: 3,
+                finished: 2,
                 waits: vec![crate::WaitSummary {
                     wait: "file".to_owned(),
                     times: netflow_workload::TimeSample::new(vec![0.1, 0.2])
                         .summary()
                         .unwrap(),
-                    steps: vec![netflow_workload::RttCluster {
+                    clusters: vec![netflow_workload::RttCluster {
                         round_trips: 1,
                         share: 0.5,
                     }],

@@ -54,8 +54,14 @@ pub const CONNECTIONS_CI95: Table = Table {
     ..CONNECTIONS
 };
 
+/// [`NETWORK_TOTALS`] in format 1.
+const FORMER_NETWORK_TOTALS: Table = Table {
+    name: "whole",
+    ..NETWORK_TOTALS
+};
+
 /// All series that a directory may contain.
-pub(crate) const ALL: [Table; 9] = [
+pub(crate) const ALL: [Table; 10] = [
     LINKS,
     CONNECTIONS,
     CLASSES,
@@ -65,4 +71,5 @@ pub(crate) const ALL: [Table; 9] = [
     CONNECTIONS_STD,
     CONNECTIONS_CI95,
     NETWORK_TOTALS,
+    FORMER_NETWORK_TOTALS,
 ];

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json_pretty::to_lines;
 
-/// Nodes, links and connections of a run, sufficient to draw the network. New versions add keys and never rename them.
+/// Nodes, links and connections of a run, sufficient to draw the network. Versions with the same `format_version` (`manifest.json`) only add keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
     /// Every node.
@@ -44,14 +44,10 @@ pub struct TopologyLink {
     pub delay_s: f64,
     /// Buffer in packets, the packet in service included. A buffer in bytes or as a time is converted with the packet
     /// size of TCP.
-    #[serde(rename = "room_pkts")]
+    #[serde(alias = "room_pkts")]
     pub buffer_pkts: f64,
     /// Buffer in bytes, if it is given in bytes; every packet occupies its own size.
-    #[serde(
-        rename = "room_bytes",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, alias = "room_bytes", skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<f64>,
     /// Overhead per packet below IP, in words, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,8 +84,8 @@ pub struct TopologyConnection {
     /// Return path, as indices into [`Topology::links`].
     pub return_path: Vec<usize>,
     /// Later paths, in order of time; only if failures change them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<TopologyPath>,
+    #[serde(default, alias = "ways", skip_serializing_if = "Vec::is_empty")]
+    pub later_paths: Vec<TopologyPath>,
     /// Start time in seconds.
     #[serde(default)]
     pub start_s: f64,
@@ -98,8 +94,8 @@ pub struct TopologyConnection {
     pub stop_s: Option<f64>,
     /// Uncontended throughput in packets/s: the sending rate of TCP without other traffic and with unlimited data;
     /// absent for fixed-rate sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alone_pps: Option<f64>,
+    #[serde(default, alias = "alone_pps", skip_serializing_if = "Option::is_none")]
+    pub uncontended_pps: Option<f64>,
 }
 
 /// Path of a connection from a given time on.
@@ -172,10 +168,10 @@ impl Topology {
                 packet_size_bytes: spec.packet_size_bytes,
                 path: link_indices(network.path(id)),
                 return_path: link_indices(network.return_path(id)),
-                ways: paths_over_time(network, id),
+                later_paths: paths_over_time(network, id),
                 start_s,
                 stop_s: stop_s.is_finite().then_some(stop_s),
-                alone_pps: network.uncontended_pps(id),
+                uncontended_pps: network.uncontended_pps(id),
             }
         };
         Topology {

@@ -15,9 +15,11 @@ pub struct WorkloadSummary {
     /// Name of the workload.
     pub workload: String,
     /// Number of users who arrived.
-    pub came: u64,
+    #[serde(alias = "came")]
+    pub arrived: u64,
     /// Number of users who finished.
-    pub gone: u64,
+    #[serde(alias = "gone")]
+    pub finished: u64,
     /// Response times by event; events without waits are absent.
     pub waits: Vec<WaitSummary>,
 }
@@ -32,7 +34,8 @@ pub struct WaitSummary {
     pub times: netflow_workload::Summary,
     /// Clusters of response times near a whole number of base round-trip times, at most 10 % of a round trip above
     /// it. A cluster contains at least 1 % of all response times.
-    pub steps: Vec<RttCluster>,
+    #[serde(alias = "steps")]
+    pub clusters: Vec<RttCluster>,
 }
 
 /// Returns the response times of the users of each workload in each run, in order of arrival. Each item
@@ -70,13 +73,13 @@ pub(crate) fn summaries(network: &Network, runs: &[Vec<UserStats>]) -> Vec<Workl
             Some(WaitSummary {
                 wait: kind.name().to_owned(),
                 times: times.summary()?,
-                steps: trips.rtt_clusters(1.0, RTT_TOLERANCE),
+                clusters: trips.rtt_clusters(1.0, RTT_TOLERANCE),
             })
         };
         WorkloadSummary {
             workload: name.to_owned(),
-            came: all().map(|experience| experience.arrived).sum(),
-            gone: all().map(|experience| experience.finished).sum(),
+            arrived: all().map(|experience| experience.arrived).sum(),
+            finished: all().map(|experience| experience.finished).sum(),
             waits: ResponseEvent::ALL.into_iter().filter_map(of_kind).collect(),
         }
     };
@@ -142,16 +145,16 @@ mod tests {
             run(vec![wait(0, 0.1, 0.2), wait(1, 0.2, 0.3)]),
         ];
         let found = summaries(&network(), &runs);
-        assert_eq!((found[0].came, found[0].gone), (6, 4));
+        assert_eq!((found[0].arrived, found[0].finished), (6, 4));
         let [file] = &found[0].waits[..] else {
             panic!("{found:?}")
         };
         assert_eq!((file.wait.as_str(), file.times.count), ("file", 4));
         assert_eq!(file.times.max_s, 0.3);
         let steps: Vec<(u32, f64)> = file
-            .steps
+            .clusters
             .iter()
-            .map(|step| (step.round_trips, step.share))
+            .map(|it| (it.round_trips, it.share))
             .collect();
         assert_eq!(steps, [(1, 0.5), (2, 0.25)]);
     }

@@ -16,7 +16,7 @@ pub struct LinkPeaks {
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkPeak {
     utilization: f64,
-    saturated_s: f64,
+    at_capacity_s: f64,
 }
 
 impl LinkPeaks {
@@ -29,7 +29,7 @@ impl LinkPeaks {
             let utilization = interval.link(id).utilization;
             peak.utilization = peak.utilization.max(utilization);
             if utilization >= SATURATION_UTILIZATION {
-                peak.saturated_s += interval.length_s;
+                peak.at_capacity_s += interval.length_s;
             }
         }
     }
@@ -40,7 +40,7 @@ impl Summary {
     pub fn add_peaks(&mut self, peaks: &LinkPeaks) {
         for (link, peak) in self.links.iter_mut().zip(&peaks.links) {
             link.peak_utilization = Some(peak.utilization);
-            link.saturated_s = Some(peak.saturated_s);
+            link.at_capacity_s = Some(peak.at_capacity_s);
         }
     }
 }

@@ -4,8 +4,8 @@ use netflow_simulation::Run;
 use std::fs;
 use std::path::Path;
 
-use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer};
-use netflow_simulation::{Network, NetworkBuilder, Options, Simulation, Source};
+use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer, std_of};
+use netflow_simulation::{ModelName, Network, NetworkBuilder, Options, Simulation, Source};
 
 /// Returns `a -- b` with 100 packets/s and one constant source of 40 packets/s named `x,"y"`.
 fn network() -> Network {
@@ -32,16 +32,17 @@ fn manifest(
     Manifest {
         program: "netflow".to_owned(),
         version: "0".to_owned(),
+        format_version: Manifest::FORMAT_VERSION,
         scenario: "x.toml".to_owned(),
         digest: "0".to_owned(),
         sources: vec!["x.toml".to_owned()],
-        kept: None,
+        scenario_copy: None,
         overrides: Vec::new(),
         allow_outside: false,
         seed: 1,
         seeds: 1,
         options: *simulation.options(),
-        every_s: 0.5,
+        interval_s: 0.5,
         from_s: 0.0,
         to_s: None,
         format,
@@ -159,7 +160,7 @@ fn columns_match_documentation() {
     };
     assert_eq!(
         header("links.csv"),
-        "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization,queueing_delay_s"
+        "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization,sojourn_time_s"
     );
     assert_eq!(
         header("connections.csv"),
@@ -250,7 +251,7 @@ fn directory_is_locked_by_one_run() {
 fn blocked_pkts_without_outage_are_positive_zero() {
     let directory = tempfile::tempdir().unwrap();
     let summary = run(directory.path(), Format::Csv, false).unwrap();
-    let blocked = summary.connections[0].blocked_pkts;
+    let blocked = summary.connections[0].unrouted_pkts;
     assert!(blocked == 0.0 && blocked.is_sign_positive(), "{blocked}");
 }
 
@@ -355,5 +356,64 @@ fn newer_columns_are_optional() {
     assert!(earlier.starts_with("time_s,") && earlier.contains(",utilization\n"));
     fs::write(&file, earlier).unwrap();
     let rows = Results::open(directory.path()).unwrap().links().unwrap();
-    assert!(rows.iter().all(|row| row.values.queueing_delay_s.is_none()));
+    assert!(rows.iter().all(|row| row.values.sojourn_time_s.is_none()));
+}
+
+/// Directories of netflow 0.1 have other names.
+#[test]
+fn format_1_is_read() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format-1");
+    let results = Results::open(&directory).unwrap();
+    let (manifest, summary) = (&results.manifest, &results.summary);
+    assert_eq!(manifest.format_version, 1);
+    assert_eq!(manifest.interval_s, 0.5);
+    assert_eq!(
+        manifest.scenario_copy.as_deref(),
+        Some("scenario/small.toml")
+    );
+    assert_eq!(summary.model, ModelName::Packets);
+    let link = &summary.links[0];
+    assert_eq!(link.sojourn_time_s, Some(0.030295626865954356));
+    assert_eq!(std_of(&link.spread, "sojourn_time_s"), Some(0.001));
+    assert_eq!(link.at_capacity_s, Some(0.0));
+    assert!(link.loss_is_size_dependent);
+    let connection = &summary.connections[0];
+    assert_eq!(connection.unrouted_intervals_s, [(1.0, 1.5)]);
+    assert_eq!(connection.generated_pkts, Some(300.0));
+    assert_eq!(connection.in_network_pkts, 6.0);
+    assert_eq!(connection.extrapolated_fraction, 0.25);
+    assert_eq!(connection.unreliable_fraction, 0.125);
+    assert_eq!(connection.profile_use.as_deref(), Some("extrapolated"));
+    let users = &summary.workloads[0];
+    assert_eq!((users.arrived, users.finished), (6, 6));
+    assert_eq!(users.waits[0].clusters.len(), 2);
+    let topology = results.topology().unwrap().unwrap();
+    assert_eq!(topology.links[0].buffer_pkts, 20.0);
+    let delay_s = results.links().unwrap()[0].values.sojourn_time_s;
+    assert!(delay_s.is_some_and(|it| it > 0.0), "{delay_s:?}");
+    let totals = results.network_totals().unwrap().unwrap();
+    assert_eq!(totals[0].values.mean, 9.5);
+
+    // A new run removes the files of the former names.
+    let place = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, place.path().join(path.file_name().unwrap())).unwrap();
+    }
+    run(place.path(), Format::Csv, false).unwrap();
+    let results = Results::open(place.path()).unwrap();
+    assert_eq!(results.network_totals().unwrap(), None);
+}
+
+#[test]
+fn later_formats_are_rejected() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), Format::Csv, false).unwrap();
+    let path = directory.path().join(Manifest::FILE);
+    let text = fs::read_to_string(&path).unwrap();
+    let later = text.replace("\"format_version\": 2", "\"format_version\": 3");
+    assert_ne!(later, text);
+    fs::write(&path, later).unwrap();
+    let error = Results::open(directory.path()).unwrap_err().to_string();
+    assert!(error.contains("update netflow"), "{error}");
 }

@@ -39,9 +39,10 @@ from the code (`cargo test -p netflow-results --test reference`).
 
 ## Versions
 
-`manifest.json` contains the version of netflow that wrote the directory. Later versions only add columns and keys, so a
-program that reads the files of this version also reads those of later versions. `netflow report` reads directories since
-version 0.1. A key marked *may be absent* is written only if it has a value. The first line of a
+`manifest.json` contains the version of netflow that wrote the directory, and `format_version`. Versions of netflow with
+the same `format_version` only add columns and keys. Version 2 renamed columns and keys
+([list](../../CHANGELOG.md#renamed)). netflow reads version 1, which has no `format_version`, under the new names. It
+rejects later versions. A key marked *may be absent* is written only if it has a value. The first line of a
 [profile](../guides/your-own-tcp.md) states the version of its format (`format = 1`); other versions are rejected.
 ";
 
@@ -339,9 +340,9 @@ fn title(name: &str) -> String {
 fn page() -> String {
     let code = Code::read();
     let mut page = HEAD.to_owned();
-    page += "\n## Series\n\nCSV, JSON lines or Parquet (`--series`), seven significant digits, rows in order of time. What was not measured is empty. A row of a fluid ends \
-        with the first step that reaches a multiple of `every_s` (`manifest.json`). Where steps are longer, or do not divide it, rows are of \
-        different lengths, and in a mean over time each counts for as long as its `time_s` is later than that of the row before.\n";
+    page += "\n## Series\n\nCSV, JSON lines or Parquet (`--series`), seven significant digits, rows in order of time. What was not measured is empty. A row of the fluid model ends \
+        with the first step that reaches a multiple of `interval_s` (`manifest.json`). Where steps are longer, or do not divide it, rows are of \
+        different lengths. In a mean over time, each row counts by its length, the time since the row before.\n";
     for (name, table, when) in [
         ("LINKS", LINKS, ""),
         ("CONNECTIONS", CONNECTIONS, ""),

@@ -87,17 +87,17 @@ fn summary_has_peak_and_saturated_time() {
     // 7 s at 50 %, 2 s at 100 %, 1 s down.
     near(link.utilization, 0.55, 0.01);
     near(link.peak_utilization.unwrap(), 1.0, 1e-3);
-    near(link.saturated_s.unwrap(), 2.0, 1e-9);
+    near(link.at_capacity_s.unwrap(), 2.0, 1e-9);
     let early = summarize(0.0, 3.0, false, f64::INFINITY);
     near(early.links[0].peak_utilization.unwrap(), 0.5, 1e-3);
-    assert_eq!(early.links[0].saturated_s, Some(0.0));
+    assert_eq!(early.links[0].at_capacity_s, Some(0.0));
 }
 
 /// An interval that contains a boundary counts with its piece within the window.
 #[test]
 fn peaks_are_within_measurement_window() {
     let late = summarize(5.75, 8.0, false, f64::INFINITY);
-    near(late.links[0].saturated_s.unwrap(), 0.25, 1e-6);
+    near(late.links[0].at_capacity_s.unwrap(), 0.25, 1e-6);
     near(late.links[0].peak_utilization.unwrap(), 1.0, 1e-3);
     assert_eq!((late.from_s, late.duration_s), (5.75, 2.25));
     let after = summarize(6.5, 8.0, false, f64::INFINITY);
@@ -123,9 +123,9 @@ fn events_divide_a_run_into_periods() {
     let failed = &summary.periods[1];
     assert_eq!(failed.links[0].utilization, 0.0);
     assert_eq!(failed.links[0].peak_utilization, Some(0.0));
-    assert_eq!(failed.connections[0].no_route_s, [(8.0, 9.0)]);
+    assert_eq!(failed.connections[0].unrouted_intervals_s, [(8.0, 9.0)]);
     // Packets without a route are blocked, and every period balances.
-    near(failed.totals.blocked_pkts, 500.0, 1e-6);
+    near(failed.totals.unrouted_pkts, 500.0, 1e-6);
     for period in &summary.periods {
         assert!(period.totals.imbalance() < 1e-9, "{:?}", period.totals);
     }
@@ -153,7 +153,7 @@ fn window_of_whole_run_changes_nothing() {
     let watched = whole();
     for (link, watched) in summary.links.iter_mut().zip(&watched.links) {
         link.peak_utilization = watched.peak_utilization;
-        link.saturated_s = watched.saturated_s;
+        link.at_capacity_s = watched.at_capacity_s;
     }
     assert_eq!(summary, watched);
 }

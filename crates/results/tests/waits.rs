@@ -56,16 +56,17 @@ fn waits_of_all_seeds_have_rows() {
         let manifest = Manifest {
             program: "netflow".to_owned(),
             version: "0".to_owned(),
+            format_version: Manifest::FORMAT_VERSION,
             scenario: "x.toml".to_owned(),
             digest: "0".to_owned(),
             sources: Vec::new(),
-            kept: None,
+            scenario_copy: None,
             overrides: Vec::new(),
             allow_outside: false,
             seed: 1,
             seeds: 2,
             options: *simulation.options(),
-            every_s: 0.5,
+            interval_s: 0.5,
             from_s: 0.0,
             to_s: None,
             format,
@@ -99,8 +100,8 @@ fn waits_of_all_seeds_have_rows() {
                 let mean_s = waits_s.iter().sum::<f64>() / waits_s.len() as f64;
                 assert!((mean_s / wait.times.mean_s - 1.0).abs() < 1e-6);
             }
-            let came: u64 = seeds.iter().map(|seed| seed[w].arrived).sum();
-            assert_eq!(users.came, came);
+            let arrived: u64 = seeds.iter().map(|seed| seed[w].arrived).sum();
+            assert_eq!(users.arrived, arrived);
         }
         let echoes = rows
             .iter()

@@ -100,7 +100,7 @@ impl IntervalReader for IntervalDelta<'_> {
             loss_probability: sums.loss_probability(),
             // Differences of large sums have rounding errors.
             utilization: (sums.busy_s * per_s).clamp(0.0, 1.0),
-            queueing_delay_s: sums.queueing_delay_s(),
+            sojourn_time_s: sums.sojourn_time_s(),
         }
     }
 

@@ -129,7 +129,7 @@ impl Run for Simulation {
             loss_probability: sums.loss_probability(),
             // Shares of classes have rounding errors.
             utilization: (sums.busy_s * per_s).min(1.0),
-            queueing_delay_s: sums.queueing_delay_s(),
+            sojourn_time_s: sums.sojourn_time_s(),
             offered_pkts: sums.offered_pkts,
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
@@ -147,8 +147,8 @@ impl Run for Simulation {
                 EngineKind::Packets(_) => (busy > Estimate::BUSY && self.network().is_too_fast(id))
                     .then_some(Estimate::Nanoseconds),
             },
-            loses_by_size: (filled.as_ref())
-                .is_some_and(|it| it.loses_by_size(spec, sums.loss_probability())),
+            loss_is_size_dependent: (filled.as_ref())
+                .is_some_and(|it| it.loss_is_size_dependent(spec, sums.loss_probability())),
             arrival_cov: match self.stepper() {
                 EngineKind::Fluid(_) => None,
                 EngineKind::Packets(packets) => packets.arrival_cov(id, &start.packets),
@@ -166,8 +166,8 @@ impl Run for Simulation {
         let offered_pkts = now.sent_pkts - before.sent_pkts;
         let arrived_pkts = now.arrived_pkts - before.arrived_pkts;
         let lost_pkts = now.lost_pkts - before.lost_pkts;
-        let blocked_pkts = now.blocked_pkts - before.blocked_pkts;
-        let missing_pkts = lost_pkts + blocked_pkts;
+        let unrouted_pkts = now.unrouted_pkts - before.unrouted_pkts;
+        let missing_pkts = lost_pkts + unrouted_pkts;
         let [outside_s, unusable_s, active_s] =
             std::array::from_fn(|i| now.outside_s[i] - before.outside_s[i]);
         let [timeouts, fast_retransmits] = [0, 1].map(|i| {
@@ -181,7 +181,7 @@ impl Run for Simulation {
             offered_pkts,
             delivered_pkts: arrived_pkts,
             lost_pkts,
-            blocked_pkts,
+            unrouted_pkts,
             generated_pkts: now
                 .generated_pkts
                 .map(|pkts| pkts - before.generated_pkts.unwrap_or(0.0)),
@@ -196,8 +196,8 @@ impl Run for Simulation {
             jitter_s: times.jitter_s,
             rtt: times.rtt,
             loss_probability: mean(missing_pkts, missing_pkts + arrived_pkts),
-            outside_profile_fraction: fraction(outside_s, active_s),
-            unusable_profile_fraction: fraction(unusable_s, active_s),
+            extrapolated_fraction: fraction(outside_s, active_s),
+            unreliable_fraction: fraction(unusable_s, active_s),
             finished_s: now.finished_s.filter(|_| before.finished_s.is_none()),
             mean_finished_s: (now.mean_finished_s).filter(|_| before.finished_s.is_none()),
             timeouts,
@@ -338,7 +338,7 @@ fn difference(now: &Totals, before: &Totals) -> Totals {
         offered_pkts: now.offered_pkts - before.offered_pkts,
         delivered_pkts: now.delivered_pkts - before.delivered_pkts,
         lost_pkts: now.lost_pkts - before.lost_pkts,
-        blocked_pkts: now.blocked_pkts - before.blocked_pkts,
+        unrouted_pkts: now.unrouted_pkts - before.unrouted_pkts,
         queued_pkts: now.queued_pkts,
         in_flight_pkts: now.in_flight_pkts,
     }

@@ -132,7 +132,7 @@ impl Simulation {
         let Model::Fluid(fluid) = options.model else {
             return Err(RunError::BadOption {
                 option: "model",
-                reason: "runs of the window model have no states to be resumed from; clone the \
+                reason: "runs of the packet model have no states to be resumed from; clone the \
                          simulation instead"
                     .to_owned(),
             });

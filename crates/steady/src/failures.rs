@@ -139,7 +139,7 @@ impl Failures {
         let (moved, all) = (moved.count(), self.cases.len());
         (moved > 0).then(|| {
             format!(
-                "in {moved} of {all} cases (`*`, `moved_whole`) flows move to one of several equal-cost paths: the load of this path is \
+                "in {moved} of {all} cases (`*`, `rerouted_unsplit`) flows move to one of several equal-cost paths: the load of this path is \
                  overestimated"
             )
         })

@@ -16,7 +16,8 @@ impl Solver {
         for (l, (link, filled)) in links.iter_mut().zip(&filled).enumerate() {
             let spec = &self.network.tables().links[l];
             link.estimate = filled.estimate(spec.queue, link.utilization);
-            link.loses_by_size = filled.loses_by_size(spec, link.loss_probability);
+            link.loss_is_size_dependent =
+                filled.loss_is_size_dependent(spec, link.loss_probability);
         }
     }
 

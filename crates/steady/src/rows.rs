@@ -65,7 +65,7 @@ pub struct ConnectionRow<'a> {
     pub rate_pps: f64,
     /// Goodput in packets/s.
     pub goodput_pps: f64,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub goodput_bps: f64,
     /// True if goodput and rate are estimates.
     pub goodput_is_estimate: bool,
@@ -80,7 +80,7 @@ pub struct ConnectionRow<'a> {
     /// Round-trip time in seconds; `None` for unresponsive sources.
     pub rtt_s: Option<f64>,
     /// Constraint that limits the rate, in words; `None` if the connection is inactive.
-    pub held_by: Option<&'static str>,
+    pub limited_by: Option<&'static str>,
     /// Provenance of the rate in its profile; empty if that is measured.
     pub profile_use: &'static str,
 }
@@ -89,7 +89,7 @@ impl ConnectionRow<'_> {
     /// Returns a row with every optional column set.
     pub fn with_all_columns() -> ConnectionRow<'static> {
         ConnectionRow {
-            held_by: Some(""),
+            limited_by: Some(""),
             ..ConnectionRow::default()
         }
     }
@@ -134,7 +134,7 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
             delay_s: it.delay_s,
             delay_is_estimate: it.delay_is_estimate,
             rtt_s: it.rtt_s,
-            held_by: it.sending.then(|| held_by(it.limited_by)),
+            limited_by: it.sending.then(|| limited_by(it.limited_by)),
             profile_use: match it.provenance {
                 Provenance::Measured => "",
                 other => other.name(),
@@ -144,7 +144,7 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
     rows.collect()
 }
 
-fn held_by(held: BindingConstraint) -> &'static str {
+fn limited_by(held: BindingConstraint) -> &'static str {
     match held {
         BindingConstraint::OwnRate => "fixed rate",
         BindingConstraint::Profile => "profile",

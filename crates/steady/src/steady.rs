@@ -76,7 +76,7 @@ pub struct LinkSteady {
     /// Reason why queue, delay and losses are estimates; `None` if they are not.
     pub estimate: Option<Estimate>,
     /// True if losses are estimates because they depend on packet sizes.
-    pub loses_by_size: bool,
+    pub loss_is_size_dependent: bool,
 }
 
 /// Steady state of one connection; rates are totals over its `count`.
@@ -125,7 +125,7 @@ pub struct TotalsSteady {
 impl LinkSteady {
     /// Returns whether the losses are estimates.
     pub fn loss_is_estimate(&self) -> bool {
-        self.estimate.is_some() || self.loses_by_size
+        self.estimate.is_some() || self.loss_is_size_dependent
     }
 }
 
@@ -234,7 +234,7 @@ impl Solver {
             loss_probability: loss_from_ln_pass(at.fixed_point.ln_pass),
             at_jump: at.fixed_point.at_jump,
             estimate: None,
-            loses_by_size: false,
+            loss_is_size_dependent: false,
         }
     }
 

@@ -9,11 +9,13 @@ use super::run;
 use crate::args::{Arguments, Command};
 use crate::failure::Failure;
 use crate::output::file;
+use crate::output::schema_file::SchemaFile;
 
 /// Write an example scenario, a home gateway, and evaluate it
 ///
 /// A call and a download share the access link of a home with an upload that fills its queue. The
-/// output ends with commands to try next.
+/// output ends with commands to try next. Editors complete keys with the schema
+/// netflow.schema.json, which is written next to the scenario.
 #[derive(Args)]
 pub struct DemoArguments {
     /// Output file; an existing file with other contents is not replaced
@@ -25,7 +27,9 @@ const SCENARIO: &str = include_str!("home-gateway.toml");
 
 pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let path = arguments.output.as_path();
-    file::write(path, SCENARIO, None)?;
+    let schema = SchemaFile::beside(path);
+    file::write(path, schema.with_reference(SCENARIO), None)?;
+    schema.write()?;
     let name = path.display();
     writeln!(
         out,

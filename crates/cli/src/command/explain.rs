@@ -181,7 +181,8 @@ fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
-    Table::of(hops)
+    let has_transit_losses = hops.iter().any(|hop| hop.link_loss_probability > 0.0);
+    let mut table = Table::of(hops)
         .text("hop", |hop| hop.link)
         .text(
             "direction",
@@ -190,16 +191,15 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
         .number("utilization", |hop| percent(hop.utilization))
         .number("queue [pkt]", |hop| short(hop.queue_pkts))
         .number("service [pkt/s]", |hop| short(hop.service_pps))
-        .number("loss", |hop| {
-            let all = percent(hop.loss_probability);
-            match hop.link_loss_probability {
-                0.0 => all,
-                link => format!("{all} ({} in transit)", percent(link)),
-            }
-        })
+        .number("loss", |hop| percent(hop.loss_probability));
+    if has_transit_losses {
+        table = table.number("in transit", |hop| percent(hop.link_loss_probability));
+    }
+    table
         .number("waiting [ms]", |hop| short(hop.waiting_s * 1e3))
         .number("transmission [ms]", |hop| short(hop.transmission_s * 1e3))
         .number("propagation [ms]", |hop| short(hop.propagation_s * 1e3))
+        .omit_if_wide(&["service [pkt/s]", "queue [pkt]"])
         .print(out)
 }
 

@@ -14,6 +14,7 @@ use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 use crate::failure::Failure;
 use crate::output::escape_control_characters::EscapingWriter;
 use crate::output::file;
+use crate::output::schema_file::SchemaFile;
 use crate::parse::{
     bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
 };
@@ -27,7 +28,8 @@ use crate::parse::{
 ///
 /// The scenario runs without changes if at least one node reaches another and back. Demands are
 /// rates in a separate table, FILE-demands.csv. If the traffic is unknown, the scenario has one
-/// connection as an example.
+/// connection as an example. Editors complete keys with the schema netflow.schema.json, which is
+/// written next to the output file.
 #[derive(Args)]
 pub struct ImportArguments {
     /// Network file, and separate files with demands of its nodes (.demands of Repetita, CSV tables
@@ -251,15 +253,19 @@ impl ImportArguments {
                 ));
             }
         }
+        let schema = SchemaFile::beside(output);
+        let text = schema.with_reference(&written.text);
         let Some(table) = table else {
-            return file::replace(output, &written.text);
+            file::replace(output, text)?;
+            return schema.write();
         };
         let rows = demands::write(&written.topology);
         let mut files = Vec::new();
-        for (path, text) in [(&table, &rows), (output, &written.text)] {
+        for (path, text) in [(&table, &rows), (output, &text)] {
             files.push(partial(path, text).map_err(|error| write_failure(path, error))?);
         }
-        publish(&[], files).map_err(|(path, error)| write_failure(&path, error))
+        publish(&[], files).map_err(|(path, error)| write_failure(&path, error))?;
+        schema.write()
     }
 }
 

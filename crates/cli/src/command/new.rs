@@ -8,11 +8,13 @@ use netflow::scenario::generate::{SizeRequest, TopologyKind};
 
 use crate::failure::Failure;
 use crate::output::file;
+use crate::output::schema_file::SchemaFile;
 use crate::parse::one_of;
 
 /// Write a commented scenario to start from
 ///
-/// Equal arguments give the same scenario.
+/// Equal arguments give the same scenario. Editors complete keys with the schema
+/// netflow.schema.json, which is written next to the output file.
 #[derive(Args)]
 pub struct NewArguments {
     /// Topology
@@ -68,5 +70,7 @@ pub fn new(arguments: &NewArguments, out: &mut dyn Write) -> Result<(), Failure>
             ),
         });
     }
-    file::replace(path, text)
+    let schema = SchemaFile::beside(path);
+    file::replace(path, schema.with_reference(&text))?;
+    schema.write()
 }

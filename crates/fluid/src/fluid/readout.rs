@@ -139,9 +139,9 @@ impl Engine for Fluid {
             sum.loss_weight += branch.active_s;
         }
         sum.delivered_pkts = useful_pkts(network.connection_spec(id), sum.delivered_pkts);
-        let (blocked_pkts, blocked_s) = self.blocked(id);
-        if blocked_pkts > 0.0 {
-            sum.sent_pkts += blocked_pkts;
+        let (unrouted_pkts, blocked_s) = self.blocked(id);
+        if unrouted_pkts > 0.0 {
+            sum.sent_pkts += unrouted_pkts;
             sum.loss_sum += blocked_s;
             sum.loss_weight += blocked_s;
         }
@@ -169,14 +169,14 @@ impl Engine for Fluid {
                 .or(mean_s.filter(|_| last_s.is_some()));
             counts.finished_s = counts.finished_s.or(last_s);
         }
-        let (blocked_pkts, _) = self.blocked(id);
+        let (unrouted_pkts, _) = self.blocked(id);
         let arrived_pkts = data.delivered_pkts * share;
         ConnectionCounts {
-            sent_pkts: data.offered_pkts * share + blocked_pkts,
+            sent_pkts: data.offered_pkts * share + unrouted_pkts,
             delivered_pkts: useful_pkts(self.network().connection_spec(id), arrived_pkts),
             arrived_pkts,
             lost_pkts: data.lost_pkts * share,
-            blocked_pkts,
+            unrouted_pkts,
             generated_pkts: (self.network().connection_spec(id))
                 .generated_pkts_until(self.time_s()),
             queued_pkts: data.queued_pkts * share,
@@ -228,9 +228,9 @@ impl Engine for Fluid {
     fn totals(&self) -> Totals {
         let mut totals = self.sum_of_branches(|(data, _)| data);
         for id in self.network().connections() {
-            let (blocked_pkts, _) = self.blocked(id);
-            totals.offered_pkts += blocked_pkts;
-            totals.blocked_pkts += blocked_pkts;
+            let (unrouted_pkts, _) = self.blocked(id);
+            totals.offered_pkts += unrouted_pkts;
+            totals.unrouted_pkts += unrouted_pkts;
         }
         totals
     }

@@ -43,7 +43,7 @@ impl Fluid {
         let Some(place) = inner.control_index(id.index() as u32) else {
             return;
         };
-        let (blocked_pkts, blocked_s) = self.blocked(id);
+        let (unrouted_pkts, blocked_s) = self.blocked(id);
         let is_start = self.state.steps == 0;
         let before = self.state.set[place];
         self.state.set[place] = ControlRecord {
@@ -55,7 +55,7 @@ impl Fluid {
             },
             strayed: !is_start && (before.strayed || self.leaves_initial_paths(id, set)),
             since_s: self.state.time_s,
-            blocked_pkts,
+            unrouted_pkts,
             blocked_s,
         };
         if is_start && set.path != before.now.path {
@@ -123,6 +123,6 @@ impl Fluid {
         let set = place.map_or(ControlRecord::default(), |place| self.state.set[place]);
         let network = &self.setup.network;
         let (pkts, seconds) = network.blocked_traffic(id, set.now, set.since_s, until_s);
-        (set.blocked_pkts + pkts, set.blocked_s + seconds)
+        (set.unrouted_pkts + pkts, set.blocked_s + seconds)
     }
 }

@@ -20,6 +20,8 @@ pub(super) const DICTIONARY: &[&str] = &[
     "inf",
     "duration_s",
     "every_s",
+    "interval_s",
+    "format_version",
     "seed",
     "format",
     "\"csv\"",

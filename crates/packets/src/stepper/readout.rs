@@ -163,7 +163,7 @@ impl Engine for Packets {
                     explanation.limit = limit;
                     explanation.tcp = transfer.tcp_state();
                     let sums = self.connection_counts(id);
-                    let missing = sums.lost_pkts + sums.blocked_pkts;
+                    let missing = sums.lost_pkts + sums.unrouted_pkts;
                     explanation.seen_loss_probability = mean(missing, missing + sums.arrived_pkts);
                     let rtts_s = self.transfers(id).map(Transfer::smoothed_rtt_s);
                     let (sum_s, n) = rtts_s
@@ -256,7 +256,7 @@ impl Engine for Packets {
             delivered_pkts: sums.delivered_pkts,
             arrived_pkts: arrived as f64,
             lost_pkts: sums.loss_sum - blocked as f64,
-            blocked_pkts: blocked as f64,
+            unrouted_pkts: blocked as f64,
             generated_pkts: self.generated_pkts(id),
             rtt_time: sums.rtt_time,
             rtt_weight: sums.rtt_weight,
@@ -328,7 +328,7 @@ impl Engine for Packets {
             totals.offered_pkts += transfer.sent() as f64;
             totals.delivered_pkts += transfer.receiver.arrived as f64;
             totals.lost_pkts += self.engine.lost(i) as f64;
-            totals.blocked_pkts += self.engine.blocked(i) as f64;
+            totals.unrouted_pkts += self.engine.blocked(i) as f64;
         }
         totals
     }
@@ -344,7 +344,7 @@ impl Engine for Packets {
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
             totals.offered_pkts += transfer.receiver.acks_sent as f64;
-            totals.blocked_pkts += transfer.receiver.acks_unrouted as f64;
+            totals.unrouted_pkts += transfer.receiver.acks_unrouted as f64;
             totals.delivered_pkts += transfer.acks_arrived as f64;
         }
         totals

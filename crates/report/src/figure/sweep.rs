@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use netflow_results::columns::{Cell, Column, ColumnType};
-use netflow_results::{FAILED, RunningVariance, SEED, SweepAxis, SweepResults, SweepTable};
+use netflow_results::{
+    FAILED, RunningVariance, SEED, SweepAxis, SweepResults, SweepTable, present_name,
+};
 
 use super::draw::{Curve, CurveStyle, Panel, draw};
 use super::names::{did_you_mean, select_matching};
@@ -188,7 +190,8 @@ fn selected_columns<'a>(
             .collect());
     }
     let find = |name: &String| {
-        let found = numbers.iter().copied().find(|column| column.name == *name);
+        let column = |name: &str| numbers.iter().copied().find(|column| column.name == name);
+        let found = column(name).or_else(|| column(&present_name(name)?));
         found.ok_or_else(|| {
             let all = || numbers.iter().map(|column| column.name.as_str());
             let near = did_you_mean(name, all());

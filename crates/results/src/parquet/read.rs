@@ -12,6 +12,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
 use crate::columns::{Cell, Column, ColumnType};
+use crate::former_names::former_name;
 use crate::read::{Interner, malformed};
 use crate::{Error, Row};
 
@@ -38,10 +39,12 @@ fn read_batch<R: Row>(
     names: &mut Interner,
     rows: &mut Vec<R>,
 ) -> Result<(), Error> {
+    let present = |column: &str| {
+        let former = || batch.column_by_name(former_name(column)?);
+        batch.column_by_name(column).or_else(former)
+    };
     let find = |column: &str| {
-        batch
-            .column_by_name(column)
-            .ok_or_else(|| malformed(path, None, format!("missing column `{column}`")))
+        present(column).ok_or_else(|| malformed(path, None, format!("missing column `{column}`")))
     };
     let wrong = |column: &str| {
         malformed(
@@ -71,7 +74,7 @@ fn read_batch<R: Row>(
     let mut value_columns = Vec::new();
     for column in R::TABLE.values {
         let value = column.name;
-        if column.later && batch.column_by_name(value).is_none() {
+        if column.later && present(value).is_none() {
             value_columns.push(None);
             continue;
         }

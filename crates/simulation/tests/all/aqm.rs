@@ -93,7 +93,7 @@ impl Recorder for IntervalChecker {
         for id in interval.network.links() {
             let link = interval.link(id);
             assert!((0.0..=1001.0).contains(&link.queue_pkts), "{link:?}");
-            assert!(link.queueing_delay_s.is_none_or(|it| it >= 0.0), "{link:?}");
+            assert!(link.sojourn_time_s.is_none_or(|it| it >= 0.0), "{link:?}");
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ fn mean_queue_includes_packets_dropped_later() {
             pkts += it.delivered_pkts;
         }
         let measured_s = took_s / pkts - 0.002;
-        let delay_s = totals.queueing_delay_s.unwrap();
+        let delay_s = totals.sojourn_time_s.unwrap();
         assert!(
             (delay_s - measured_s).abs() < 1e-4 + 0.02 * measured_s,
             "{delay_s} {measured_s}"

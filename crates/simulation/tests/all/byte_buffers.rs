@@ -115,7 +115,7 @@ fn tcp_queues_with_small_packets_match_packet_model() {
                 run_until(&mut simulation, 10.0);
                 simulation.begin_period();
                 run_until(&mut simulation, 30.0);
-                simulation.link_totals(link).queueing_delay_s.unwrap()
+                simulation.link_totals(link).sojourn_time_s.unwrap()
             });
         let ratio = fluid_s / packets_s;
         assert!((0.6..1.7).contains(&ratio), "{case}: {fluid_s} {packets_s}");
@@ -154,7 +154,7 @@ fn size_dependent_losses_are_marked_as_estimates() {
         let loss = |it: &Simulation, id| it.connection_totals(id).loss_probability.unwrap();
         assert!(loss(&fluid, small) > 1.3 * loss(&packets, small), "{case}");
         assert!(loss(&fluid, large) < loss(&packets, large), "{case}");
-        let told = [&fluid, &packets].map(|it| it.link_totals(link).loses_by_size);
+        let told = [&fluid, &packets].map(|it| it.link_totals(link).loss_is_size_dependent);
         assert_eq!(told, [true, false], "{case}");
     }
 }
@@ -187,7 +187,7 @@ fn large_packets_replace_a_queue_of_small_ones() {
             run_until(&mut simulation, 10.5);
             let totals = simulation.link_totals(link);
             let lost = simulation.connection_totals(ids[1]).loss_probability;
-            (totals.queueing_delay_s.unwrap(), lost.unwrap())
+            (totals.sojourn_time_s.unwrap(), lost.unwrap())
         });
         let told = format!("{case}: {fluid:?} beside {packets:?}, room for {holds_s} s");
         assert!((fluid.0 / packets.0 - 1.0).abs() < 0.15, "{told}");

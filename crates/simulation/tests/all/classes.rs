@@ -241,7 +241,7 @@ fn fluid_class_queues_are_estimates() {
         {
             let totals = simulation.link_totals(queue);
             assert_eq!(totals.estimate, Some(Estimate::Classes), "{seed}");
-            ratios.push(totals.queueing_delay_s.unwrap() / (wait_s + service_s));
+            ratios.push(totals.sojourn_time_s.unwrap() / (wait_s + service_s));
         }
     }
     ratios.sort_by(f64::total_cmp);

@@ -137,7 +137,7 @@ proptest! {
                 run_until(&mut simulation, DURATION_S * f64::from(i) / 40.0);
                 let (data, acks) = (simulation.totals(), simulation.ack_totals());
                 for all in [data, acks] {
-                    let ended = all.delivered_pkts + all.lost_pkts + all.blocked_pkts;
+                    let ended = all.delivered_pkts + all.lost_pkts + all.unrouted_pkts;
                     let there = all.queued_pkts + all.in_flight_pkts;
                     let tolerance = if is_packet_model(model) { 0.0 } else { 1e-9 * (1.0 + all.offered_pkts) };
                     prop_assert!(

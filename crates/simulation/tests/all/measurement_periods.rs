@@ -191,7 +191,7 @@ fn periods_sum_to_the_run() {
                 "delivered",
             );
             assert_near(parts(|c| c.lost_pkts), whole.lost_pkts, "lost");
-            assert_near(parts(|c| c.blocked_pkts), whole.blocked_pkts, "blocked");
+            assert_near(parts(|c| c.unrouted_pkts), whole.unrouted_pkts, "blocked");
             if let Model::Packets(_) = options.model {
                 let delays_s = parts(|c| c.mean_delay_s.unwrap_or(0.0) * c.delivered_pkts);
                 let whole_s = whole.mean_delay_s.unwrap() * whole.delivered_pkts;
@@ -235,10 +235,10 @@ fn periods_are_independent() {
         // Its queued packets were lost, and nothing else arrived.
         let loss = down.links[failing].loss_probability;
         assert!(down.links[failing].lost_pkts > 0.0 && (0.0..=1.0).contains(&loss));
-        assert_eq!(down.links[failing].queueing_delay_s, None);
+        assert_eq!(down.links[failing].sojourn_time_s, None);
         assert!(down.links[failing].max_queue_pkts < whole.links[failing].max_queue_pkts);
         let udp = &down.connections[1];
-        assert!(udp.blocked_pkts > 0.0 && parts.seen[4].connections[1].blocked_pkts == 0.0);
+        assert!(udp.unrouted_pkts > 0.0 && parts.seen[4].connections[1].unrouted_pkts == 0.0);
         if let Model::Packets(_) = options.model {
             // Only packets in flight behind it still arrive.
             assert!(down.connections[1].delivered_pkts < 10.0);

@@ -109,7 +109,7 @@ fn utilization_and_transmission_time_count_wire_bits() {
         let link = totals(&simulation, "A->B");
         assert!((link.utilization / busy - 1.0).abs() < 1e-3);
         let packet_s = 8.0 * wire_bytes / 20e6;
-        let delay_s = link.queueing_delay_s.unwrap();
+        let delay_s = link.sojourn_time_s.unwrap();
         assert!((delay_s / packet_s - 1.0).abs() < 1e-6, "{delay_s}");
         let id = simulation.network().connection_by_name("c").unwrap();
         let hop = &simulation.explain(id).hops[0];

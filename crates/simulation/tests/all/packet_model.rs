@@ -301,7 +301,7 @@ fn delays_match_md1() {
         let queueing_s = 1e-3 * (1.0 + load / (2.0 * (1.0 - load)));
         assert_near(totals.mean_delay_s.unwrap() - beside_s, queueing_s, 0.03);
         let link = sim.link_totals(narrow);
-        assert_near(link.queueing_delay_s.unwrap(), queueing_s, 0.03);
+        assert_near(link.sojourn_time_s.unwrap(), queueing_s, 0.03);
         let of = totals.delay.unwrap();
         for (quantile, delay_s) in [
             (0.5, of.p50_s),

@@ -78,15 +78,12 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
     for id in sim.network().connections() {
         let c = sim.connection_totals(id);
         let on_the_way = c.queued_pkts + c.in_flight_pkts;
-        let accounted = c.delivered_pkts + c.lost_pkts + c.blocked_pkts + on_the_way;
+        let accounted = c.delivered_pkts + c.lost_pkts + c.unrouted_pkts + on_the_way;
         prop_assert!(
             (c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0),
             "{c:?}"
         );
-        for p in [
-            c.loss_probability.unwrap_or(0.0),
-            c.outside_profile_fraction,
-        ] {
+        for p in [c.loss_probability.unwrap_or(0.0), c.extrapolated_fraction] {
             prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
         }
         let spec = sim.network().connection_spec(id);
@@ -323,7 +320,7 @@ fn fluid_mean_delay_matches_mm1k() {
         // The queue is empty at first.
         let found_s = sim.connection_totals(id).mean_delay_s.unwrap();
         assert!((found_s - delay_s).abs() < 1e-2 * delay_s, "{rho}");
-        let queueing_s = sim.link_totals(link).queueing_delay_s.unwrap();
+        let queueing_s = sim.link_totals(link).sojourn_time_s.unwrap();
         assert!(
             (queueing_s - found_s).abs() < 2e-3 * found_s,
             "{queueing_s} {found_s}"

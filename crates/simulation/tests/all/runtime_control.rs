@@ -80,7 +80,7 @@ fn totals_of(simulation: &Simulation) -> Vec<f64> {
     let mut all = comparison::totals_of(simulation);
     for id in network.connections() {
         let totals = simulation.connection_totals(id);
-        all.extend([totals.lost_pkts, totals.blocked_pkts]);
+        all.extend([totals.lost_pkts, totals.unrouted_pkts]);
         all.push(simulation.send_pps(id));
     }
     for id in network.aggregates() {
@@ -247,16 +247,16 @@ fn assert_conservation(simulation: &Simulation, slack_pkts: f64) {
         offered_pkts,
         delivered_pkts,
         lost_pkts,
-        blocked_pkts,
+        unrouted_pkts,
         queued_pkts,
         in_flight_pkts,
     } = simulation.totals();
-    let left = delivered_pkts + lost_pkts + blocked_pkts + queued_pkts + in_flight_pkts;
+    let left = delivered_pkts + lost_pkts + unrouted_pkts + queued_pkts + in_flight_pkts;
     let off = (before_pkts + offered_pkts - left).abs();
     assert!(off <= slack_pkts, "all: {off}");
     for id in simulation.network().connections() {
         let it = simulation.connection_totals(id);
-        let left = it.delivered_pkts + it.lost_pkts + it.blocked_pkts;
+        let left = it.delivered_pkts + it.lost_pkts + it.unrouted_pkts;
         let off = (it.offered_pkts - left - it.queued_pkts - it.in_flight_pkts).abs();
         assert!(off <= slack_pkts, "{id:?}: {off}");
     }
@@ -725,9 +725,9 @@ fn unrouted_traffic_is_blocked_at_set_rate() {
         let it = simulation.connection_totals(id);
         // 20 pkt/s for half a second, then 50, then 10.
         assert!(
-            (it.blocked_pkts - 40.0).abs() <= 2.0,
+            (it.unrouted_pkts - 40.0).abs() <= 2.0,
             "{model:?} {}",
-            it.blocked_pkts
+            it.unrouted_pkts
         );
         assert!(
             (it.offered_pkts - 65.0).abs() <= 2.0,

@@ -94,7 +94,7 @@ fn packet_model_results(row: &Row) -> (f64, f64, Vec<f64>) {
         });
         let simulation = run_in_packet_model(network, 20.0, seed);
         let totals = simulation.link_totals(there);
-        waiting_ms += totals.queueing_delay_s.unwrap() * 1e3 / SEEDS as f64;
+        waiting_ms += totals.sojourn_time_s.unwrap() * 1e3 / SEEDS as f64;
         dropped += totals.lost_pkts / SEEDS as f64;
         for (id, mbps) in simulation.network().connections().zip(&mut mbps) {
             let delivered = simulation.connection_totals(id).delivered_pkts;
@@ -231,7 +231,7 @@ fn aqm_results(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
     });
     let simulation = run_in_packet_model(b.build().unwrap(), 30.0, 1);
     let totals = simulation.link_totals(there);
-    let waiting_ms = totals.queueing_delay_s.unwrap() * 1e3;
+    let waiting_ms = totals.sojourn_time_s.unwrap() * 1e3;
     (waiting_ms, totals.lost_pkts, totals.utilization)
 }
 

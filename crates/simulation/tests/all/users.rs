@@ -305,7 +305,7 @@ fn user_losses_delay_and_are_counted() {
         for totals in [simulation.totals(), simulation.ack_totals()] {
             let after = totals.delivered_pkts
                 + totals.lost_pkts
-                + totals.blocked_pkts
+                + totals.unrouted_pkts
                 + totals.queued_pkts
                 + totals.in_flight_pkts;
             assert_eq!(totals.offered_pkts, after);

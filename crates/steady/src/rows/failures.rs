@@ -15,9 +15,9 @@ pub struct FailureRow<'a> {
     /// Kind of the failed elements.
     pub kind: String,
     /// True if a steady state exists after the failure.
-    pub rests: bool,
+    pub has_steady_state: bool,
     /// Error if there is none.
-    pub why_not: Option<String>,
+    pub reason: Option<String>,
     /// Residual of the steady state.
     pub residual: Option<f64>,
     /// The highest load of a link: demand over bandwidth.
@@ -34,26 +34,26 @@ pub struct FailureRow<'a> {
     pub max_loss: Option<f64>,
     /// The link with that loss.
     pub max_loss_link: Option<&'a str>,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub goodput_bps: Option<f64>,
     /// Goodput lost by the failure, in bit/s; 0 if the goodput rises.
     pub lost_goodput_bps: Option<f64>,
     /// Lost goodput, as a fraction of the intact network's goodput.
     pub lost_goodput: Option<f64>,
     /// Number of connections that lose their route; a connection with `count = n` counts n times.
-    pub blocked_connections: u64,
+    pub unroutable_connections: u64,
     /// Fraction of the intact network's goodput that these connections have.
-    pub blocked_goodput: f64,
+    pub unroutable_goodput: f64,
     /// Number of affected connections. They lose more than 0.01 % of their goodput, or their delay
     /// at least doubles. A connection with `count = n` counts n times.
-    pub hurt_connections: Option<u64>,
+    pub affected_connections: Option<u64>,
     /// Connection with the largest relative loss of goodput.
-    pub hardest_hit: Option<&'a str>,
+    pub worst_affected: Option<&'a str>,
     /// Fraction of its goodput that this connection loses.
-    pub hardest_hit_lost: Option<f64>,
+    pub worst_affected_loss: Option<f64>,
     /// True if flows take one of several equal-cost paths as a whole, although routers would split
     /// them.
-    pub moved_whole: bool,
+    pub rerouted_unsplit: bool,
 }
 
 /// Row of one connection affected by a failure.
@@ -66,7 +66,7 @@ pub struct AffectedRow<'a> {
     /// Affected connection.
     pub connection: &'a str,
     /// Kind of impact: it `loses` goodput, is `slower`, has `no route`, or `its end fails`.
-    pub harm: &'static str,
+    pub effect: &'static str,
     /// Fraction of its goodput that is lost; negative for a gain.
     pub lost_goodput: f64,
     /// Mean one-way delay of its packets without failures, in seconds.
@@ -114,7 +114,7 @@ pub struct IntactRow<'a> {
     pub max_loss: Option<f64>,
     /// The link with that loss.
     pub max_loss_link: Option<&'a str>,
-    /// Goodput in bit/s.
+    /// Goodput in bit/s of IP packets.
     pub goodput_bps: f64,
 }
 
@@ -122,13 +122,13 @@ impl FailureRow<'_> {
     /// Returns a row with every optional column set.
     pub fn with_all_columns() -> FailureRow<'static> {
         FailureRow {
-            why_not: Some(String::new()),
+            reason: Some(String::new()),
             max_load_link: Some(""),
             links_above_90_percent: Some(0),
-            hurt_connections: Some(0),
+            affected_connections: Some(0),
             max_delay_connection: Some(""),
             max_loss_link: Some(""),
-            hardest_hit: Some(""),
+            worst_affected: Some(""),
             ..FailureRow::default()
         }
     }
@@ -163,7 +163,7 @@ pub fn affected<'a>(network: &'a Network, found: &Failures) -> Vec<AffectedRow<'
             rank,
             failure: failure_name(network, &case.failing),
             connection: network.connection_name(it.connection),
-            harm: it.impact.name(),
+            effect: it.impact.name(),
             lost_goodput: it.lost_fraction,
             intact_delay_s: it.intact_delay_s,
             delay_s: it.delay_s,
@@ -192,23 +192,23 @@ fn failure_row<'a>(
         rank,
         failure: failure_name(network, &case.failing),
         kind: kinds.join(" + "),
-        blocked_connections: case.blocked,
-        blocked_goodput: share(case.blocked_bps),
-        moved_whole: case.moved_whole > 0,
+        unroutable_connections: case.blocked,
+        unroutable_goodput: share(case.blocked_bps),
+        rerouted_unsplit: case.moved_whole > 0,
         ..FailureRow::default()
     };
     let after: &AfterFailure = match &case.outcome {
         Ok(after) => after,
         Err(error) => {
             return FailureRow {
-                why_not: Some(error.to_string()),
+                reason: Some(error.to_string()),
                 ..row
             };
         }
     };
     let worst = WorstColumns::of(network, &after.worst);
     FailureRow {
-        rests: true,
+        has_steady_state: true,
         residual: Some(after.residual),
         max_load: worst.load.0,
         max_load_link: worst.load.1,
@@ -220,11 +220,11 @@ fn failure_row<'a>(
         goodput_bps: Some(after.goodput_bps),
         lost_goodput_bps: Some(after.lost_bps.max(0.0)),
         lost_goodput: Some(share(after.lost_bps.max(0.0))),
-        hurt_connections: Some(after.affected_count),
-        hardest_hit: after
+        affected_connections: Some(after.affected_count),
+        worst_affected: after
             .worst_affected
             .map(|(id, _)| network.connection_name(id)),
-        hardest_hit_lost: after.worst_affected.map(|(_, lost)| lost),
+        worst_affected_loss: after.worst_affected.map(|(_, lost)| lost),
         ..row
     }
 }

@@ -14,7 +14,7 @@ pub struct TransferRow<'a> {
     /// Mean size in bytes.
     pub mean_bytes: f64,
     /// Mean unloaded time: without other traffic.
-    pub alone_s: f64,
+    pub unloaded_s: f64,
     /// Mean time with all traffic; `None` if transfers would accumulate without bound.
     pub mean_s: Option<f64>,
 }
@@ -35,7 +35,7 @@ pub fn transfers<'a>(
             Some(TransferRow {
                 demand,
                 mean_bytes: it.size().mean(),
-                alone_s: times.unloaded_s,
+                unloaded_s: times.unloaded_s,
                 mean_s: Some(times.mean_s).filter(|mean_s| mean_s.is_finite()),
             })
         });

@@ -352,7 +352,7 @@ impl LinkTraceInterval {
                 queue_pkts: self.waiting_pkts + utilization,
                 loss_probability: fraction(self.lost_pkts, self.arrived_pkts),
                 utilization,
-                queueing_delay_s: self.utilization.and_then(|busy| {
+                sojourn_time_s: self.utilization.and_then(|busy| {
                     let time = (self.waiting_pkts + busy) * self.length_s;
                     (self.departed_pkts > 0).then(|| time / self.departed_pkts as f64)
                 }),

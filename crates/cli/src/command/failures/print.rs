@@ -14,7 +14,7 @@ pub fn print(
     top: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    print_cells(&seen.case_table(top), "case", out)?;
+    print_cells(&seen.case_table(top), "case", &["worst affected"], out)?;
     writeln!(out)?;
     if !hurt.is_empty() {
         // Only connections of the printed cases.
@@ -36,7 +36,7 @@ fn affected_table<'a>(
     Table::of(rows)
         .text("failure", |it| it.failure.clone())
         .text("connection", |it| it.connection)
-        .text("effect", |it| it.harm)
+        .text("effect", |it| it.effect)
         .number("lost goodput", |it| lost_goodput_text(it.lost_goodput))
         .number("delay [ms]", |it| short(it.intact_delay_s * 1e3))
         .number("delay then [ms]", |it| {
@@ -47,7 +47,7 @@ fn affected_table<'a>(
 
 fn print_links(report: &FailureReport<'_>, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let used = report.link_table(top);
-    print_cells(&used, "link", out)?;
+    print_cells(&used, "link", &[], out)?;
     match report.links.len() - used.rows.len() - used.omitted_rows {
         0 => Ok(()),
         idle => writeln!(out, " {} without traffic in all cases", count(idle, "link")),

@@ -50,7 +50,7 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
     Table::of(rows)
         .text("latency", |row| row.0)
         .number("s", |row| short(row.1))
-        .text("", |row| row.2.clone())
+        .description("", |row| row.2.clone())
         .print(out)
 }
 

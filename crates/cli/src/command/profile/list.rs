@@ -46,7 +46,7 @@ pub fn list(arguments: &ListArguments, out: &mut dyn Write) -> Result<(), Failur
             .text("window pkt", |it| {
                 format_or(it.window_limit_pkts, plain, "")
             })
-            .text("description", |it| it.description.clone())
+            .description("description", |it| it.description.clone())
             .print(out)
     };
     let csv = |out: &mut dyn Write| csv::write(&entries, out);

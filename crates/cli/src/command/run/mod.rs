@@ -203,7 +203,7 @@ impl RunArguments {
 fn warn_about_ineffective_options(settings: &Settings, scenario: &CompiledScenario) {
     if settings.seeds_of(scenario) < settings.seeds {
         problems::warn_message(
-            "`--seeds` has no effect: only the window model and users are random",
+            "`--seeds` has no effect: only the packet model and users are random",
         );
     }
     if let Ok(scope) = settings.measurement_window_of(scenario)

@@ -35,7 +35,7 @@ pub fn print(
     users::print(&summary.workloads, rows, out)?;
     print_totals("packets", &summary.totals, out)?;
     let acks = &summary.acks;
-    if acks.lost_pkts > 0.0 || acks.blocked_pkts > 0.0 || acks.imbalance() > 1e-9 {
+    if acks.lost_pkts > 0.0 || acks.unrouted_pkts > 0.0 || acks.imbalance() > 1e-9 {
         print_totals("ACKs", acks, out)?;
     }
     Ok(())
@@ -56,8 +56,7 @@ fn with_class_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary>
         };
         let (offered_pkts, lost_pkts) = (sum(|it| it.offered_pkts), sum(|it| it.lost_pkts));
         let departed = |it: &LinkSummary| it.offered_pkts - it.lost_pkts;
-        let waited =
-            sum(|it| it.queueing_delay_s.unwrap_or(0.0) * (it.offered_pkts - it.lost_pkts));
+        let waited = sum(|it| it.sojourn_time_s.unwrap_or(0.0) * (it.offered_pkts - it.lost_pkts));
         let left_pkts: f64 = queues.iter().map(|it| departed(it)).sum();
         rows[link.index()] = LinkSummary {
             mean_queue_pkts: sum(|it| it.mean_queue_pkts),
@@ -69,7 +68,7 @@ fn with_class_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary>
                 0.0
             },
             offered_load: known(|it| it.offered_load),
-            queueing_delay_s: (left_pkts > 0.0).then(|| waited / left_pkts),
+            sojourn_time_s: (left_pkts > 0.0).then(|| waited / left_pkts),
             utilization_is_estimate: queues.iter().any(|it| it.utilization_is_estimate),
             queue_is_estimate: queues.iter().any(|it| it.queue_is_estimate),
             loss_is_estimate: queues.iter().any(|it| it.loss_is_estimate),
@@ -89,7 +88,7 @@ fn with_class_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary>
                 utilization: own.utilization
                     - queues[1..].iter().map(|it| it.utilization).sum::<f64>(),
                 peak_utilization: None,
-                saturated_s: None,
+                at_capacity_s: None,
                 throughput_bps: known(|it| it.throughput_bps)
                     .zip(own.throughput_bps)
                     .map(|(all, own)| own - (all - own)),
@@ -127,7 +126,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
         used.iter()
             .any(|it| of(it).is_some_and(|value| value > 0.0))
     };
-    let has_full = has(&|it| it.saturated_s);
+    let has_full = has(&|it| it.at_capacity_s);
     let has_transit_losses = has(&|it| it.link_lost_pkts);
     let has_marks = has(&|it| it.marked_pkts);
     let mut table = Table::of(used)
@@ -147,7 +146,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
         });
     if has_full {
         table = table.number("at capacity [s]", |it| {
-            format_or(it.saturated_s, short, NO_VALUE)
+            format_or(it.at_capacity_s, short, NO_VALUE)
         });
     }
     table = table
@@ -166,8 +165,8 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
             }
         })
         .number("sojourn [ms]", |it| {
-            let std = std_of(&it.spread, "queueing_delay_s");
-            format_ms_with_std(it.queue_is_estimate, it.queueing_delay_s, std)
+            let std = std_of(&it.spread, "sojourn_time_s");
+            format_ms_with_std(it.queue_is_estimate, it.sojourn_time_s, std)
         })
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
@@ -189,7 +188,11 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
             )
         });
     }
-    table.print_top(top.unwrap_or(DEFAULT_ROWS), "link", out)?;
+    table.omit_if_wide(&["peak", "at capacity [s]"]).print_top(
+        top.unwrap_or(DEFAULT_ROWS),
+        "link",
+        out,
+    )?;
     if idle > 0 {
         let links = count(idle, "link");
         writeln!(
@@ -225,7 +228,7 @@ fn print_connections(
         rows.iter().any(|(spec, it)| of(spec, it))
     };
     let is_partly_active = has(&|_, it| (it.active_s - summary.duration_s).abs() > 1e-9);
-    let is_outside = has(&|_, it| it.outside_profile_fraction > 0.0);
+    let is_outside = has(&|_, it| it.extrapolated_fraction > 0.0);
     let is_sized = has(&|spec, _| spec.size_pkts.is_some());
     let has_several = has(&|spec, _| spec.size_pkts.is_some() && spec.count > 1);
     let mut table = Table::of(rows).text("connection", |(spec, it)| match spec.count {
@@ -292,7 +295,7 @@ fn print_connections(
     }
     table.print_top(top.unwrap_or(DEFAULT_ROWS), "connection", out)?;
     for connection in connections {
-        for outage in &connection.no_route_s {
+        for outage in &connection.unrouted_intervals_s {
             writeln!(
                 out,
                 " {} has {}",
@@ -328,7 +331,7 @@ pub fn format_range_ms((from_s, to_s): (f64, f64)) -> String {
 
 /// Formats the fraction of time outside the profile, and whether the rates are unusable.
 fn outside_profile(connection: &ConnectionSummary) -> String {
-    let outside = percent(connection.outside_profile_fraction);
+    let outside = percent(connection.extrapolated_fraction);
     match connection.profile_use.as_deref() {
         Some(rests_on) if rests_on == Provenance::Unreliable.name() => {
             format!("{outside}; rate {rests_on}")
@@ -357,7 +360,7 @@ fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::
     } else {
         "0 lost".to_owned()
     };
-    let unrouted = match totals.blocked_pkts {
+    let unrouted = match totals.unrouted_pkts {
         0.0 => String::new(),
         blocked => format!(" + {} without a route", packets(blocked)),
     };

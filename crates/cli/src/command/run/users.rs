@@ -45,16 +45,16 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
         .number("p90 [ms]", |it| ms(it.wait.times.p90_s))
         .number("p95 [ms]", |it| ms(it.wait.times.p95_s))
         .number("p99 [ms]", |it| ms(it.wait.times.p99_s))
-        .text("duration in RTTs", |it| format_clusters(&it.wait))
+        .description("duration in RTTs", |it| format_clusters(&it.wait))
         .print(out)?;
     for workload in shown {
-        let came = usize::try_from(workload.came).unwrap_or(usize::MAX);
+        let arrived = usize::try_from(workload.arrived).unwrap_or(usize::MAX);
         writeln!(
             out,
             " {}: {} arrived, {} finished",
             workload.workload,
-            count(came, "user"),
-            workload.gone
+            count(arrived, "user"),
+            workload.finished
         )?;
     }
     print_omitted_count(workloads.len(), top, "workload", out)?;
@@ -63,7 +63,7 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
 
 /// Formats the largest clusters in order: `1: 43.2 %, 2: 20.1 %`.
 fn format_clusters(wait: &WaitSummary) -> String {
-    let mut largest = wait.steps.clone();
+    let mut largest = wait.clusters.clone();
     largest.sort_by(|a, b| b.share.total_cmp(&a.share));
     largest.truncate(MAX_PRINTED_CLUSTERS);
     largest.sort_by_key(|step| step.round_trips);

@@ -91,7 +91,7 @@ fn print_connections(
             let text = |rtt_s| mark_estimate(it.delay_is_estimate, short(rtt_s * 1e3));
             format_or(it.rtt_s, text, "-")
         })
-        .text("limited by", |it| it.held_by.unwrap_or(""));
+        .text("limited by", |it| it.limited_by.unwrap_or(""));
     let table = if is_extrapolated {
         table.text("profile", |it| it.profile_use)
     } else {
@@ -106,13 +106,14 @@ fn print_connections(
 
 /// Prints transfers in descending order of their slowdown by other traffic.
 fn print_transfers(rows: &[TransferRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let times_longer = |it: &TransferRow<'_>| it.mean_s.map_or(f64::INFINITY, |s| s / it.alone_s);
+    let times_longer =
+        |it: &TransferRow<'_>| it.mean_s.map_or(f64::INFINITY, |s| s / it.unloaded_s);
     let mut slowest: Vec<_> = rows.iter().collect();
     slowest.sort_by(|a, b| times_longer(b).total_cmp(&times_longer(a)));
     Table::of(slowest)
         .text("transfers of", |it| it.demand)
         .number("mean [KB]", |it| short(it.mean_bytes / 1e3))
-        .number("unloaded time [ms]", |it| short(it.alone_s * 1e3))
+        .number("unloaded time [ms]", |it| short(it.unloaded_s * 1e3))
         .number("mean time [ms]", |it| {
             format_or(it.mean_s, |mean_s| short(mean_s * 1e3), "overloaded")
         })

@@ -35,13 +35,13 @@ pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<RunComparison,
 pub(super) fn row(network: &Network, run: &RunComparison) -> impl Serialize {
     object! {
         duration_s: run.duration_s,
-        rests: run.has_settled(),
-        queues_away: run.max_queue_difference,
-        rates_away: run.max_rate_difference,
-        most_moved_link: run.queue.map(|(id, _)| network.link_name(id).to_owned()),
-        least_pkts: run.queue.map(|(_, it)| it.min),
+        settled: run.has_settled(),
+        max_queue_difference: run.max_queue_difference,
+        max_rate_difference: run.max_rate_difference,
+        most_varying_link: run.queue.map(|(id, _)| network.link_name(id).to_owned()),
+        min_pkts: run.queue.map(|(_, it)| it.min),
         mean_pkts: run.queue.map(|(_, it)| it.mean),
-        most_pkts: run.queue.map(|(_, it)| it.max),
+        max_pkts: run.queue.map(|(_, it)| it.max),
     }
 }
 

@@ -44,7 +44,7 @@ function rate(bps, form = short) {
   return form(bps) + "\u00a0bit/s";
 }
 /* Packets are told as they are asked for: `window` is what files call that model. */
-const byPackets = (run) => run.manifest.options.model === "window";
+const byPackets = (run) => run.manifest.options.model === "packet";
 const model = (run) => (byPackets(run) ? "packet model" : `${run.manifest.options.model} model`);
 const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 const bps = (c) => (known(c.goodput) && known(c.bytes) ? c.goodput * c.bytes * 8 : null);
@@ -52,5 +52,5 @@ const mega = (v) => (known(v) ? v / 1e6 : null);
 /* The rate of delivery while the connection is active; in packets where their size is unknown. */
 const delivered = (c) => (known(bps(c)) ? bps(c) * c.activity : c.goodput * c.activity);
 const deliveredOf = (c) => marked(c.goodput_sign, known(bps(c)) ? digits(delivered(c) / 1e6) : `${digits(delivered(c))}\u00a0pkt/s`);
-const notUsable = (connection) => (connection.profile_use === "not usable" ? ", unreliable" : "");
+const notUsable = (connection) => (connection.profile_use === "unreliable" ? ", unreliable" : "");
 const most = (items, value) => items.reduce((best, it) => (known(value(it)) && (!best || value(it) > value(best)) ? it : best), null);

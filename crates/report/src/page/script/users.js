@@ -12,7 +12,7 @@ function showUsers() {
     figure.append(el("h3", `${name}: cumulative distribution of response times`), cdf(waits.filter((it) => it.workload === name), name, figure.clientWidth));
   }
   // The three largest clusters.
-  const steps = (it) => [...it.steps].sort((a, b) => b.share - a.share).slice(0, 3).sort((a, b) => a.round_trips - b.round_trips)
+  const steps = (it) => [...it.clusters].sort((a, b) => b.share - a.share).slice(0, 3).sort((a, b) => a.round_trips - b.round_trips)
     .map((step) => `${step.round_trips}: ${percent(step.share)}`).join(", ");
   const several = runs.length > 1;
   const titles = ["users", ...(several ? ["results"] : []), "event", "count", "mean [ms]", "median [ms]", "p90 [ms]", "p95 [ms]", "p99 [ms]", "duration in RTTs"];
@@ -21,7 +21,7 @@ function showUsers() {
     ...["mean_s", "median_s", "p90_s", "p95_s", "p99_s"].map((key) => ms(wait[key])), steps(wait) || "–",
   ]), several ? 3 : 2);
   $("arrivals").replaceChildren(...runs.flatMap((run) => run.workloads.map((of) =>
-    el("p", `${several ? `${run.name}, ` : ""}${of.workload}: ${plural(of.came, "user")} arrived, ${count(of.gone)} finished`))));
+    el("p", `${several ? `${run.name}, ` : ""}${of.workload}: ${plural(of.arrived, "user")} arrived, ${count(of.finished)} finished`))));
 }
 /* Conditioned aggregates by drop precedence. */
 function showAggregates() {
