@@ -62,7 +62,7 @@ struct PathTransfers<'a> {
 /// Transfers on one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedLink {
-    /// Bandwidth left by traffic that does not give way here, in bit/s: unresponsive traffic, and bulk TCP that
+    /// Bandwidth left by traffic that does not back off here, in bit/s: unresponsive traffic, and bulk TCP that
     /// its window or another link limits.
     available_bps: f64,
     /// Bulk TCP connections that this link limits, and their traffic in bit/s.
@@ -173,7 +173,7 @@ impl Solver {
             problem.flows.iter().zip(sent_pps).zip(limited_by_path)
         {
             let is_transfer = problem.transfers[flow.class as usize].is_some();
-            // Bulk TCP gives way where most of its packets are lost.
+            // Bulk TCP backs off where most of its packets are lost.
             let loss = |hop: &usize| steady.links[problem.hop_link[*hop] as usize].loss_probability;
             let full = (flow.data_hops()).max_by(|a, b| loss(a).total_cmp(&loss(b)));
             let full = full.filter(|hop| !is_transfer && limited_by_path && loss(hop) > 0.0);

@@ -1,15 +1,17 @@
 //! Inverse of a TCP profile: the loss probability at which a window of given size is in equilibrium.
 //!
 //! A profile gives the rate F(p, R). The window in equilibrium is W = R F(p, R), and p*(W, R) is its inverse. A
-//! table over (ln R, ln W) holds ln p*. Where a profile is not monotone, windows that the loss would raise
+//! table over (ln R, ln W) holds ln p*; the row of a round-trip time is computed at its first use. Where a profile is not monotone, windows that the loss would raise
 //! count as slightly falling, so that the inverse exists.
+
+use std::sync::{Arc, OnceLock};
 
 use netflow_profile::Profile;
 use netflow_units::math::{exp, ln};
 
 /// Range of round-trip times in the table, in seconds, and their number.
 const RTT_RANGE_S: (f64, f64) = (1e-5, 20.0);
-const RTTS: usize = 60;
+const RTTS: usize = 240;
 
 /// Range of windows in the table, in packets, and their number.
 const WINDOW_RANGE_PKTS: (f64, f64) = (0.02, 1e8);
@@ -31,7 +33,9 @@ const SLOPE_AT_HIGH_LOSS: f64 = 2.0;
 /// Table of ln p*(W, R).
 #[derive(Clone, Debug)]
 pub(crate) struct InverseProfile {
-    ln_loss: Vec<f64>,
+    profile: Arc<dyn Profile>,
+    /// ln p* at each window, by round-trip time.
+    rows: Vec<OnceLock<Box<[f64]>>>,
 }
 
 /// Logarithmic axis of the table.
@@ -47,51 +51,59 @@ fn values((first, last): (f64, f64), count: usize) -> impl Iterator<Item = f64> 
 }
 
 impl InverseProfile {
-    /// Builds the table.
-    pub fn new(profile: &dyn Profile) -> InverseProfile {
+    /// Creates the table of a profile.
+    pub fn new(profile: Arc<dyn Profile>) -> InverseProfile {
+        InverseProfile {
+            profile,
+            rows: vec![OnceLock::new(); RTTS],
+        }
+    }
+
+    /// Computes ln p* at each window for the round-trip time of row `i`.
+    fn row(&self, i: usize) -> Box<[f64]> {
+        let Some(ln_rtt) = values(RTT_RANGE_S, RTTS).nth(i) else {
+            return Box::default();
+        };
         let ln_losses: Vec<f64> = values(LOSS_RANGE, LOSSES).collect();
         let losses: Vec<f64> = ln_losses.iter().map(|&x| exp(x)).collect();
-        let mut ln_loss = Vec::with_capacity(RTTS * WINDOWS);
+        let rtts_s = vec![exp(ln_rtt); LOSSES];
         let mut rates_pps = vec![0.0; LOSSES];
-        for ln_rtt in values(RTT_RANGE_S, RTTS) {
-            let rtts_s = vec![exp(ln_rtt); LOSSES];
-            profile.throughputs(&losses, &rtts_s, &mut rates_pps);
-            let mut windows: Vec<f64> = rates_pps.iter().map(|&pps| ln(pps) + ln_rtt).collect();
-            for j in 1..LOSSES {
-                windows[j] = windows[j].min(windows[j - 1] - MIN_DECREASE);
-            }
-            // The slope of the two lowest decades.
-            let decades = ln(100.0);
-            let per_loss = (ln_losses[LOSSES - 1] - ln_losses[0]) / (LOSSES - 1) as f64;
-            let two_decades = (decades / per_loss) as usize;
-            let low = ((windows[0] - windows[two_decades]) / decades)
-                .clamp(SLOPE_BOUNDS.0, SLOPE_BOUNDS.1);
-            let (first, last) = (ln_losses[0], ln_losses[LOSSES - 1]);
-            for x in values(WINDOW_RANGE_PKTS, WINDOWS) {
-                ln_loss.push(if x >= windows[0] {
-                    first - (x - windows[0]) / low
-                } else if x <= windows[LOSSES - 1] {
-                    (last + (windows[LOSSES - 1] - x) / SLOPE_AT_HIGH_LOSS).min(0.0)
-                } else {
-                    let j = windows.partition_point(|&window| window > x);
-                    let part = (windows[j - 1] - x) / (windows[j - 1] - windows[j]);
-                    ln_losses[j - 1] + part * per_loss
-                });
-            }
+        self.profile.throughputs(&losses, &rtts_s, &mut rates_pps);
+        let mut windows: Vec<f64> = rates_pps.iter().map(|&pps| ln(pps) + ln_rtt).collect();
+        for j in 1..LOSSES {
+            windows[j] = windows[j].min(windows[j - 1] - MIN_DECREASE);
         }
-        InverseProfile { ln_loss }
+        // The slope of the two lowest decades.
+        let (first, last) = (ln_losses[0], ln_losses[LOSSES - 1]);
+        let per_loss = (last - first) / (LOSSES - 1) as f64;
+        let decades = ln(100.0);
+        let two_decades = (decades / per_loss) as usize;
+        let low =
+            ((windows[0] - windows[two_decades]) / decades).clamp(SLOPE_BOUNDS.0, SLOPE_BOUNDS.1);
+        let ln_loss = values(WINDOW_RANGE_PKTS, WINDOWS).map(|x| {
+            if x >= windows[0] {
+                first - (x - windows[0]) / low
+            } else if x <= windows[LOSSES - 1] {
+                (last + (windows[LOSSES - 1] - x) / SLOPE_AT_HIGH_LOSS).min(0.0)
+            } else {
+                let j = windows.partition_point(|&window| window > x);
+                let part = (windows[j - 1] - x) / (windows[j - 1] - windows[j]);
+                ln_losses[j - 1] + part * per_loss
+            }
+        });
+        ln_loss.collect()
     }
 
     /// Returns p*, the loss probability in equilibrium at this window in packets and round-trip time.
     pub fn loss(&self, window_pkts: f64, rtt_s: f64) -> f64 {
         let (i, a) = position(rtt_s, RTT_RANGE_S, RTTS);
         let (j, b) = position(window_pkts, WINDOW_RANGE_PKTS, WINDOWS);
-        let row = |i: usize| {
-            let row = &self.ln_loss[i * WINDOWS + j..i * WINDOWS + j + 2];
-            row[0] + (row[1] - row[0]) * b
+        let at = |i: usize| {
+            let row = self.rows[i].get_or_init(|| self.row(i));
+            row[j] + (row[j + 1] - row[j]) * b
         };
-        let below = row(i);
-        exp(below + (row(i + 1) - below) * a)
+        let below = at(i);
+        exp(below + (at(i + 1) - below) * a)
     }
 }
 
@@ -104,7 +116,7 @@ mod tests {
     fn loss_of_a_window_gives_the_window() {
         for name in ["ns-reno", "linux-cubic", "mathis", "pftk-full"] {
             let profile = netflow_profile::builtin(name).unwrap();
-            let inverse = InverseProfile::new(&*profile);
+            let inverse = InverseProfile::new(profile.clone());
             let mut worst: f64 = 0.0;
             for rtt_s in [0.011, 0.034, 0.107, 0.3] {
                 for window_pkts in [3.3, 10.0, 31.0, 99.0] {

@@ -96,9 +96,7 @@ impl Setup {
             0
         };
         let window_laws: Vec<WindowLaw> = if coupling == Coupling::Windows {
-            (plan.profiles.iter())
-                .map(|profile| WindowLaw::new(&**profile))
-                .collect()
+            (plan.profiles.iter()).map(WindowLaw::new).collect()
         } else {
             Vec::new()
         };

@@ -12,6 +12,7 @@
 //! term, with the window and the age of the last event.
 
 use std::f64::consts::LN_2;
+use std::sync::Arc;
 
 use netflow_profile::Profile;
 use netflow_units::math::{exp, exp_m1};
@@ -104,10 +105,10 @@ pub(crate) struct WindowLaw {
 }
 
 impl WindowLaw {
-    pub fn new(profile: &dyn Profile) -> WindowLaw {
+    pub fn new(profile: &Arc<dyn Profile>) -> WindowLaw {
         WindowLaw {
-            dynamics: TcpDynamics::of(profile),
-            inverse: InverseProfile::new(profile),
+            dynamics: TcpDynamics::of(&**profile),
+            inverse: InverseProfile::new(profile.clone()),
         }
     }
 }
