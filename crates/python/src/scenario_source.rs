@@ -82,7 +82,7 @@ impl Source {
 fn text(py: Python<'_>, path: &Path) -> PyResult<Arc<str>> {
     let text = py.detach(|| read_text(path, FileKind::Scenario));
     text.map(Into::into)
-        .map_err(|refusal| PyOSError::new_err(format!("{}: {refusal}", path.display())))
+        .map_err(|refusal| errors::unreadable(Some(path), format!("{}: {refusal}", path.display())))
 }
 
 /// Source, permissions and settings of a scenario.
