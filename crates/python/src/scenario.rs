@@ -306,7 +306,7 @@ impl Scenario {
             from_s: start.map(|it| seconds_from_0("start", it)).transpose()?,
             to_s: end.map(|it| positive_seconds("end", it)).transpose()?,
             by_event,
-            threads,
+            threads: threads.and_then(|it| usize::try_from(it).ok()),
             keep_series: true,
             keep_classes: classes,
             directory: out.map(|path| Directory {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
 use netflow_files::{FileKind, STANDARD_INPUT, read_text};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
