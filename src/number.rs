@@ -26,6 +26,16 @@ pub fn packets(value: f64) -> String {
     }
 }
 
+/// Formats a maximum number of packets next to a mean with three significant digits: a whole number, or from 1
+/// to 99.9 with decimals if it is not whole, so that the maximum is not printed below the mean.
+pub fn max_packets(value: f64) -> String {
+    if value.fract() == 0.0 {
+        packets(value)
+    } else {
+        short(value)
+    }
+}
+
 /// Formats a setting with at most six digits: `60`, `0.15`, `33.3333`.
 pub fn plain(value: f64) -> String {
     match value {

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from ._native import Scenario, unit
+from ._native import Scenario, ScenarioError, unit
 from ._numbers import plain
+from ._problem import Problem
 
 Value = Union[str, int, float, bool, "Sequence[Value]", "Mapping[str, Value]"]
 
@@ -106,7 +107,10 @@ def _value(value: object, place: str) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"`{place}`: {value} is not a valid value of a setting")
+            message, help = f"`{place}`: {value} is not a valid value of a setting", "write a finite number"
+            error = ScenarioError(f"{message}: {help}")
+            error.problems = [Problem("error", message, None, None, None, help)]
+            raise error
         of = unit(place)
         return f'"{value!r} {of}"' if of else repr(value)
     if isinstance(value, str):

@@ -89,7 +89,7 @@ def _with_demands(
                 raise ValueError(f"demand of {node!r}: it is not a node of the graph")
         text = rate if isinstance(rate, str) else f"{float(rate)!r} bit/s"
         builder.demand(names[a], names[b], rate=text)
-    # Removes the example connection.
-    kept = scenario.text.split("\n[[connection]]")[0]
-    assumptions = [text for text in assumptions if not text.startswith("no traffic is known")]
+    # Removes the example connection and its comment.
+    kept = scenario.text.split("\n[[connection]]")[0].split("\n# The file has no traffic")[0]
+    assumptions = [text for text in assumptions if not text.startswith("the file has no traffic")]
     return Scenario.from_toml(f"{kept}\n{builder.text}", name="graph.toml"), assumptions

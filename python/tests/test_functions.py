@@ -125,7 +125,7 @@ def test_edges_between_the_same_nodes_are_circuits():
     assert busy["A->B"] == pytest.approx(2 * busy["A->B#2"])
 
 
-@pytest.mark.filterwarnings("ignore:assumed")
+@pytest.mark.filterwarnings("ignore:assumed", "error:assumed. the file has no traffic")
 def test_a_graph_of_networkx():
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
@@ -133,9 +133,11 @@ def test_a_graph_of_networkx():
     graph.add_edge("B", 3, bandwidth="10 Mbit/s", delay="5 ms", colour=object())
     scenario = nf.from_networkx(graph, demands={("A", 3): "2 Mbit/s", (3, "A"): 1e6})
     assert scenario.connections == ["A->3", "3->A"]
+    assert "example" not in scenario.text
     steady = {row["link"]: row for row in scenario.solve().links.to_rows()}
     assert steady["A->B"]["utilization"] == pytest.approx(0.2, rel=0.1)
-    assert nf.from_networkx(graph).connections != []
+    with pytest.warns(UserWarning, match="one example connection"):
+        assert nf.from_networkx(graph).connections != []
     with pytest.raises(ValueError, match="not a node"):
         nf.from_networkx(graph, demands={("A", "D"): 1})
     graph.add_edge("3", "A", bandwidth="1 Mbit/s")
@@ -215,7 +217,7 @@ def test_numbers_in_code_are_in_base_units():
         lambda builder: builder.connection("A", "B", source={"poisson": 100}),
         lambda builder: builder.link("A", "B", bandwidth=1e6, queue={"discipline": "red", "min": 10, "max": "40 pkt"}),
     ):
-        with pytest.raises(ValueError, match="a number needs a unit: write a text"):
+        with pytest.raises(ValueError, match="a number needs a unit: write a text such as"):
             wrong(nf.Builder()).text
 
 

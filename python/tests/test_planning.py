@@ -61,6 +61,10 @@ def test_headroom(triangle):
     assert triangle.headroom(max_delay="20 ms").binding == "delay"
     with pytest.raises(ValueError, match="headroom needs a limit"):
         triangle.headroom()
+    with pytest.raises(TypeError, match="`max_utilization` must be a fraction such as 0.9"):
+        triangle.headroom(max_utilization="90%")
+    with pytest.raises(ValueError, match="`threads` must be 1 to 1024, not -1"):
+        triangle.headroom(max_loss=0.1, threads=-1)
     with pytest.raises(ValueError, match="from 0 to 1"):
         triangle.headroom(max_loss=3)
     with pytest.raises(ValueError, match="nearest name is `ab`"):

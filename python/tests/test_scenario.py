@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import math
 import os
 import pickle
 import subprocess
@@ -69,8 +70,17 @@ def test_set_takes_what_files_have(bottleneck):
     bottleneck.set("link.A->B.loss", 0.01)
     with pytest.raises(TypeError):
         bottleneck.set("connection.c.count", [2])
-    with pytest.raises(ValueError, match="not a valid value"):
+    with pytest.raises(nf.ScenarioError, match="not a valid value"):
         bottleneck.set("link.A->B.loss", float("nan"))
+    with pytest.raises(nf.ScenarioError, match="not a valid value") as caught:
+        nf.Builder(duration=math.inf).text
+    assert caught.value.problems[0].help == "write a finite number"
+    with pytest.raises(ValueError, match="`seeds` must be 1 to 1000000, not -1"):
+        bottleneck.run(seeds=-1)
+    with pytest.raises(FileNotFoundError):
+        nf.load("missing.toml")
+    with pytest.raises(nf.ScenarioError, match='tcp = "linux-6"'):
+        bottleneck.set("connection.c.source", "linux-6")
 
 
 def test_numbers_are_in_base_units(bottleneck):
@@ -85,7 +95,7 @@ def test_numbers_are_in_base_units(bottleneck):
         text.set(key, quantity)
     assert bottleneck.run().summary == text.run().summary
     assert nf.Scenario.from_toml(BOTTLENECK, set={"simulation.duration": 3}).duration_s == 3
-    with pytest.raises(ValueError, match="`link.A->B.buffer` accepts packets, bytes or a time"):
+    with pytest.raises(nf.ScenarioError, match="`link.A->B.buffer` accepts packets, bytes or a time"):
         bottleneck.set("link.A->B.buffer", 10)
     with pytest.raises(ValueError, match="`connection.c.max-window` accepts packets or bytes"):
         bottleneck.set("connection.c.max-window", 8)

@@ -7,7 +7,7 @@ use netflow_steady::Steady;
 
 use super::overload::steady_overload;
 use super::{equal_paths_note, on_one_of_several_paths};
-use crate::number::{count, plain};
+use crate::number::plain;
 
 /// Returns notes on the accuracy of a steady state.
 pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady) -> Vec<String> {
@@ -32,8 +32,11 @@ pub fn steady_warnings(scenario: &CompiledScenario, steady: &Steady, at_s: f64) 
     ));
     let at_s = plain(at_s);
     if steady.later_events > 0 {
-        let events = count(steady.later_events, "event");
-        warnings.push(format!("ignoring {events} after {at_s} s"));
+        let changes = match steady.later_events {
+            1 => "1 change of a link".to_owned(),
+            n => format!("{n} changes of links"),
+        };
+        warnings.push(format!("ignoring {changes} after {at_s} s"));
     }
     if !matches!(model.name(), ModelName::Fluid) {
         warnings.push(

@@ -3,7 +3,7 @@
 use netflow_steady::rows::{self, FailureRow};
 
 use super::FailureReport;
-use super::tables::{NO_VALUE, format_or, lost_goodput_text};
+use super::tables::{MIN_LOST_GOODPUT, NO_VALUE, format_or, lost_goodput_text};
 use crate::number::{count, percent, plain, short};
 
 impl FailureReport<'_> {
@@ -21,7 +21,12 @@ impl FailureReport<'_> {
         for kind in rows::failure_kinds(&self.cases) {
             let mut of_kind = self.cases.iter().filter(|it| it.kind == kind);
             if let Some(worst) = of_kind.next() {
-                lines.push(format!("worst {kind}: {}", case_line(worst)));
+                lines.push(match worst.lost_goodput {
+                    Some(lost) if lost < MIN_LOST_GOODPUT && worst.unroutable_connections == 0 => {
+                        no_loss_line(&kind, worst)
+                    }
+                    _ => format!("worst {kind}: {}", case_line(worst)),
+                });
             }
         }
         let drawn = if self.cases.len() == self.failures.possible {
@@ -43,6 +48,16 @@ impl FailureReport<'_> {
         }
         lines
     }
+}
+
+/// Returns the line about failures of a kind of which none loses goodput.
+fn no_loss_line(kind: &str, worst: &FailureRow<'_>) -> String {
+    let mut line = format!("no {kind} failure loses goodput");
+    if let Some((link, load)) = worst.max_load_link.zip(worst.max_load) {
+        let name = &worst.failure;
+        line += &format!("; highest load {} at {link} after {name}", percent(load));
+    }
+    line
 }
 
 /// Returns a case as one line.

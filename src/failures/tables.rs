@@ -68,7 +68,7 @@ impl FailureReport<'_> {
         let links = self.links.iter();
         let mut used: Vec<_> = links.filter(|it| it.max_load > 0.0).collect();
         let steps = |it: &LinkUnderFailureRow<'_>| (it.max_load * 1e4).round();
-        let kbps = |it: &LinkUnderFailureRow<'_>| (it.load_bps * 1e-3).round();
+        let kbps = |it: &LinkUnderFailureRow<'_>| (it.max_load_bps * 1e-3).round();
         used.sort_by(|a, b| {
             let by_use = steps(b).total_cmp(&steps(a));
             let by_demand = kbps(b).total_cmp(&kbps(a));
@@ -78,7 +78,7 @@ impl FailureReport<'_> {
             text("link", |it| it.link.to_owned()),
             number("load", |it| percent(it.load)),
             number("worst-case load", |it| percent(it.max_load)),
-            number("load then [Mbit/s]", |it| short(it.load_bps / 1e6)),
+            number("load then [Mbit/s]", |it| short(it.max_load_bps / 1e6)),
             text("worst failure", |it| {
                 format_or(it.failure.clone(), |it| it, NO_VALUE)
             }),
@@ -87,9 +87,12 @@ impl FailureReport<'_> {
     }
 }
 
+/// Smaller parts of the goodput are rounding errors.
+pub(super) const MIN_LOST_GOODPUT: f64 = 1e-7;
+
 /// Formats a fraction of lost goodput; fractions below numerical accuracy are shown as 0.
 pub fn lost_goodput_text(part: f64) -> String {
-    if part.abs() < 1e-7 {
+    if part.abs() < MIN_LOST_GOODPUT {
         percent(0.0)
     } else {
         percent(part)

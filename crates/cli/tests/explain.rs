@@ -31,6 +31,25 @@ fn hop_values_add_up_to_totals() {
     );
 }
 
+/// The rate is that of the send buffer, not of the larger congestion window.
+#[test]
+fn rate_of_a_full_send_buffer_is_printed() {
+    let place = Workplace::new();
+    let scenario = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/home-gateway.toml"
+    );
+    let options = "--at 15s --format json --set connection.download.source.send-buffer=64KiB";
+    let output = place.expect(&format!("explain {scenario} download {options}"), 0);
+    let it: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(it["limit"], "send-buffer", "{it:#}");
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let (tcp, rate_pps) = (&it["tcp"], number(&it["rate_pps"]));
+    let of_buffer_pps = number(&tcp["in_flight_pkts"]) / number(&tcp["srtt_s"]);
+    assert!((rate_pps / of_buffer_pps - 1.0).abs() < 1e-9, "{it:#}");
+    assert!(rate_pps < 1736.0, "{it:#}");
+}
+
 #[test]
 fn unstarted_connection_is_reported() {
     let output = Workplace::new().expect("explain dumbbell.toml second --at 1s", 0);

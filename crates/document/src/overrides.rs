@@ -571,7 +571,7 @@ fn unknown_element_message(
     let near = suggest::nearest(name, names.iter().copied());
     (
         message,
-        suggest::given_list_help(near, &kind, names.iter().copied()),
+        suggest::given_list_help(name, near, &kind, names.iter().copied()),
     )
 }
 

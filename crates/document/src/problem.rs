@@ -295,7 +295,7 @@ impl Findings {
             return String::new();
         }
         let near = self.nearest_name(name, names.clone());
-        suggest::given_list_help(near, what, names)
+        suggest::given_list_help(name, near, what, names)
     }
 
     /// Returns the most similar of the allowed names, with the same limits.

@@ -92,12 +92,18 @@ const MAX_LISTED_NAMES: usize = 20;
 
 /// Returns the help for names from the document, of which not all are listed.
 pub(crate) fn given_list_help<'a>(
+    name: &str,
     near: Option<&str>,
     what: &str,
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> String {
     let all = names.clone().count();
+    let remark = near.map_or("", |near| netflow_units::composition_remark(name, near));
     let listed = allowed_list_help(near, what, names.take(MAX_LISTED_NAMES));
+    let listed = match remark {
+        "" => listed,
+        remark => listed.replacen('?', &format!("?{remark}"), 1),
+    };
     match all.saturating_sub(MAX_LISTED_NAMES) {
         0 => listed,
         rest => format!("{listed} and {rest} more"),
@@ -123,7 +129,7 @@ mod tests {
         let all = || names.iter().map(String::as_str);
         let told = help("colour", "allowed", all());
         assert!(told.ends_with("key-28, key-29"), "{told}");
-        let told = given_list_help(None, "nodes", all());
+        let told = given_list_help("x", None, "nodes", all());
         assert!(told.ends_with("key-19 and 10 more"), "{told}");
     }
 }

@@ -175,7 +175,11 @@ impl<'t> TopologyBuilder<'t> {
             let wrong = ImportError::new(ProblemKind::UnknownName, span, message);
             let ids = self.nodes.iter().take(10_000).map(|node| node.id.as_str());
             match netflow_units::nearest_name(id, ids, &[]) {
-                Some(near) => wrong.help(format!("did you mean `{}`?", truncate_text(near))),
+                Some(near) => wrong.help(format!(
+                    "did you mean `{}`?{}",
+                    truncate_text(near),
+                    netflow_units::composition_remark(id, near)
+                )),
                 None => wrong.help(match self.nodes.len() {
                     0 => "the file has no nodes".to_owned(),
                     1 => "the file has one node".to_owned(),

@@ -291,6 +291,18 @@ fn a_square_matrix_is_read() {
     );
 }
 
+#[test]
+fn a_misspelt_column_of_a_matrix_is_located_in_the_header() {
+    let links = "from,to,capacity_gbps\nParis,Lyon,10\nLyon,Nice,10\nNice,Metz,10\n";
+    let rows = "Paris,0,1,1,1\nLyon,1,0,1,1\nNice,1,1,0,1\nMetz,1,1,1,0\n";
+    let matrix = format!("mbps,Paris,Lyonn,Nice,Metz\n{rows}");
+    let said = join_error(&[("links.csv", links), ("matrix.csv", &matrix)]);
+    assert!(
+        said.contains("matrix.csv:1:12: error: unknown node `Lyonn`"),
+        "{said}"
+    );
+}
+
 /// Regression: an example connection was written although the matrix is zero.
 #[test]
 fn a_matrix_of_zeros_stays_zero() {

@@ -82,7 +82,7 @@ pub fn progress<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound
 /// completed fraction. All its threads end with it, so that the process may fork afterwards.
 pub fn run_in_background<T: Send>(
     py: Python<'_>,
-    threads: Option<usize>,
+    threads: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
     job: impl FnOnce(&CancelToken) -> T + Send,
 ) -> PyResult<InterruptibleResult<T>> {
@@ -148,13 +148,13 @@ pub fn run_in_background<T: Send>(
     })
 }
 
-fn threads_of(asked: Option<usize>) -> PyResult<usize> {
-    const MOST: usize = 1024;
+fn threads_of(asked: Option<i64>) -> PyResult<usize> {
+    const MOST: i64 = 1024;
     match asked {
         Some(threads) if !(1..=MOST).contains(&threads) => Err(errors::value(format!(
             "`threads` must be 1 to {MOST}, not {threads}"
         ))),
-        Some(threads) => Ok(threads),
+        Some(threads) => Ok(threads as usize),
         None => Ok(thread::available_parallelism().map_or(1, usize::from)),
     }
 }

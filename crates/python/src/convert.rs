@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{value, warn_renamed};
+use crate::errors::{invalid_setting, value, warn_renamed};
 use crate::unit::unit;
 
 /// Returns a time in seconds: `0.5`, or `"500 ms"`.
@@ -145,7 +145,14 @@ pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(whole) => whole.to_string(),
         Err(_) => match given.extract::<f64>() {
             Ok(number) if number.is_finite() => format!("{number:?}"),
-            Ok(number) => return Err(value(format!("{number} is not a valid value of a setting"))),
+            Ok(number) => {
+                let message = format!("{number} is not a valid value of a setting");
+                return Err(invalid_setting(
+                    given.py(),
+                    &message,
+                    "write a finite number",
+                ));
+            }
             Err(error) => {
                 return Err(replace_type_error(given.py(), error, || {
                     let kind = given.get_type();
@@ -156,18 +163,17 @@ pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
             }
         },
     };
-    Ok(match unit(key)? {
+    Ok(match unit(given.py(), key)? {
         Some(unit) => format!("{number} {unit}"),
         None => number,
     })
 }
 
 /// Checks the number of seeds.
-pub fn seeds(seeds: u32) -> PyResult<u32> {
-    if (1..=1_000_000).contains(&seeds) {
-        Ok(seeds)
-    } else {
-        Err(value(format!("`seeds` must be 1 to 1000000, not {seeds}")))
+pub fn seeds(seeds: i64) -> PyResult<u32> {
+    match u32::try_from(seeds) {
+        Ok(number) if (1..=1_000_000).contains(&number) => Ok(number),
+        _ => Err(value(format!("`seeds` must be 1 to 1000000, not {seeds}"))),
     }
 }
 

@@ -10,7 +10,8 @@ use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyDeprecationWarning, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
+    PyDeprecationWarning, PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError,
+    PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -63,7 +64,8 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     let first = problems.iter().next();
     let is_of_the_file = first.is_some_and(|it| it.line.is_none());
     if problems.is_unreadable() && is_of_the_file && problems.iter().count() == 1 {
-        return PyOSError::new_err(problems.to_string());
+        let file = first.and_then(|it| it.file.as_deref());
+        return unreadable(file, problems.to_string());
     }
     let errors = problems
         .iter()
@@ -78,10 +80,20 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     if errors > SHOWN {
         text.push(format!("and {} more: see `problems`", errors - SHOWN));
     }
-    let error = ScenarioError::new_err(text.join("\n"));
+    let all = problems.into_iter().map(|it| problem(py, it));
+    with_problems(py, text.join("\n"), all)
+}
+
+/// Returns a `ScenarioError` with these problems.
+fn with_problems<'py>(
+    py: Python<'py>,
+    message: String,
+    problems: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyErr {
+    let error = ScenarioError::new_err(message);
     let all = PyList::empty(py);
     for it in problems {
-        let added = problem(py, it).and_then(|it| all.append(it));
+        let added = it.and_then(|it| all.append(it));
         if let Err(error) = added {
             return error;
         }
@@ -89,6 +101,23 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     match error.value(py).setattr("problems", all) {
         Ok(()) => error,
         Err(other) => other,
+    }
+}
+
+/// Returns an error about the value of a setting that is not from a file.
+pub fn invalid_setting(py: Python<'_>, message: &str, help: &str) -> PyErr {
+    let none: Option<u32> = None;
+    let class = py.import("netflow_evaluator._problem");
+    let class = class.and_then(|it| it.getattr("Problem"));
+    let problem = class.and_then(|it| it.call1(("error", message, none, none, none, help)));
+    with_problems(py, format!("{message}: {help}"), std::iter::once(problem))
+}
+
+/// Returns an error about a file that cannot be read: `FileNotFoundError` if it does not exist.
+pub fn unreadable(file: Option<&Path>, message: String) -> PyErr {
+    match file {
+        Some(file) if !file.exists() => PyFileNotFoundError::new_err(message),
+        _ => PyOSError::new_err(message),
     }
 }
 

@@ -50,7 +50,7 @@ impl Failures {
         prepared: Arc<CompiledScenario>,
         at_s: f64,
         options: &FailureOptions,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Failures> {
         let network = &prepared.network;
         let worked = run_in_background(py, threads, None, |wish| {

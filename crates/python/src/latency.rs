@@ -28,7 +28,7 @@ pub fn latency(
     mss: Option<u32>,
     bandwidth: Option<&Bound<'_, PyAny>>,
     samples: Option<u64>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Table> {
     let known = Model::ALL.into_iter().map(Model::name);
     let found = Model::ALL.into_iter().find(|it| it.name() == model);

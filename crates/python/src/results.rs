@@ -295,29 +295,34 @@ impl Results {
             };
             return Err(errors::value(message));
         }
-        let worked = run_in_background(py, self.settings.threads, None, |wish| {
-            let report = match written {
-                Some(written) => report_of(&written.directory),
-                None => tempfile::tempdir()
-                    .map_err(|error| error.to_string())
-                    .and_then(|place| {
-                        // The page names the run after its directory.
-                        let place = place.path().join("results");
-                        let settings = Settings {
-                            directory: Some(Directory::at(&place)),
-                            keep_series: false,
-                            keep_classes: false,
-                            ..self.settings.clone()
-                        };
-                        evaluate_with(&self.prepared, &settings, &mut |_| {}, &|| wish.stop())
-                            .map_err(|error| error.to_string())?;
-                        report_of(&place)
-                    }),
-            };
-            let page = report?.html();
-            write_unless_foreign(&path, page.as_bytes(), Some(PAGE_MARK))
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))
-        })?;
+        let worked = run_in_background(
+            py,
+            self.settings.threads.map(|it| it as i64),
+            None,
+            |wish| {
+                let report = match written {
+                    Some(written) => report_of(&written.directory),
+                    None => tempfile::tempdir()
+                        .map_err(|error| error.to_string())
+                        .and_then(|place| {
+                            // The page names the run after its directory.
+                            let place = place.path().join("results");
+                            let settings = Settings {
+                                directory: Some(Directory::at(&place)),
+                                keep_series: false,
+                                keep_classes: false,
+                                ..self.settings.clone()
+                            };
+                            evaluate_with(&self.prepared, &settings, &mut |_| {}, &|| wish.stop())
+                                .map_err(|error| error.to_string())?;
+                            report_of(&place)
+                        }),
+                };
+                let page = report?.html();
+                write_unless_foreign(&path, page.as_bytes(), Some(PAGE_MARK))
+                    .map_err(|error| format!("cannot write {}: {error}", path.display()))
+            },
+        )?;
         worked.into_result()?.map_err(PyOSError::new_err)
     }
 

@@ -14,8 +14,8 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::allowed_settings::AllowedSettings;
 use crate::background_task::run_in_background;
 use crate::convert::{
-    format as format_of, interval_s, items, positive_seconds, seconds_from_0, seeds as seeds_of,
-    setting,
+    format as format_of, interval_s, items, number, positive_seconds, seconds_from_0,
+    seeds as seeds_of, setting,
 };
 use crate::errors;
 use crate::failures::Failures;
@@ -275,13 +275,13 @@ impl Scenario {
         &self,
         py: Python<'_>,
         model: Option<&str>,
-        seeds: u32,
+        seeds: i64,
         interval: Option<&Bound<'_, PyAny>>,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
         by_event: bool,
         classes: bool,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
         out: Option<PathBuf>,
         format: &str,
@@ -289,7 +289,8 @@ impl Scenario {
     ) -> PyResult<Results> {
         let progress = crate::background_task::progress(progress)?;
         let prepared = self.with_model(py, model)?;
-        if seeds_of(seeds)? > 1 && !prepared.is_random() {
+        let seeds = seeds_of(seeds)?;
+        if seeds > 1 && !prepared.is_random() {
             let message = "`seeds` has no effect: only the packet model and users are random";
             return Err(errors::value(message));
         }
@@ -305,7 +306,7 @@ impl Scenario {
             from_s: start.map(|it| seconds_from_0("start", it)).transpose()?,
             to_s: end.map(|it| positive_seconds("end", it)).transpose()?,
             by_event,
-            threads,
+            threads: threads.and_then(|it| usize::try_from(it).ok()),
             keep_series: true,
             keep_classes: classes,
             directory: out.map(|path| Directory {
@@ -331,7 +332,7 @@ impl Scenario {
         py: Python<'_>,
         at: Option<&Bound<'_, PyAny>>,
         starts: u32,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<SteadyState> {
         SteadyState::find(py, &*self.for_steady(py)?, self.at_s(at)?, starts, threads)
     }
@@ -342,7 +343,7 @@ impl Scenario {
         py: Python<'_>,
         of: Option<&str>,
         at: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Sensitivities> {
         Sensitivities::find(py, &*self.for_steady(py)?, self.at_s(at)?, of, threads)
     }
@@ -353,17 +354,22 @@ impl Scenario {
     fn headroom(
         &self,
         py: Python<'_>,
-        max_utilization: Option<f64>,
+        max_utilization: Option<&Bound<'_, PyAny>>,
         max_delay: Option<&Bound<'_, PyAny>>,
-        max_loss: Option<f64>,
+        max_loss: Option<&Bound<'_, PyAny>>,
         scale: Option<&str>,
         at: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Headroom> {
         let max_delay = max_delay
             .map(|it| positive_seconds("max_delay", it))
             .transpose()?;
-        let asked = [max_utilization, max_delay, max_loss];
+        let part = |name, given: Option<&Bound<'_, PyAny>>| {
+            let wanted = "a fraction such as 0.9";
+            given.map(|it| number(name, it, wanted)).transpose()
+        };
+        let max_utilization = part("max_utilization", max_utilization)?;
+        let asked = [max_utilization, max_delay, part("max_loss", max_loss)?];
         let at_s = self.at_s(at)?;
         Headroom::find(py, &*self.for_steady(py)?, at_s, asked, scale, threads)
     }
@@ -381,7 +387,7 @@ impl Scenario {
         sample: Option<usize>,
         seed: Option<u64>,
         at: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Failures> {
         let State { spec, .. } = self.state();
         let prepared = self.for_steady(py)?;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
 use netflow_files::{FileKind, STANDARD_INPUT, read_text};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -82,7 +81,7 @@ impl Source {
 fn text(py: Python<'_>, path: &Path) -> PyResult<Arc<str>> {
     let text = py.detach(|| read_text(path, FileKind::Scenario));
     text.map(Into::into)
-        .map_err(|refusal| PyOSError::new_err(format!("{}: {refusal}", path.display())))
+        .map_err(|refusal| errors::unreadable(Some(path), format!("{}: {refusal}", path.display())))
 }
 
 /// Source, permissions and settings of a scenario.

@@ -40,7 +40,7 @@ impl SteadyState {
         scenario: &CompiledScenario,
         at_s: f64,
         starts: u32,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<SteadyState> {
         let options = SteadyOptions {
             starts,
@@ -120,7 +120,7 @@ impl Sensitivities {
         scenario: &CompiledScenario,
         at_s: f64,
         of: Option<&str>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Sensitivities> {
         let network = &scenario.network;
         let only = match of {
@@ -187,7 +187,7 @@ impl Headroom {
         at_s: f64,
         asked: [Option<f64>; 3],
         scale: Option<&str>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Headroom> {
         let network = &scenario.network;
         if asked.iter().all(Option::is_none) {
@@ -246,7 +246,10 @@ impl Headroom {
             (Some(factor), Some(binding), Some(at)) => {
                 format!("<Headroom: factor {factor:.4}, limited by {binding} of {at}>")
             }
-            (Some(factor), ..) => format!("<Headroom: factor {factor:.4} or more>"),
+            (Some(factor), ..) => format!(
+                "<Headroom: factor {factor:.4} or more, no limit is reached, loss {}>",
+                netflow::number::percent(self.loss_probability)
+            ),
             (None, _, Some(at)) => format!("<Headroom: none, {at} exceeds its limit>"),
             (None, ..) => "<Headroom: none>".to_owned(),
         }

@@ -37,10 +37,10 @@ impl Sweep {
         fail: Option<&str>,
         model: &str,
         at: Option<&Bound<'_, PyAny>>,
-        seeds: u32,
+        seeds: i64,
         interval: Option<&Bound<'_, PyAny>>,
         format: &str,
-        threads: Option<usize>,
+        threads: Option<i64>,
         tried: Option<(String, bool)>,
     ) -> PyResult<Sweep> {
         let state = scenario.get().state();
@@ -146,7 +146,7 @@ impl Sweep {
         py: Python<'py>,
         directory: PathBuf,
         force: bool,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let progress = progress_of(progress)?;
@@ -177,7 +177,7 @@ impl Sweep {
         py: Python<'_>,
         directory: PathBuf,
         chunks: Vec<u64>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<()> {
         let load = |settings: &[String]| self.spec.load(settings);
         let worked = run_in_background(py, threads, None, |wish| {

@@ -71,6 +71,14 @@ impl Table {
             errors::warn_renamed(py, &format!("column `{name}`"), &format!("`{present}`"))?;
             return Ok(place);
         }
+        // Failures: the former name of a column that other tables still have.
+        if name == "load_bps"
+            && schema.index_of(name).is_err()
+            && let Ok(place) = schema.index_of("max_load_bps")
+        {
+            errors::warn_renamed(py, "column `load_bps`", "`max_load_bps`")?;
+            return Ok(place);
+        }
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
             PyKeyError::new_err(errors::is_unknown("column", name, known))

@@ -13,14 +13,16 @@ const QUANTITIES: [&str; 6] = ["Time", "Bytes", "Packets", "Rate", "Size", "Room
 
 /// Returns the base unit of a key, such as `link.A->B.delay`; None if it is not a quantity.
 #[pyfunction]
-pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
+pub fn unit(py: Python<'_>, key: &str) -> PyResult<Option<&'static str>> {
     let Some(quantity) = quantity(schema(), key) else {
         return Ok(None);
     };
     let may_be = |units: &str, example: &str| {
-        Err(errors::value(format!(
-            "`{key}` accepts {units}, so a number needs a unit: write a text such as \"{example}\""
-        )))
+        Err(errors::invalid_setting(
+            py,
+            &format!("`{key}` accepts {units}, so a number needs a unit"),
+            &format!("write a text such as \"{example}\""),
+        ))
     };
     match quantity {
         "Time" => Ok(Some("s")),

@@ -294,4 +294,8 @@ fn empty_panels_are_omitted() {
     };
     assert!(with(&[]).svg.contains("goodput in pkt/s") && !with(&[]).svg.contains("round-trip"));
     assert!(with(&["sent", "rtt"]).svg.contains("round-trip"));
+    // The names of columns.
+    for columns in [["send_pps", "rtt_s"], ["mean_send_pps", "mean_rtt_s"]] {
+        assert_eq!(with(&columns).svg, with(&["sent", "rtt"]).svg);
+    }
 }

@@ -51,13 +51,35 @@ const UNSPLIT_REROUTE_WARNING: &str = ": with several equal-cost paths (`ecmp`),
                           underestimated";
 
 impl CompiledScenario {
-    /// Returns the connections with a name: the connection itself, or the parts of a split one.
+    /// Returns the connections with a name: the connection itself, or the parts of a split one. For `A->B`
+    /// it also accepts `A->B/constant` if this is the only demand or connection with the prefix `A->B/`.
     pub fn connections_by_name(&self, name: &str) -> Option<Vec<ConnectionId>> {
         let one = self.network.connection_by_name(name).map(|id| vec![id]);
         one.or_else(|| {
-            let divided = self.split.iter().find(|it| it.name == name)?;
-            Some(divided.parts.clone())
+            let divided = self.split.iter().find(|it| it.name == name);
+            match divided {
+                Some(divided) => Some(divided.parts.clone()),
+                None => self.connections_by_prefix(name),
+            }
         })
+    }
+
+    /// Returns the connections of the only demand or connection whose name begins with `name/`.
+    fn connections_by_prefix(&self, name: &str) -> Option<Vec<ConnectionId>> {
+        let has_prefix = |it: &str| {
+            let rest = it.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        let of_split = self.split.iter().filter(|it| has_prefix(&it.name));
+        let mut found: Vec<Vec<ConnectionId>> = of_split.map(|it| it.parts.clone()).collect();
+        let is_part = |id: &ConnectionId| self.split.iter().any(|it| it.parts.contains(id));
+        let ids = self.network.connections();
+        let own = ids.filter(|&id| has_prefix(self.network.connection_name(id)));
+        found.extend(own.filter(|id| !is_part(id)).map(|id| vec![id]));
+        match found.len() {
+            1 => found.pop(),
+            _ => None,
+        }
     }
 
     /// Returns the number of demands and connections in the scenario file; a split one counts once.

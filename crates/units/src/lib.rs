@@ -64,7 +64,7 @@ pub use csr::Csr;
 pub use error::{UnitError, UnitErrorKind};
 pub use fifo::Fifo;
 pub use link_name::{CIRCUIT, duplex_name, link_name, split_circuit};
-pub use names::nearest_name;
+pub use names::{composition_remark, nearest_name};
 pub use nanoseconds::ns;
 pub use non_max::NonMaxU32;
 pub use out_of_range::{OutOfRange, ensure};

@@ -47,6 +47,32 @@ pub fn nearest_name<'a>(
     parts.next()
 }
 
+/// Returns a remark for `did you mean`, if two names look the same but one of them has combining accents (`e` and
+/// U+0301) where the other has one character (`é`); otherwise an empty text.
+pub fn composition_remark(name: &str, other: &str) -> &'static str {
+    let is_mark = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
+    // Letters of which each is a character with its accents.
+    let letters = |text: &str| -> Vec<(char, bool)> {
+        let mut letters: Vec<(char, bool)> = Vec::new();
+        for c in text.chars() {
+            match letters.last_mut() {
+                Some((_, has_marks)) if is_mark(&c) => *has_marks = true,
+                _ => letters.push((c, false)),
+            }
+        }
+        letters
+    };
+    let (one, two) = (letters(name), letters(other));
+    let is_same = |(a, b): (&(char, bool), &(char, bool))| {
+        a == b || (a.1 && !b.1 && !b.0.is_ascii()) || (b.1 && !a.1 && !a.0.is_ascii())
+    };
+    if name != other && one.len() == two.len() && one.iter().zip(&two).all(is_same) {
+        " (the names differ in Unicode composition)"
+    } else {
+        ""
+    }
+}
+
 /// Returns the maximum number of edits for a word of this length.
 fn max_edits(length: usize) -> usize {
     match length {
@@ -64,7 +90,17 @@ fn normalized(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest_name;
+    use super::{composition_remark, nearest_name};
+
+    #[test]
+    fn names_that_look_the_same_get_a_remark() {
+        let (composed, decomposed) = ("Sainte-\u{c9}lodie", "Sainte-E\u{301}lodie");
+        assert!(composition_remark(composed, decomposed).contains("Unicode composition"));
+        assert!(composition_remark(decomposed, composed).contains("Unicode composition"));
+        assert_eq!(composition_remark(composed, composed), "");
+        assert_eq!(composition_remark("Sainte-Elodie", composed), "");
+        assert_eq!(composition_remark("Sainte-Elodi", decomposed), "");
+    }
 
     #[test]
     fn likely_mistakes_are_corrected() {

@@ -211,15 +211,44 @@ fn converted_buffers(network: &Network) -> Option<String> {
         matches!(buffer, Buffer::Bytes(_) | Buffer::Time(_))
     })?;
     Some(format!(
-        "byte- and time-limited buffers, in full-size packets: {list}"
+        "byte- and time-limited buffers, in packets of {}: {list}",
+        mean_size(network)
     ))
+}
+
+/// Describes the mean packet size that the conversion of buffers to packets assumes.
+fn mean_size(network: &Network) -> String {
+    let is_converted = |id: &LinkId| {
+        matches!(
+            network.link_spec(*id).buffer,
+            Buffer::Bytes(_) | Buffer::Time(_)
+        )
+    };
+    let sizes = network.links().filter(is_converted);
+    let sizes: Vec<f64> = sizes
+        .map(|id| network.mean_packet_bytes(id).round())
+        .collect();
+    let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = sizes.iter().copied().fold(0.0, f64::max);
+    if least == most {
+        format!("the mean size {} B", plain(least))
+    } else {
+        format!(
+            "the mean size of each link, {}–{} B",
+            plain(least),
+            plain(most)
+        )
+    }
 }
 
 /// Lists the buffers of links that satisfy a condition, in packets.
 fn list_buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
     let such = |id: &LinkId| are(network.link_spec(*id).buffer);
     let ids: Vec<LinkId> = network.links().filter(such).collect();
-    let pkts = |id: &LinkId| network.buffer_pkts(*id);
+    let pkts = |id: &LinkId| match network.buffer_pkts(*id) {
+        pkts if pkts < 1.0 => pkts,
+        pkts => pkts.round(),
+    };
     let least = ids.iter().map(pkts).reduce(f64::min)?;
     let most = ids.iter().map(pkts).reduce(f64::max)?;
     let told = |id: &LinkId| format!("{} {} pkt", network.link_name(*id), plain(pkts(id)));

@@ -156,7 +156,7 @@ fn tcp_state(tcp: &TcpState) -> impl Serialize {
 }
 
 /// Prints the state of the sender's TCP state machine.
-fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
+fn print_tcp(tcp: &TcpState, limit: Option<Limit>, out: &mut dyn Write) -> io::Result<()> {
     let ssthresh = if tcp.ssthresh_pkts.is_finite() {
         format!("{} pkt", short(tcp.ssthresh_pkts))
     } else {
@@ -170,7 +170,10 @@ fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
         short(1e3 * tcp.srtt_s),
         short(1e3 * tcp.rto_s),
     )?;
-    if let Some(window_pkts) = tcp.receive_window_pkts {
+    // The maximum window has its own line. If it limits, the announced window can be larger.
+    if let Some(window_pkts) = tcp.receive_window_pkts
+        && limit != Some(Limit::Window)
+    {
         write!(out, ", receive window {window_pkts} pkt")?;
     }
     if let Some(pacing_pps) = tcp.pacing_pps {
@@ -265,7 +268,7 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
         writeln!(out, " seen by the source: {}", seen.join(", "))?;
     }
     if let Some(tcp) = &it.tcp {
-        print_tcp(tcp, out)?;
+        print_tcp(tcp, it.limit, out)?;
     }
     if let (Some(profile), Some(pps), Some(loss), Some(rtt_s)) = (
         &it.profile,
@@ -286,9 +289,13 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
         let window = spec
             .max_window_pkts
             .map_or_else(String::new, |window| format!(" {} pkt", plain(window)));
+        let name = match it.limit {
+            Some(Limit::Window) => "maximum window",
+            _ => "largest window",
+        };
         writeln!(
             out,
-            " window{window} / {} ms = {} pkt/s",
+            " {name}{window} / {} ms = {} pkt/s",
             short(rtt_s * 1e3),
             short(limit_pps)
         )?;

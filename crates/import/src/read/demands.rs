@@ -38,6 +38,8 @@ pub(super) struct DemandRow {
     /// Nodes of its path; empty if the file does not state it.
     pub(super) path: Vec<String>,
     pub(super) span: Range<usize>,
+    /// Location of the receiver, if it is not in the row.
+    pub(super) to_span: Option<Range<usize>>,
 }
 
 impl DemandRow {
@@ -56,6 +58,7 @@ impl DemandRow {
             class: None,
             path: Vec::new(),
             span,
+            to_span: None,
         }
     }
 }
@@ -127,7 +130,8 @@ impl Demands {
         let mut zeros = self.zero_demands;
         for row in self.rows {
             let from = known.node_index(&row.from, topology, &row.span)?;
-            let to = known.node_index(&row.to, topology, &row.span)?;
+            let to_span = row.to_span.as_ref().unwrap_or(&row.span);
+            let to = known.node_index(&row.to, topology, to_span)?;
             let rate_bps = row.rate.to_base_units(unit);
             let about = || crate::Subject::Other(String::new(), lines.line_of_byte(row.span.start));
             if rate_bps == 0.0 {
@@ -279,7 +283,10 @@ impl NodeLookup {
                         label.unwrap_or(&node.name)
                     });
                     let near = netflow_units::nearest_name(name, names, &[]);
-                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    let help = near.map(|near| {
+                        let remark = netflow_units::composition_remark(name, near);
+                        format!("did you mean `{near}`?{remark}")
+                    });
                     let message = format!("unknown node `{}`", truncate_text(name));
                     Err(unknown(message, help.unwrap_or_default()))
                 }

@@ -277,6 +277,7 @@ fn matrix(text: &str) -> ReadResult<Demands> {
             let [from, to] = [from, to].map(|end| NodeReference::Name(end.to_owned()));
             let mut demand = DemandRow::new(from, to, rate, span.clone());
             demand.remark = remark;
+            demand.to_span = table.header_cell(column);
             found.rows.push(demand);
         }
         Ok(())
@@ -428,6 +429,18 @@ fn content(text: &str) -> (&str, usize, Option<u8>) {
 }
 
 impl<'t> Table<'t> {
+    /// Returns the byte range of a cell of the header; `None` if it is quoted.
+    fn header_cell(&self, column: usize) -> Option<Range<usize>> {
+        let (line, head) = first_line(self.text);
+        if head.contains('"') {
+            return None;
+        }
+        let cell = head.split(char::from(self.delimiter)).nth(column)?;
+        let start = line.start + (cell.as_ptr() as usize - head.as_ptr() as usize);
+        let start = start + (cell.len() - cell.trim_start().len());
+        Some(start..start + cell.trim().len())
+    }
+
     /// Returns the delimiter and the column names.
     pub(super) fn head(text: &str) -> ReadResult<(u8, StringRecord)> {
         let (span, head) = first_line(text);
@@ -563,7 +576,16 @@ fn is_matrix(text: &str) -> bool {
     let mut columns: Vec<&str> = columns.iter().skip(1).collect();
     rows.sort_unstable();
     columns.sort_unstable();
-    columns.len() > 1 && rows == columns
+    if rows.len() != columns.len() {
+        return false;
+    }
+    // One misspelt name is reported as an unknown node.
+    let is_missing = |name: &&&str| rows.binary_search_by(|row| row.as_str().cmp(name)).is_err();
+    match columns.len() {
+        0..=1 => false,
+        2..=3 => rows == columns,
+        _ => columns.iter().filter(is_missing).count() <= 1,
+    }
 }
 
 /// Returns the header line and its byte range.

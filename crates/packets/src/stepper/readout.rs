@@ -4,8 +4,8 @@ use netflow_network::engine::{
     AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums, fraction, mean,
 };
 use netflow_network::{
-    Acks, AggregateId, ConnectionId, ControlState, ExplainedHop, Explanation, LinkId, MarkerRates,
-    Network, PrecedenceTotals, Source, Totals,
+    Acks, AggregateId, ConnectionId, ControlState, ExplainedHop, Explanation, Limit, LinkId,
+    MarkerRates, Network, PrecedenceTotals, Source, Totals,
 };
 use netflow_queues::Buffer;
 
@@ -162,6 +162,12 @@ impl Engine for Packets {
                 Err(limit) => {
                     explanation.limit = limit;
                     explanation.tcp = transfer.tcp_state();
+                    if let (Some(Limit::SendBuffer), Some(tcp)) = (limit, &explanation.tcp)
+                        && tcp.srtt_s > 0.0
+                    {
+                        // The window is larger than the full send buffer.
+                        explanation.rate_pps = f64::from(tcp.in_flight) / tcp.srtt_s;
+                    }
                     let sums = self.connection_counts(id);
                     let missing = sums.lost_pkts + sums.unrouted_pkts;
                     explanation.seen_loss_probability = mean(missing, missing + sums.arrived_pkts);

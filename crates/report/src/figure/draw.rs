@@ -76,13 +76,28 @@ fn select_panels<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Pa
     }
     let find = |name: &String| {
         let found = panels.iter().find(|panel| panel.name == *name);
-        found.ok_or_else(|| {
+        let of_column = || {
+            let quantity = column_quantity(name);
+            panels.iter().find(|panel| panel.name == quantity)
+        };
+        found.or_else(of_column).ok_or_else(|| {
             let all: Vec<&str> = panels.iter().map(|panel| &*panel.name).collect();
             let all = all.join(", ");
             Error::NothingToShow(format!("the figure has no panel `{name}`; allowed: {all}"))
         })
     };
     names.iter().map(find).collect()
+}
+
+/// Returns the quantity of a column of the results, as panels are named: `goodput` for `mean_goodput_pps`.
+pub fn column_quantity(column: &str) -> &str {
+    const SUFFIXES: [&str; 5] = ["_pps", "_bps", "_pkts", "_probability", "_s"];
+    let stem = column.strip_prefix("mean_").unwrap_or(column);
+    let suffix = SUFFIXES.into_iter().find(|it| stem.ends_with(it));
+    match stem.strip_suffix(suffix.unwrap_or("")).unwrap_or(stem) {
+        "send" => "sent",
+        stem => stem,
+    }
 }
 
 /// Returns a table with a row per point: panel, curve and coordinates.

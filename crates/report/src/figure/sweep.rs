@@ -8,7 +8,7 @@ use netflow_results::{
     FAILED, RunningVariance, SEED, SweepAxis, SweepResults, SweepTable, present_name,
 };
 
-use super::draw::{Curve, CurveStyle, Panel, draw};
+use super::draw::{Curve, CurveStyle, Panel, column_quantity, draw};
 use super::names::{did_you_mean, select_matching};
 use super::style::{Drawing, Style};
 use crate::Error;
@@ -191,13 +191,22 @@ fn selected_columns<'a>(
     }
     let find = |name: &String| {
         let column = |name: &str| numbers.iter().copied().find(|column| column.name == name);
+        let of_panel = || {
+            let is_quantity = |it: &&Column| column_quantity(&it.name) == column_quantity(name);
+            numbers.iter().copied().find(is_quantity)
+        };
         let found = column(name).or_else(|| column(&present_name(name)?));
+        let found = found.or_else(of_panel);
         found.ok_or_else(|| {
             let all = || numbers.iter().map(|column| column.name.as_str());
             let near = did_you_mean(name, all());
             let all = list(all());
+            let of_others = match table {
+                SweepTable::Network => "; for links or connections, add `--only NAME`",
+                _ => "",
+            };
             no_data_error(format!(
-                "the table has no numeric column `{name}`; allowed: {all}{near}"
+                "the table has no numeric column `{name}`; allowed: {all}{near}{of_others}"
             ))
         })
     };

@@ -1,6 +1,7 @@
 //! `source` in `[[connection]]`
 
 use netflow_document::{Quantity, Spanned, Value, ValueKind, one_of};
+use netflow_tcpmodel::builtin_names;
 use netflow_units::{PacketsPerSecond, Rate};
 
 use super::{Ns2TcpSetting, RateSetting, StackSetting, allowed};
@@ -66,6 +67,9 @@ fn source_help(key: &str, value: &Value<'_>) -> String {
     match value.kind {
         ValueKind::String(text) | ValueKind::Cell(text) => match text.parse::<Rate>() {
             Ok(_) => format!("write `{key} = {{ constant = \"{text}\" }}`"),
+            Err(_) if builtin_names().contains(&text) => {
+                format!("write `{key} = {{ tcp = \"{text}\" }}`")
+            }
             Err(_) => format!("write `{key} = {{ profile = \"{text}\" }}`"),
         },
         _ => format!("write `{key} = {{ profile = \"ns-reno\" }}`"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
-    Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, LinkId, LinkSpec,
+    Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, LinkId, LinkSpec,
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
 };
 use netflow_units::{BufferSize, Bytes, Rate, Size};
@@ -12,7 +12,7 @@ use netflow_units::{BufferSize, Bytes, Rate, Size};
 use super::aqm::aqm;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
-use crate::file::{BufferSetting, Link, Node, QueueSetting, Red};
+use crate::file::{BufferSetting, CoDel, Link, Node, QueueSetting, Red};
 
 /// Default probability at a RED queue's upper threshold.
 const DEFAULT_RED_MAX_P: f64 = 0.1;
@@ -290,8 +290,33 @@ impl Validator<'_> {
                     let help = "it needs space for the packet in service and one waiting packet; make `buffer` larger";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
-                aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
+                let managed = aqm(setting);
+                if let (QueueSetting::CoDel(codel), Some(aqm)) = (&**setting, &managed) {
+                    self.check_ce_threshold(codel, aqm);
+                }
+                managed.map_or(DropPolicy::DropTail, DropPolicy::Managed)
             }
+        }
+    }
+
+    /// Warns about a queue that drops before it marks.
+    fn check_ce_threshold(&mut self, setting: &CoDel, aqm: &Aqm) {
+        let codel = match aqm {
+            Aqm::CoDel(codel) => codel,
+            Aqm::FqCoDel(queues) => &queues.codel,
+            Aqm::Pie(_) => return,
+        };
+        let (Some(ce_threshold), Some(ce_threshold_ns)) =
+            (&setting.ce_threshold, codel.ce_threshold_ns)
+        else {
+            return;
+        };
+        if !codel.ecn && ce_threshold_ns >= codel.target_ns {
+            let message =
+                "the queue drops before it marks, because `ce-threshold` is not below `target`";
+            let help = "raise `target`, or set `ecn = true`";
+            let place = ce_threshold.place();
+            self.warning(ProblemKind::WithoutEffect, place, message.to_owned(), help);
         }
     }
 

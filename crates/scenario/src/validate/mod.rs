@@ -413,11 +413,10 @@ impl Validator<'_> {
             Model::Fluid(FluidOptions::Literal { .. }) => {
                 simulation.model.as_ref().map(Spanned::place)
             }
-            Model::Fluid(FluidOptions::WellMixed { coupling, .. })
-                if matches!(coupling, Coupling::Lagged | Coupling::Implicit) =>
-            {
-                simulation.coupling.as_ref().map(Spanned::place)
-            }
+            Model::Fluid(FluidOptions::WellMixed {
+                coupling: Coupling::Lagged | Coupling::Implicit,
+                ..
+            }) => simulation.coupling.as_ref().map(Spanned::place),
             Model::Fluid(_) | Model::Packets(_) => None,
         };
         if let Some(place) = at_its_word

@@ -45,6 +45,21 @@ fn own_bps(spec: &ConnectionSpec) -> f64 {
     f64::from(spec.count) * pps * 8.0 * spec.packet_size_bytes
 }
 
+#[test]
+fn a_demand_is_found_by_the_only_prefix_of_its_name() {
+    let demand = |name: &str| {
+        format!("[[demand]]\nname = \"{name}\"\nfrom = \"A\"\nto = \"C\"\nrate = \"2 Mbit/s\"\n")
+    };
+    let (one, other) = (demand("A->C/constant"), demand("A->C/video"));
+    let scenario = good(&[START, LINKS, &one], &[]);
+    let found = scenario.connections_by_name("A->C");
+    assert!(found.is_some());
+    assert_eq!(found, scenario.connections_by_name("A->C/constant"));
+    assert_eq!(scenario.connections_by_name("A->"), None);
+    let both = good(&[START, LINKS, &one, &other], &[]);
+    assert_eq!(both.connections_by_name("A->C"), None);
+}
+
 fn assert_close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} {b}");
 }

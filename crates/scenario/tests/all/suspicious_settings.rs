@@ -79,6 +79,29 @@ fn voice_below_one_call_causes_warning() {
 }
 
 #[test]
+fn codel_that_drops_before_it_marks_causes_warning() {
+    let of = |queue: &str| {
+        let link = link("B", "8 Mbit/s") + &format!("queue = {{ {queue} }}\n");
+        let packets = "model = \"packet\"\n";
+        warnings(&[START, packets, &link, TRAFFIC], &[])
+    };
+    let found = of("discipline = \"codel\", ce-threshold = \"5 ms\"");
+    let [one] = &found[..] else {
+        panic!("{found:?}");
+    };
+    let message = "the queue drops before it marks, because `ce-threshold` is not below `target`";
+    assert_eq!(one.message, message);
+    for queue in [
+        "discipline = \"codel\", ce-threshold = \"1 ms\"",
+        "discipline = \"codel\", ce-threshold = \"5 ms\", target = \"10 ms\"",
+        "discipline = \"codel\", ce-threshold = \"5 ms\", ecn = true",
+        "discipline = \"fq-codel\", ce-threshold = \"5 ms\"",
+    ] {
+        assert_eq!(of(queue).len(), 0, "{queue}");
+    }
+}
+
+#[test]
 fn cubic_without_sack_causes_warning() {
     let of = |source: &str| {
         let traffic =

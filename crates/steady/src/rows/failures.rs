@@ -87,7 +87,7 @@ pub struct LinkUnderFailureRow<'a> {
     /// The highest load under any failure.
     pub max_load: f64,
     /// Demand in that case, in bit/s on the wire.
-    pub load_bps: f64,
+    pub max_load_bps: f64,
     /// The failure with the highest load; `None` if no failure raises the load.
     pub failure: Option<String>,
     /// Index of that failure among the cases, by rank.
@@ -246,7 +246,7 @@ pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnd
         link: network.link_name(id),
         load: it.intact_load,
         max_load: it.max_load,
-        load_bps: it.load_bps,
+        max_load_bps: it.load_bps,
         failure: it
             .worst_case
             .map(|i| failure_name(network, &found.cases[i].failing)),

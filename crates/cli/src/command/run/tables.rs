@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use netflow::number::{count, packets, percent, plain, short};
+use netflow::number::{count, max_packets, packets, percent, plain, short};
 use netflow::profile::Provenance;
 use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
 use netflow::simulation::{ConnectionSpec, Network};
@@ -161,7 +161,7 @@ fn print_links(links: &[LinkSummary], top: Option<usize>, out: &mut dyn Write) -
             if it.max_queue_pkts.is_nan() {
                 NO_VALUE.to_owned()
             } else {
-                mark_estimate(it.queue_is_estimate, packets(it.max_queue_pkts))
+                mark_estimate(it.queue_is_estimate, max_packets(it.max_queue_pkts))
             }
         })
         .number("sojourn [ms]", |it| {

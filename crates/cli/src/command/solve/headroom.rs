@@ -66,9 +66,16 @@ fn print_text(
         }
         (factor, None) => writeln!(
             out,
-            "headroom: {} can grow by a factor of {} or more; no limit is reached",
+            "headroom: {} can grow by a factor of {} or more; no limit is reached{}",
             answer.scaled,
             short(factor.unwrap_or(f64::NAN)),
+            match found.steady.totals.loss_probability {
+                loss if loss >= MIN_REPORTED_LOSS => format!(
+                    ", but {} of all packets are lost there; limit the loss with `--max-loss`",
+                    percent(loss)
+                ),
+                _ => String::new(),
+            },
         ),
     }
 }

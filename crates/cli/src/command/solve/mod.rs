@@ -8,7 +8,7 @@ mod upgrade;
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args};
+use clap::Args;
 use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{ConnectionId, Network};
@@ -32,7 +32,6 @@ use crate::problems;
 /// fastest first, the residual, and the number of steady states found from random starting points.
 /// A steady state is an equilibrium and may be unstable: a run can oscillate around it without end.
 #[derive(Args)]
-#[command(group(ArgGroup::new("bound").multiple(true)))]
 pub struct SolveArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
@@ -64,20 +63,21 @@ pub struct SolveArguments {
     #[arg(long, alias = "of", value_name = "NAME", requires = "sensitivity", conflicts_with_all = ["upgrade", "headroom"])]
     target: Option<String>,
 
-    /// Find the largest factor by which demands can grow within the given limits
-    #[arg(long, requires = "bound")]
+    /// Find the largest factor by which demands can grow within the given limits; without a limit, within a
+    /// load of 100 % of every link
+    #[arg(long)]
     headroom: bool,
 
     /// Limit for the load of every link: demanded traffic over bandwidth
-    #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
+    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
     max_utilization: Option<f64>,
 
     /// Limit for the mean one-way delay of every connection
-    #[arg(long, value_name = "TIME", value_parser = positive_time, group = "bound", requires = "headroom")]
+    #[arg(long, value_name = "TIME", value_parser = positive_time, requires = "headroom")]
     max_delay: Option<f64>,
 
     /// Limit for the fraction of packets that a connection loses
-    #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
+    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
     max_loss: Option<f64>,
 
     /// Scale only this demand or connection, with all of its parts; `NAME/1` is one part
@@ -222,6 +222,13 @@ struct SolvedState<'a> {
 
 impl SolveArguments {
     fn bounds(&self) -> Bounds {
+        let given = [self.max_utilization, self.max_delay, self.max_loss];
+        if given.iter().all(Option::is_none) {
+            return Bounds {
+                utilization: 1.0,
+                ..Bounds::default()
+            };
+        }
         let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
         Bounds {
             utilization: endless(self.max_utilization),

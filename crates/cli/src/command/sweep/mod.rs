@@ -10,6 +10,7 @@ use clap::{Args, ValueHint};
 use netflow::evaluate::Settings;
 use netflow::results;
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
+use netflow::simulation::ModelName;
 use netflow::sweep::{
     Axis, Error, Model, Shard, Sweep, SweepRequest, WriteOptions, default_format,
 };
@@ -46,10 +47,10 @@ pub struct SweepArguments {
     #[arg(long, value_name = "WHAT", value_parser = ["each-link"])]
     fail: Option<String>,
 
-    /// Model of all cases
-    #[arg(long, value_name = "MODEL", default_value = Model::Solve.name())]
+    /// Model of all cases [default: solve]
+    #[arg(long, value_name = "MODEL")]
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
-    model: Model,
+    model: Option<Model>,
 
     /// Time of the steady state [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
@@ -105,6 +106,12 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
             .notes()
             .iter()
             .for_each(|it| problems::warn_message(it));
+        let of_scenario = sweep.base().options.model.name();
+        if arguments.model.is_none() && of_scenario != ModelName::Fluid {
+            problems::warn_message(
+                "sweep computes steady states; `--model packet` runs the packet model",
+            );
+        }
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);
@@ -149,7 +156,7 @@ impl SweepArguments {
             axes: axes.map_err(|error| sweep_failure(error.into()))?,
             settings: self.scenario.overrides.clone(),
             each_link_fails: self.fail.is_some(),
-            model: self.model,
+            model: self.model.unwrap_or(Model::Solve),
             at_s: self.at,
             seeds: self.seeds,
             every_s: Settings::default().every_s,
