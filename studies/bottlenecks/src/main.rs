@@ -92,6 +92,9 @@ impl Case {
     }
 }
 
+/// Selects the results of one model.
+type RunOf = fn(&Case) -> &Run;
+
 /// Errors of one model on one link.
 struct LinkErrors {
     utilization: f64,
@@ -133,7 +136,7 @@ fn table(found: &[Case], left_out: usize) -> String {
         let chosen: Vec<&Case> = (found.iter())
             .filter(|it| tcp.is_none_or(|tcp| it.link.tcp == tcp))
             .collect();
-        let models: [(&str, fn(&Case) -> &Run); 3] = [
+        let models: [(&str, RunOf); 3] = [
             ("packets, second seed", |it| &it.second_seed),
             ("fluid, estimated loss", |it| &it.estimated_loss),
             ("fluid, windows as state", |it| &it.windows),
@@ -170,7 +173,7 @@ fn table(found: &[Case], left_out: usize) -> String {
             );
         }
     }
-    let cost_s = |run: fn(&Case) -> &Run| found.iter().map(|it| run(it).wall_time_s).sum::<f64>();
+    let cost_s = |run: RunOf| found.iter().map(|it| run(it).wall_time_s).sum::<f64>();
     let (packets_s, windows_s) = (cost_s(|it| &it.packets), cost_s(|it| &it.windows));
     let _ = writeln!(
         text,
