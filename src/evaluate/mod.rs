@@ -33,7 +33,7 @@
 //! # }
 //! ```
 
-mod calibrate;
+mod calibrated_scenario;
 mod directory;
 mod error;
 mod explain;
@@ -57,7 +57,7 @@ use netflow_scenario::CompiledScenario;
 use netflow_simulation::check_interval;
 use rayon::prelude::*;
 
-pub use calibrate::calibrated;
+pub use calibrated_scenario::calibrated;
 pub use directory::Directory;
 pub use error::{Error, PeriodError};
 pub use explain::explain;

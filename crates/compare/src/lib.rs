@@ -32,7 +32,7 @@ mod linux;
 mod netflow_run;
 mod ns2;
 mod ns3;
-mod runner;
+mod reference_runner;
 
 pub use comparison::{
     ComparedValue, Comparison, ConnectionComparison, LinkComparison, MAX_BUSIEST_LINKS, Totals,
@@ -47,7 +47,7 @@ pub use netflow_results::ReferenceSystem;
 pub use netflow_run::NetflowRun;
 pub use ns2::Ns2;
 pub use ns3::Ns3;
-pub use runner::{Costs, Runner, Settings};
+pub use reference_runner::{Costs, Runner, Settings};
 
 /// One run: the time series of all links and connections.
 #[derive(Clone, Debug, Default, PartialEq)]

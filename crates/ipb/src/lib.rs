@@ -58,7 +58,6 @@
 
 #![warn(missing_docs)]
 
-mod connection;
 mod connection_slots;
 mod counts;
 mod error;
@@ -67,6 +66,7 @@ mod reply_parser;
 mod run;
 mod send_buffer;
 mod server;
+mod server_connection;
 mod user;
 
 pub use counts::{DropReason, Served, Traffic};

@@ -11,10 +11,10 @@ use tokio::runtime;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use crate::connection::serve;
 use crate::connection_slots::ConnectionSlots;
 use crate::counts::{DropReason, Served, lock};
 use crate::error::Error;
+use crate::server_connection::serve;
 
 /// Address and limits of a server.
 #[derive(Clone, Debug)]

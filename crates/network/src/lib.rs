@@ -14,7 +14,7 @@ mod builder;
 mod calibration;
 pub mod canonical_order;
 mod classes;
-mod columns;
+mod columns_macro;
 pub mod compiled;
 mod demand;
 mod diffserv;
@@ -44,7 +44,7 @@ pub use builder::{
     ACK_BYTES, DEFAULT_MAX_WINDOW_PKTS, MAX_STACK_WINDOW_PKTS, NetworkBuilder, PACKET_BYTES,
 };
 pub use calibration::{Calibration, CalibrationPlan, are_windows_similar};
-pub use columns::{Cell, Column, Columns};
+pub use columns_macro::{Cell, Column, Columns};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
 pub use ecmp::{EcmpShare, EqualPaths, FlowHash, MAX_HASHED_FLOWS, MAX_PATHS, PathShare};
 pub use error::{BuildError, RunError};

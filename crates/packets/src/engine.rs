@@ -7,7 +7,7 @@ use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
 
-use crate::endpoint::delays::{Delays, OneWayDelays, TimeHistogram, get_or_create};
+use crate::endpoint::delay_histograms::{Delays, OneWayDelays, TimeHistogram, get_or_create};
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
 use crate::link::edge_marker::{self, EdgeMarker};

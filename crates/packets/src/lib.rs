@@ -24,7 +24,7 @@ mod sync;
 mod tie_break;
 mod topology;
 
-pub use endpoint::delays::Delays;
+pub use endpoint::delay_histograms::Delays;
 use netflow_network::hash::fnv_hash;
 use netflow_queues::LossCause;
 use netflow_units::ns;

@@ -14,7 +14,7 @@ use netflow_network::{
     RunError, Source, TcpVariant, UserStats,
 };
 
-use crate::endpoint::delays::Delays;
+use crate::endpoint::delay_histograms::Delays;
 use crate::endpoint::transfer::{Transfer, window_limit};
 use crate::engine::Engine;
 use crate::link::edge_marker::UPDATE_NS;

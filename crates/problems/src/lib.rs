@@ -6,7 +6,6 @@
 mod clamped_profile;
 mod modified_connections;
 mod page;
-mod parallel_links;
 mod population;
 mod queues;
 mod random;
@@ -15,6 +14,7 @@ mod scenario;
 mod shared_queue;
 mod shipped;
 mod specs;
+mod with_parallel_links;
 
 use std::sync::Arc;
 
@@ -26,7 +26,6 @@ use netflow_profile::{Profile, builtin};
 pub use clamped_profile::ClampedProfile;
 pub use modified_connections::with_modified_connections;
 pub use page::fill_page;
-pub use parallel_links::with_parallel_links;
 pub use population::population_seed;
 pub use queues::m_d_1_k;
 pub use random::{RandomNetwork, random_network};
@@ -35,6 +34,7 @@ pub use scenario::{RandomScenario, random_scenario};
 pub use shared_queue::SHARED_QUEUE;
 pub use shipped::shipped_scenarios;
 pub use specs::{connection, constant_users, link, one_way, some_loss, workload};
+pub use with_parallel_links::with_parallel_links;
 
 /// Packet size in the reference cases, in bits.
 const PACKET_BITS: f64 = 8000.0;

@@ -4,14 +4,14 @@
 //! Each file has one subject, named as in the library. Long operations run on a separate thread
 //! without Python's lock ([`work`]). Tables are exported as Arrow streams ([`table`]).
 
-mod allowed_settings;
+mod announced_values;
 mod background_task;
 mod convert;
+mod diffserv_mark;
 mod errors;
 mod failures;
 mod import;
 mod latency;
-mod mark;
 mod names;
 mod profile;
 mod results;
@@ -40,11 +40,11 @@ mod _native {
     use crate::{
         background_task::panic_for_a_test,
         command,
+        diffserv_mark::mark,
         errors::{EvaluationError, InternalError, Interrupted, ScenarioError},
         failures::Failures,
         import::import_topology,
         latency::latency,
-        mark::mark,
         profile::{Profile, profile, profile_from_toml, profiles},
         results::Results,
         scenario::{Scenario, load},

@@ -11,7 +11,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::allowed_settings::AllowedSettings;
+use crate::announced_values::AllowedSettings;
 use crate::background_task::run_in_background;
 use crate::convert::{
     format as format_of, interval_s, items, number, positive_seconds, seconds_from_0,

@@ -11,7 +11,7 @@ use netflow::simulation::{
 };
 use pyo3::prelude::*;
 
-use crate::allowed_settings::{self, AllowedSettings};
+use crate::announced_values::{self, AllowedSettings};
 use crate::background_task::run_in_background;
 use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
@@ -142,7 +142,7 @@ impl Simulation {
     fn set_route(&mut self, connection: &str, path: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let id = self.connection(connection)?;
         let path = match path {
-            Some(path) => Some(allowed_settings::path(self.network(), path)?),
+            Some(path) => Some(announced_values::path(self.network(), path)?),
             None => None,
         };
         let set = self.simulation.set_route(id, path.as_deref());
@@ -165,7 +165,7 @@ impl Simulation {
 
     fn set_rate(&mut self, connection: &str, rate: &Bound<'_, PyAny>) -> PyResult<()> {
         let id = self.connection(connection)?;
-        let pps = allowed_settings::rate_pps("rate", self.network(), id, rate)?;
+        let pps = announced_values::rate_pps("rate", self.network(), id, rate)?;
         let set = self.simulation.set_rate(id, pps);
         set.map_err(|error| {
             let help = "declare the range in simulation(rates={CONNECTION: [MIN, MAX]})";

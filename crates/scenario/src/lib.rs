@@ -38,20 +38,20 @@ pub mod file;
 mod fluid_validated_range;
 mod former_names;
 pub mod generate;
+mod json_schema;
 mod linux_tcp_validated_range;
 mod load;
 mod memory_limit;
 mod reference_page;
-mod schema;
 mod validate;
 
 pub use compiled_scenario::{
     CompiledScenario, NodeAnnotation, SplitTraffic, TransferDemand, digest, for_steady_state,
 };
 pub use former_names::FORMER_NAMES;
+pub use json_schema::schema;
 pub use load::{FileAccess, FileWorkload, from_str, load, load_within, parse, workloads};
 pub use netflow_document::{
     FileId, Problem, ProblemKind, Problems, Quantity, Severity, SourceSpan, Sources, Spanned,
 };
 pub use reference_page::reference;
-pub use schema::schema;

@@ -20,7 +20,7 @@ use crate::Error;
 use crate::capture::CaptureWriter;
 use crate::cpu_keepalive::CpuKeepalive;
 use crate::link_direction::{Channel, DropReason, PacketOutcome};
-use crate::options::{End, ExtraPathDelay, LinkOptions};
+use crate::link_options::{End, ExtraPathDelay, LinkOptions};
 use crate::precise_timer::{Clock, PreciseTimer};
 use crate::priority::{ThreadRole, set_realtime_priority};
 use crate::report::{DirectionReport, Lateness, LinkReport};

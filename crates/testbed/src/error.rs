@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::options::OptionError;
+use crate::link_options::OptionError;
 
 /// Failure to build a testbed, or failure within one.
 #[derive(Debug, thiserror::Error)]

@@ -14,8 +14,8 @@
 
 mod error;
 mod link_direction;
+mod link_options;
 pub mod network;
-mod options;
 mod outcome;
 mod report;
 mod stack;
@@ -54,10 +54,10 @@ pub use capture::{CaptureError, CaptureReport};
 pub use device::{address, check_congestion_control, congestion_controls};
 pub use error::Error;
 pub use link_direction::{Channel, DropReason, PacketOutcome};
+pub use link_options::{Capture, DirectionOptions, End, ExtraPathDelay, LinkOptions, OptionError};
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
 pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss};
-pub use options::{Capture, DirectionOptions, End, ExtraPathDelay, LinkOptions, OptionError};
 pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_fault};
 #[cfg(target_os = "linux")]
 pub use pid_namespace::{bind_etc_hosts, is_pid_namespace_child, spawn_in_pid_namespace};

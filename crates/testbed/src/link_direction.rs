@@ -6,7 +6,7 @@ use netflow_units::Rate;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::options::DirectionOptions;
+use crate::link_options::DirectionOptions;
 
 /// Reason for dropping a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

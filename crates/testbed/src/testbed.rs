@@ -7,8 +7,8 @@ use std::process::{Child, Command};
 use crate::Error;
 use crate::device::{self, address};
 use crate::emulator::Emulator;
+use crate::link_options::{End, LinkOptions};
 use crate::namespace::Namespace;
-use crate::options::{End, LinkOptions};
 use crate::report::LinkReport;
 use crate::stack::StackOptions;
 

@@ -2,8 +2,8 @@
 //! Conditioner for Differentiated Services Networks* (\[Cond\]), evaluated.
 #![warn(missing_docs)]
 
+pub mod ns2_comparison;
 pub mod page;
-pub mod reference;
 
 use netflow::simulation::Run;
 use std::error::Error;

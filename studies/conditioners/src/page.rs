@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use crate::reference::{MAX_ERRORS, compare, rows};
+use crate::ns2_comparison::{MAX_ERRORS, compare, rows};
 use crate::{CONDITIONERS, Means, Sources, TwoAggregates, five_aggregates};
 
 /// Round-trip propagation of F2 in ms.

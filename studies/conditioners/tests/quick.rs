@@ -1,7 +1,7 @@
 //! Claims of the page.
 
+use study_conditioners::ns2_comparison::{compare, rows};
 use study_conditioners::page::all_claims;
-use study_conditioners::reference::{compare, rows};
 use study_conditioners::{CONDITIONERS, Sources};
 
 /// 200 micro-flows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2. Some

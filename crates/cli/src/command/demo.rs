@@ -9,7 +9,7 @@ use super::run;
 use crate::args::{Arguments, Command};
 use crate::failure::Failure;
 use crate::output::file;
-use crate::output::schema_file::SchemaFile;
+use crate::output::scenario_schema_file::SchemaFile;
 
 /// Write an example scenario, a home gateway, and evaluate it
 ///

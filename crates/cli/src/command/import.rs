@@ -14,7 +14,7 @@ use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 use crate::failure::Failure;
 use crate::output::escape_control_characters::EscapingWriter;
 use crate::output::file;
-use crate::output::schema_file::SchemaFile;
+use crate::output::scenario_schema_file::SchemaFile;
 use crate::parse::{
     bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
 };

@@ -8,7 +8,7 @@ use netflow::scenario::generate::{SizeRequest, TopologyKind};
 
 use crate::failure::Failure;
 use crate::output::file;
-use crate::output::schema_file::SchemaFile;
+use crate::output::scenario_schema_file::SchemaFile;
 use crate::parse::one_of;
 
 /// Write a commented scenario to start from

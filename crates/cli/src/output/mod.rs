@@ -7,5 +7,5 @@ pub mod format;
 pub mod json;
 pub mod notes;
 pub mod progress;
-pub mod schema_file;
+pub mod scenario_schema_file;
 pub mod table;

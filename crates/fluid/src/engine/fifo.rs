@@ -4,7 +4,7 @@
 //! up to its part of the buffer. A batch takes the departures of several steps up to its part of the delay.
 //! The resolution therefore does not depend on the step size if steps are short.
 
-use super::arrays::ForwardWork;
+use super::block_work::ForwardWork;
 use super::hop_transport::{self, Arrivals, FifoOutcome, RowWeight};
 use super::parallel::for_blocks;
 use super::plan::{Block, LinkPlan, MIN_PARTS, Plan};

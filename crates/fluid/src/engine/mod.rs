@@ -2,7 +2,7 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod aqm_law;
-mod arrays;
+mod block_work;
 pub(crate) mod class_scheduler;
 mod delay_change;
 mod events;

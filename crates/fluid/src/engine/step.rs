@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::aqm_law::{EarlyDropPolicy, EarlyDropStep, PieStep, RedStep};
-use super::arrays::{ArriveWork, ShareWork};
+use super::block_work::{ArriveWork, ShareWork};
 use super::hop_transport::{self, Arrivals, FifoOutcome, QueueOutcome, Rings, RowWeight, Weights};
 use super::parallel::{for_blocks, for_cells};
 use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NEGLIGIBLE_PKTS, NO_PROFILE, Plan};

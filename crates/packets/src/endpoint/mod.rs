@@ -1,7 +1,7 @@
 //! Endpoints of transfers: senders and receivers.
 
 pub mod ack_encoding;
-pub mod delays;
+pub mod delay_histograms;
 pub mod generator;
 pub mod receiver;
 pub mod stack;

@@ -4,7 +4,7 @@ use netflow_network::{Acks, ConnectionSpec, Source};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::tcp::ns2::Receiver;
 
-use crate::endpoint::delays::OneWayDelays;
+use crate::endpoint::delay_histograms::OneWayDelays;
 use crate::endpoint::stack::StackReceiver;
 use crate::link::queue_disc::{CONGESTED, delay_ns};
 use crate::link::wire::{Packet, Wires};

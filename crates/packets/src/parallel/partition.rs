@@ -9,7 +9,7 @@ use std::thread;
 
 use netflow_units::NonMaxU32;
 
-use crate::endpoint::delays::Delays;
+use crate::endpoint::delay_histograms::Delays;
 use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, LossCounts};
 use crate::link::queue::Link;

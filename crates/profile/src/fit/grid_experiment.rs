@@ -1,9 +1,9 @@
 //! Fits to designed experiments, whose settings are known.
 
-use super::condition::{Condition, condition};
 use super::missing_cells::fill_missing_cells;
 use super::sample::Sample;
 use super::slice::{self, SlicePoint};
+use super::steady_parts::{Condition, condition};
 use super::surface::{UNKNOWN_ERROR, round_to_six_digits};
 use super::{CellOrigin, Fit, FitCell, FitError, Method, ProfileLabel, startup};
 use crate::{Grid, GridRow, GridSpec};

@@ -39,7 +39,6 @@
 //! each loss slice gives a [`PowerLaw`].
 
 mod bins;
-mod condition;
 mod cubic;
 mod diagnosis;
 mod error;
@@ -50,10 +49,10 @@ mod paper;
 mod residual;
 mod sample;
 mod slice;
+mod steady_parts;
 mod surface;
 mod trend;
 
-pub use condition::{Condition, ConditionStatus, startup};
 pub use cubic::{cubic_window_pkts, extend_cubic};
 pub use diagnosis::{Cluster, ResidualSign, diagnose};
 pub use error::FitError;
@@ -62,6 +61,7 @@ pub use missing_cells::fill_missing_cells;
 pub use residual::{Residual, residuals};
 pub use sample::{FlowSamples, Sample};
 pub use slice::Slice;
+pub use steady_parts::{Condition, ConditionStatus, startup};
 
 use crate::{Grid, PowerLaw, Profile};
 
@@ -197,6 +197,6 @@ pub fn fit(
 pub fn conditions(flows: &[FlowSamples]) -> Vec<Condition> {
     let flows = flows.iter().enumerate();
     flows
-        .flat_map(|(i, flow)| condition::conditions(i, &flow.samples))
+        .flat_map(|(i, flow)| steady_parts::conditions(i, &flow.samples))
         .collect()
 }

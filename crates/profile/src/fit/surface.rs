@@ -1,9 +1,9 @@
 //! Fit of the long-run surface to conditions.
 
 use super::bins::{Bins, bins};
-use super::condition::{Condition, ConditionStatus};
 use super::hull::Hull;
 use super::slice::{Slice, SlicePoint, slice};
+use super::steady_parts::{Condition, ConditionStatus};
 use super::trend::{Point, Trend, median};
 use super::{CellOrigin, FitCell, FitError, ProfileLabel};
 use crate::{Grid, GridRow, GridSpec};

@@ -24,16 +24,16 @@
 
 mod backoff;
 mod chain;
-mod distribution;
 mod lattice;
 mod moments;
 mod monte_carlo;
+mod time_distribution;
 
 pub use chain::{RtoChain, Timers};
-pub use distribution::Distribution;
 pub use lattice::ExactDistribution;
 pub use moments::ExactMoments;
 pub use monte_carlo::{InterruptibleMonteCarlo, MonteCarlo};
+pub use time_distribution::Distribution;
 
 use crate::Error;
 

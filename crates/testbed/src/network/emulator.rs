@@ -15,7 +15,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tun_rs::SyncDevice;
 
-use super::emulated::Built;
+use super::emulated_network::Built;
 use super::network_simulation::{EnteringPacket, LeavingPacket, LinkSimulation};
 use super::packet::{Header, mark_ce};
 use super::plan::Plan;

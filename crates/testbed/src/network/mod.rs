@@ -12,12 +12,12 @@ mod plan;
 mod report;
 
 #[cfg(target_os = "linux")]
-mod emulated;
+mod emulated_network;
 #[cfg(target_os = "linux")]
 mod emulator;
 
 #[cfg(target_os = "linux")]
-pub use emulated::{EmulatedNetwork, NetworkOptions};
+pub use emulated_network::{EmulatedNetwork, NetworkOptions};
 pub use link::LinkCounts;
 pub use network_simulation::{EnteringPacket, LeavingPacket, LinkSimulation, PathSchedule};
 pub use plan::{Host, Pair, Plan, TcpRoute};

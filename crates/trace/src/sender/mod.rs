@@ -37,9 +37,9 @@ mod flight;
 mod handshake;
 mod rtt_method;
 mod samples;
+mod samples_csv;
 mod segment_size;
 mod spurious_retransmissions;
-mod table;
 mod tracker;
 
 use std::cmp::Ordering;
@@ -54,7 +54,7 @@ pub use flight::MAX_IN_FLIGHT;
 pub use handshake::CapturePoint;
 pub use rtt_method::RttMethod;
 pub use samples::{Sampler, Samplers};
-pub use table::{SampleRow, SamplesWriter, TableError, read_samples};
+pub use samples_csv::{SampleRow, SamplesWriter, TableError, read_samples};
 pub use tracker::{Observation, Totals, Tracker};
 
 use crate::{Endpoint, Event, EventKind, Transport};
