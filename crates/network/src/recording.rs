@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::columns_macro;
+use crate::columns;
 use crate::{
     AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Explanation, LinkId, LinkTotals,
     Network, Options, PrecedenceTotals, RunError, Totals, UserStats,
