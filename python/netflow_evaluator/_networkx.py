@@ -89,7 +89,9 @@ def _with_demands(
                 raise ValueError(f"demand of {node!r}: it is not a node of the graph")
         text = rate if isinstance(rate, str) else f"{float(rate)!r} bit/s"
         builder.demand(names[a], names[b], rate=text)
-    # Removes the example connection and its comment.
+    # Removes the example connection and its comments, and a list of assumptions that becomes empty.
     kept = scenario.text.split("\n[[connection]]")[0].split("\n# The file has no traffic")[0]
+    lines = [line for line in kept.splitlines() if not line.startswith("# - the file has no traffic")]
+    kept = "\n".join(lines).replace("#\n# Assumptions, also at each link below:\n\n", "\n") + "\n"
     assumptions = [text for text in assumptions if not text.startswith("the file has no traffic")]
     return Scenario.from_toml(f"{kept}\n{builder.text}", name="graph.toml"), assumptions

@@ -1,8 +1,9 @@
 //! Inverse of a TCP profile: the loss probability at which a window of given size is in equilibrium.
 //!
 //! A profile gives the rate F(p, R). The window in equilibrium is W = R F(p, R), and p*(W, R) is its inverse. A
-//! table over (ln R, ln W) holds ln p*; the row of a round-trip time is computed at its first use. Where a profile is not monotone, windows that the loss would raise
-//! count as slightly falling, so that the inverse exists.
+//! table over (ln R, ln W) holds ln p*; the row of a round-trip time is computed at its first use. Where a
+//! profile is not monotone, windows that the loss would raise count as slightly falling, so that the inverse
+//! exists.
 
 use std::sync::{Arc, OnceLock};
 

@@ -8,8 +8,8 @@
 //! > dW/dt = (1 − β) W (φ(W p*(W, R)) − φ(W p)) / R
 //!
 //! Here p*(W, R) is the [inverse](super::inverse_profile) of the profile, p the loss that the sender learns of,
-//! and φ(n) = n/(1 + n) the events per round trip. CUBIC grows along its curve (RFC 9438) instead of the first
-//! term, with the window and the age of the last event.
+//! and φ(n) = n/(1 + T n) the events per round trip, with at most one in T = 8/7 round trips. CUBIC grows along
+//! its curve (RFC 9438) instead of the first term, with the window and the age of the last event.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
