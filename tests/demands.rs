@@ -5,6 +5,10 @@ use std::fmt::Write;
 use netflow::prelude::*;
 use netflow::scenario::CompiledScenario;
 use netflow::steady::{Solver, SteadyOptions};
+use netflow::units::quantile;
+use netflow_problems::population_seed;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Links by bandwidth in Mbit/s and delay in ms, in a row from N0; and the demands, by their load
 /// of the busiest link at a demand-scale of 1.
@@ -226,14 +230,53 @@ fn shared_link_transfer_times_match_linux() {
     assert!((0.8..1.25).contains(&lost), "{lost}");
 }
 
+/// Link that a demand of transfers shares with bulk TCP.
+struct SharedWithBulk {
+    bandwidth_mbps: f64,
+    delay_ms: f64,
+    buffer_pkts: u32,
+    bulk: u32,
+    profile: &'static str,
+    demand_mbps: f64,
+    /// Mean size of a transfer; sizes are exponentially distributed.
+    size_kb: u32,
+}
+
+impl SharedWithBulk {
+    fn load(&self, model: &str, duration_s: f64) -> CompiledScenario {
+        let SharedWithBulk {
+            bandwidth_mbps,
+            delay_ms,
+            buffer_pkts,
+            bulk,
+            profile,
+            demand_mbps,
+            size_kb,
+        } = self;
+        let text = format!(
+            "[simulation]\nduration = \"{duration_s} s\"\nwarmup = \"50 s\"\nmodel = \"{model}\"\n\n\
+             [[link]]\nfrom = \"L\"\nto = \"R\"\nbandwidth = \"{bandwidth_mbps} Mbit/s\"\n\
+             delay = \"{delay_ms} ms\"\nbuffer = \"{buffer_pkts} pkt\"\n\n\
+             [[connection]]\nname = \"bulk\"\nfrom = \"L\"\nto = \"R\"\ncount = {bulk}\n\
+             source = {{ profile = \"{profile}\" }}\n\n[[demand]]\nfrom = \"L\"\nto = \"R\"\n\
+             rate = \"{demand_mbps} Mbit/s\"\n\
+             size = {{ exponential = {{ mean = \"{size_kb} KB\", max = \"100 MB\" }} }}\n"
+        );
+        let prepared = netflow::scenario::from_str("bulk.toml", &text, "".as_ref(), &[]);
+        prepared.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// Returns the mean transfer time in steady state, in seconds.
+    fn solved_s(&self) -> f64 {
+        solved(&self.load("fluid", 60.0))[0].1
+    }
+}
+
 /// Transfers that share a bottleneck with bulk TCP. The times are means of the packet model over 1100 s (`run --model
-/// packet`, warmup 100 s); their standard errors are 1 to 5 %. Regression: the times were 8 to 50 times too long.
+/// packet`, warmup 100 s), of 271 to 8793 transfers. Regression: the times were 7 to 32 times too long.
 #[test]
 fn transfers_share_links_with_bulk_tcp() {
-    // Bandwidth in Mbit/s, delay in ms, buffer and bulk connections; their profile; demand in Mbit/s, size in KB, and
-    // time in s.
-    type Shared = (f64, f64, u32, u32, &'static str, f64, u32, f64);
-    const SHARED: [Shared; 7] = [
+    for (bandwidth_mbps, delay_ms, buffer_pkts, bulk, profile, demand_mbps, size_kb, packets_s) in [
         (20.0, 10.0, 50, 1, "linux-reno", 2.0, 1000, 1.184),
         (20.0, 10.0, 50, 1, "linux-reno", 8.0, 1000, 1.715),
         (20.0, 10.0, 50, 4, "linux-reno", 4.0, 1000, 2.372),
@@ -241,23 +284,61 @@ fn transfers_share_links_with_bulk_tcp() {
         (100.0, 10.0, 200, 4, "linux-reno", 20.0, 1000, 0.593),
         (100.0, 10.0, 200, 4, "linux-cubic", 20.0, 300, 0.258),
         (20.0, 30.0, 100, 10, "linux-reno", 4.0, 300, 1.447),
-    ];
-    for (bandwidth, delay, buffer, count, profile, rate, size, packets_s) in SHARED {
-        let text = format!(
-            "[simulation]\nduration = \"60 s\"\n\n[[link]]\nfrom = \"L\"\nto = \"R\"\n\
-             bandwidth = \"{bandwidth} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer} pkt\"\n\n\
-             [[connection]]\nname = \"bulk\"\nfrom = \"L\"\nto = \"R\"\ncount = {count}\n\
-             source = {{ profile = \"{profile}\" }}\n\n[[demand]]\nfrom = \"L\"\nto = \"R\"\n\
-             rate = \"{rate} Mbit/s\"\nsize = {{ exponential = {{ mean = \"{size} KB\", max = \"100 MB\" }} }}\n"
-        );
-        let prepared = netflow::scenario::from_str("bulk.toml", &text, "".as_ref(), &[]);
-        let mean_s = solved(&prepared.unwrap_or_else(|problems| panic!("{problems}")))[0].1;
-        let ratio = mean_s / packets_s;
+    ] {
+        let link = SharedWithBulk {
+            bandwidth_mbps,
+            delay_ms,
+            buffer_pkts,
+            bulk,
+            profile,
+            demand_mbps,
+            size_kb,
+        };
+        let ratio = link.solved_s() / packets_s;
         assert!(
             (0.65..1.55).contains(&ratio),
-            "{bandwidth} {count} {profile} {size}: {ratio}"
+            "{bandwidth_mbps} {bulk} {profile} {size_kb}: {ratio}"
         );
     }
+}
+
+/// The same on random links, with packets simulated here.
+#[test]
+#[ignore = "two minutes: packets of 48 links"]
+fn transfers_share_random_links_with_bulk_tcp() {
+    let mut rng = ChaCha8Rng::seed_from_u64(population_seed(5150));
+    let mut factors: Vec<f64> = (0..48)
+        .map(|i| {
+            let mut between = |least: f64, most: f64| rng.random_range(least.ln()..most.ln()).exp();
+            let (bandwidth_mbps, delay_ms) = (between(5.0, 200.0), between(2.0, 50.0));
+            let bdp_pkts = bandwidth_mbps * 2.0 * delay_ms / 12.0;
+            let link = SharedWithBulk {
+                bandwidth_mbps,
+                delay_ms,
+                buffer_pkts: (between(0.3, 3.0) * bdp_pkts).max(10.0) as u32,
+                bulk: between(1.0, 20.0).round() as u32,
+                profile: ["linux-reno", "linux-cubic"][i % 2],
+                demand_mbps: between(0.02, 0.5) * bandwidth_mbps,
+                size_kb: between(30.0, 2000.0) as u32,
+            };
+            // About 400 transfers.
+            let length_s = 400.0 * f64::from(link.size_kb) * 8e-3 / link.demand_mbps;
+            let prepared = link.load("packet", 50.0 + length_s.clamp(300.0, 6000.0));
+            let evaluation = evaluate(&prepared, &Settings::default()).unwrap();
+            let waits = evaluation.summary.workloads[0].waits.iter();
+            let file = { waits }.find(|wait| wait.wait == "file").unwrap();
+            let ratio = link.solved_s() / file.times.mean_s;
+            println!("{bandwidth_mbps:.1} Mbit/s | {} | {ratio:.2}", link.profile);
+            ratio.max(1.0 / ratio)
+        })
+        .collect();
+    factors.sort_by(f64::total_cmp);
+    let [median, p90] = [0.5, 0.9].map(|part| quantile(&factors, part));
+    println!(
+        "factor: median {median:.2}, 90 % {p90:.2}, worst {:.2}",
+        factors[47]
+    );
+    assert!(median < 1.25 && p90 < 1.6, "{median} {p90}");
 }
 
 #[test]

@@ -145,7 +145,8 @@ pub enum Coupling {
     /// bottleneck, steps have to be short or adaptive, as with `Lagged`.
     Implicit,
     /// TCP windows as state. Windows grow, and shrink once per round trip in which they lose packets; the
-    /// profile gives their equilibrium.
+    /// profile gives their equilibrium. With [`Step::Auto`], sources request half of `per_round_trip` steps per
+    /// round trip in slow start, and a sixth in steady state.
     Windows,
 }
 

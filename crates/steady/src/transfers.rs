@@ -63,7 +63,7 @@ struct PathTransfers<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedLink {
     /// Bandwidth left by traffic that does not back off here, in bit/s: unresponsive traffic, and bulk TCP that
-    /// its window or another link limits.
+    /// another link limits.
     available_bps: f64,
     /// Bulk TCP connections that this link limits, and their traffic in bit/s.
     bulk: f64,
@@ -91,11 +91,13 @@ impl Solver {
     /// that a failure splits.
     ///
     /// Transfers arrive as a Poisson process and share links with the other given transfers.
-    /// Unresponsive traffic reduces the bandwidth, and so does bulk TCP that its window or another
-    /// link limits. Each of `n` bulk connections that a link limits takes a share like a transfer:
-    /// processor sharing with permanent customers takes (1 + n)/(1 − ρ) times as long, where ρ is
-    /// the load of the transfers. The unloaded time is the round trips of slow start plus transmission at the narrowest link's bandwidth; it is
-    /// longer if a transfer loses packets on its own.
+    /// Unresponsive traffic reduces the bandwidth, and so does bulk TCP that another link limits.
+    /// Each of `n` bulk connections that a link limits takes a share like a transfer: processor
+    /// sharing with permanent customers takes (1 + n)/(1 − ρ) times as long, where ρ is the load of
+    /// the transfers. Other TCP counts as transfers.
+    ///
+    /// The unloaded time is the round trips of slow start plus transmission at the narrowest link's
+    /// bandwidth; it is longer if a transfer loses packets on its own.
     ///
     /// The slowdown by others is interpolated from packet measurements (`studies/sharing`) for the
     /// same RTT, bandwidth-delay product, transfer size, buffer and load. The size is the geometric

@@ -246,7 +246,7 @@ impl StepContext<'_> {
                         self.state.steps,
                         span,
                     );
-                    AllowedRate::by_window(branch, seen, profile_pps, rate)
+                    AllowedRate::by_window(seen, profile_pps, rate)
                 } else {
                     state.allowed_rate(branch, seen, profile_pps, learns, span)
                 }

@@ -45,8 +45,8 @@ pub(crate) struct Setup {
     pub plan: Plan,
     /// True for FIFO queues and links, false for well-mixed ones.
     pub fifo: bool,
-    /// True if sources with profiles estimate loss and RTT with delay, false if they use the profile
-    /// directly.
+    /// True if sources with profiles learn of losses with delay, by an estimate or by their windows; false if
+    /// they use the profile directly.
     pub learns: bool,
     /// Laws of the profiles' congestion windows, if these are state; otherwise empty.
     pub window_laws: Vec<WindowLaw>,

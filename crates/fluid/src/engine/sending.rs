@@ -1,5 +1,6 @@
 //! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
-//! feedback, or by its profile within the implicit solution of its first link's queue.
+//! feedback, by its [congestion window](super::tcp_window), or by its profile within the implicit solution of
+//! its first link's queue.
 
 use netflow_profile::Provenance;
 use netflow_units::math::exp_m1;
@@ -36,7 +37,7 @@ impl StepContext<'_> {
     }
 
     /// Sends the overshoot of slow start and loses it at the link of the path that loses most. These packets find
-    /// the queue full, so they never occupy it.
+    /// the queue full, so they never occupy it. Sources of aggregates lose no overshoot.
     fn lose_overshoot(&mut self) {
         if self.state.windows.is_empty() {
             return;
@@ -387,7 +388,7 @@ impl SharedView<'_> {
                 let seen = [loss[i], rtt[i]];
                 let mut window = work.windows.get_mut(b - work.first);
                 let wanted = if window.is_some() {
-                    AllowedRate::by_window(branch, seen, from_profile[i], window_rates[i])
+                    AllowedRate::by_window(seen, from_profile[i], window_rates[i])
                 } else {
                     state.allowed_rate(branch, seen, from_profile[i], learns, self.span)
                 };

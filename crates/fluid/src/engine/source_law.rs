@@ -60,19 +60,17 @@ impl AllowedRate {
     }
 
     /// Returns the rate of a source whose congestion window is state.
-    pub fn by_window(
-        branch: &BranchPlan,
-        seen: LossAndRtt,
-        profile_pps: f64,
-        rate: WindowRate,
-    ) -> AllowedRate {
-        let may_pps = branch.within_window(profile_pps, seen[1]);
+    pub fn by_window(seen: LossAndRtt, profile_pps: f64, rate: WindowRate) -> AllowedRate {
         AllowedRate {
             mean_pps: rate.mean_pps,
             end_pps: rate.end_pps,
             seen,
             profile_pps: Some(profile_pps),
-            limit: branch.limit(seen[1], profile_pps, may_pps, rate.end_pps),
+            limit: if rate.is_at_maximum {
+                Limit::Window
+            } else {
+                Limit::CongestionWindow
+            },
         }
     }
 

@@ -191,6 +191,8 @@ pub(crate) struct WindowConditions {
 pub(crate) struct WindowRate {
     pub mean_pps: f64,
     pub end_pps: f64,
+    /// True if the window has its largest value.
+    pub is_at_maximum: bool,
 }
 
 impl TcpWindow {
@@ -309,10 +311,7 @@ impl TcpWindow {
         let rtt_s = met.rtt_s;
         if span.end_s <= branch.start_s {
             self.rtt_s = rtt_s;
-            return WindowRate {
-                mean_pps: 0.0,
-                end_pps: 0.0,
-            };
+            return WindowRate::default();
         }
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         if !self.is_running(step) {
@@ -430,7 +429,11 @@ impl TcpWindow {
         };
         self.note_change(end_pps, rtt_s, span.length_s);
         (self.rate_pps, self.rtt_s, self.mean_pps) = (end_pps, rtt_s, mean_pps);
-        WindowRate { mean_pps, end_pps }
+        WindowRate {
+            mean_pps,
+            end_pps,
+            is_at_maximum: self.window_pkts >= max_window_pkts,
+        }
     }
 
     /// Advances the window in congestion avoidance, and returns the loss events of one such flow.

@@ -56,7 +56,7 @@ pub struct Simulation {
     /// With `well-mixed`: how a profile source obtains loss and round-trip time. `learned`: it estimates loss
     /// from its recent losses, delayed by the return path, as with `fifo`. `implicit`: it uses the values of its
     /// path directly, solved within the step together with its first link. `lagged`: it uses the values at the
-    /// start of the step. `windows`: its congestion window is state, which grows and shrinks as that of the TCP;
+    /// start of the step. `windows` (experimental, implies `well-mixed`): its congestion window is state, which grows and shrinks as that of the TCP;
     /// it is faster, and more accurate in transients and at high bandwidth-delay products. Default: learned;
     /// implicit with adaptive steps, lagged with `fluid-literal`.
     #[key(example = "learned")]
