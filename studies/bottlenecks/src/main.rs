@@ -98,6 +98,9 @@ impl Case {
 /// Selects the results of one model.
 type RunOf = fn(&Case) -> &Run;
 
+/// Selects the links of one group.
+type LinkFilter = fn(&Bottleneck) -> bool;
+
 /// Errors of one model on one link.
 struct LinkErrors {
     utilization: f64,
@@ -131,7 +134,7 @@ fn table(found: &[Case], left_out: usize) -> String {
         "| TCP | model | utilization, r.m.s. [points] | queue / buffer, mean and mean absolute error | lost packets, median factor | \
          goodput, 50 and 90 % | first 5 s, 50 and 90 % | 5 s intervals, mean |\n|---|---|---|---|---|---|---|---|\n",
     );
-    let groups: [(&str, fn(&Bottleneck) -> bool); 4] = [
+    let groups: [(&str, LinkFilter); 4] = [
         ("both", |_| true),
         ("ns-reno", |it| it.tcp == Tcp::NsReno),
         ("ns-reno, buffer < 25 pkt", |it| {
