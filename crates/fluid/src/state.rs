@@ -81,6 +81,7 @@ pub(crate) struct ControlRecord {
     /// True if it has since used a path that the initial values do not use.
     pub strayed: bool,
     pub since_s: f64,
+    #[serde(alias = "blocked_pkts")]
     pub unrouted_pkts: f64,
     pub blocked_s: f64,
 }
