@@ -346,7 +346,7 @@ impl Fluid {
         let sum = |hops: &[u32], of: &dyn Fn(usize) -> f64| -> f64 {
             hops.iter().map(|&h| of(h as usize)).sum()
         };
-        let queued = |h| self.setup.queued(&self.state, h);
+        let queued = |h: usize| self.state.content[h];
         let in_flight = |h| self.setup.in_flight(&self.state, h);
         let lost = |h: usize| self.state.lost[h];
         let per_ack = if acks.is_empty() {
@@ -362,8 +362,7 @@ impl Fluid {
             delivered_pkts,
             lost_pkts: sum(data, &lost),
             queued_pkts: sum(data, &queued),
-            // Data that waits to become acknowledgements has been delivered already.
-            in_flight_pkts: sum(data, &in_flight) - self.turning_pkts(b),
+            in_flight_pkts: sum(data, &in_flight),
         };
         let acks = Totals {
             before_pkts: 0.0,
@@ -372,17 +371,9 @@ impl Fluid {
             delivered_pkts: self.state.acknowledged_pkts(branch) * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,
             queued_pkts: sum(acks, &queued) * per_ack,
-            in_flight_pkts: (sum(acks, &in_flight) + self.turning_pkts(b)) * per_ack,
+            in_flight_pkts: sum(acks, &in_flight) * per_ack,
         };
         (data, acks)
-    }
-
-    /// Returns the delivered data whose acknowledgements start in the next step (well-mixed coupling). The
-    /// first link of the return path was processed earlier in this step.
-    fn turning_pkts(&self, b: usize) -> f64 {
-        let plan = &self.setup.plan;
-        let hop = plan.branches[b].last_data_hop as usize;
-        self.state.carried.of(plan, hop)
     }
 
     pub(crate) fn rank(&self, id: LinkId) -> usize {
@@ -428,7 +419,7 @@ impl Fluid {
         let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
-            let queued = self.setup.queued(&self.state, h as usize);
+            let queued = self.state.content[h as usize];
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
             for &connection in self.members.row(class as usize) {
                 let (_, share) = self.branches_of(ConnectionId::new(connection, link.owner()));

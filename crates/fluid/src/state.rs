@@ -7,7 +7,6 @@ use crate::delays::BranchDelays;
 use crate::engine::Setup;
 use crate::engine::aggregates::AggregateState;
 use crate::engine::class_scheduler::ScheduleState;
-use crate::engine::next_step_packets::NextStepPackets;
 use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::EMPTY_LN_RHO;
 use crate::engine::rio::RioState;
@@ -35,12 +34,9 @@ pub struct State {
     pub(crate) branches: Vec<BranchState>,
     /// Packets in the queue, by hop (well-mixed transport).
     pub(crate) content: Vec<f64>,
-    /// Packets forwarded during the step, by branch (sent by its source) and by hop; then those carried over
-    /// into it.
+    /// Packets forwarded during the step, by branch (sent by its source) and by hop.
     #[serde(rename = "handed")]
     pub(crate) forwarded: Vec<f64>,
-    #[serde(default)]
-    pub(crate) carried: NextStepPackets,
     /// Packets that arrived during the last step, by hop.
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
@@ -50,7 +46,7 @@ pub struct State {
     /// Present random loss of links, by rank, for links that ever have any.
     #[serde(default)]
     pub(crate) losses: Vec<(u32, LinkLoss)>,
-    pub(crate) fifo: FifoState,
+    pub(crate) flights: FlightsState,
     /// Loss and RTT estimates of sources, by branch; empty if sources do not estimate.
     pub(crate) learnt: Vec<LossEstimate>,
     /// Feedback history of the estimating sources: a ring of [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN)
@@ -198,19 +194,14 @@ pub(crate) struct LossEstimate {
     pub last_look: u32,
 }
 
-/// State of FIFO transport; empty without it.
+/// Packets in flight on the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FifoState {
-    /// Packets by arrival slot and hop, block by block.
-    pub queue_cells: Vec<f64>,
-    /// Arrival slots, link by link.
-    pub slots: Vec<ArrivalSlot>,
-    pub queues: Vec<ArrivalSlotRing>,
-    /// Packets in flight on the links by batch and hop, block by block.
-    pub flight_cells: Vec<f64>,
+pub(crate) struct FlightsState {
+    /// Packets by batch and hop, block by block.
+    pub cells: Vec<f64>,
     /// Time at which each batch in flight began to leave its queue, link by link.
     pub batch_start_s: Vec<f64>,
-    pub flights: Vec<Flight>,
+    pub links: Vec<Flight>,
     /// Packets in flight with an earlier value of the delay; usually none.
     #[serde(default)]
     pub earlier: Vec<OldDelayPackets>,
@@ -256,22 +247,6 @@ pub(crate) struct FeedbackSample {
     pub rtt_s: f64,
     pub sent_pkts: f64,
     pub lost_pkts: f64,
-}
-
-/// Packets that arrived in a queue during one step (or during several, if the ring is short).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ArrivalSlot {
-    pub pkts: f64,
-    pub bits: f64,
-    /// Fraction that is still in the queue.
-    pub remains: f64,
-}
-
-/// Ring of the slots of one queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ArrivalSlotRing {
-    pub head: u32,
-    pub count: u32,
 }
 
 /// Position up to which batches have been forwarded: all before `batch`, and this fraction of it.
@@ -327,14 +302,13 @@ impl State {
                 delays: vec![BranchDelays::default(); branches],
                 paths: PathSamples::new(&setup.network, duration_s),
             },
-            content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
-            forwarded: vec![0.0; branches + hops + plan.carried.len()],
-            carried: NextStepPackets::new(plan),
+            content: vec![0.0; hops],
+            forwarded: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
-            fifo: FifoState::new(plan),
+            flights: FlightsState::new(plan),
             learnt: vec![LossEstimate::default(); plan.estimate_count()],
             seen: vec![FeedbackSample::default(); plan.looks],
             windows: vec![TcpWindow::default(); plan.windows],
@@ -386,12 +360,11 @@ impl Clone for State {
             told: self.told.clone(),
             content: self.content.clone(),
             forwarded: self.forwarded.clone(),
-            carried: self.carried.clone(),
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
             ended: self.ended.clone(),
             losses: self.losses.clone(),
-            fifo: self.fifo.clone(),
+            flights: self.flights.clone(),
             learnt: self.learnt.clone(),
             seen: self.seen.clone(),
             windows: self.windows.clone(),
@@ -419,12 +392,11 @@ impl Clone for State {
             branches,
             content,
             forwarded,
-            carried: NextStepPackets { pkts, collected_s },
             inflow,
             lost,
             ended,
             losses,
-            fifo,
+            flights,
             learnt,
             seen,
             windows,
@@ -447,13 +419,11 @@ impl Clone for State {
         self.branches.clone_from(branches);
         self.content.clone_from(content);
         self.forwarded.clone_from(forwarded);
-        self.carried.pkts.clone_from(pkts);
-        self.carried.collected_s = *collected_s;
         self.inflow.clone_from(inflow);
         self.lost.clone_from(lost);
         self.ended.clone_from(ended);
         self.losses.clone_from(losses);
-        self.fifo.clone_from(fifo);
+        self.flights.clone_from(flights);
         self.learnt.clone_from(learnt);
         self.seen.clone_from(seen);
         self.windows.clone_from(windows);
@@ -470,14 +440,13 @@ impl State {
     /// Returns true if both states belong to the same network and options and have equal sizes.
     pub(crate) fn fits(&self, other: &State) -> bool {
         let lengths = |s: &State| {
-            let f = &s.fifo;
+            let f = &s.flights;
             let engine = [
                 s.links.len(),
                 s.branches.len(),
                 s.told.delays.len(),
                 s.content.len(),
                 s.forwarded.len(),
-                s.carried.pkts.len(),
                 s.inflow.len(),
                 s.lost.len(),
                 s.ended.len(),
@@ -487,15 +456,12 @@ impl State {
                 s.set.len(),
             ];
             let rings = [
-                f.queue_cells.len(),
-                f.slots.len(),
-                f.flight_cells.len(),
+                f.cells.len(),
                 f.batch_start_s.len(),
                 s.learnt.len(),
                 s.seen.len(),
             ];
-            let queues = [f.queues.len(), f.flights.len()];
-            (engine, rings, queues)
+            (engine, rings, f.links.len())
         };
         self.fingerprint == other.fingerprint
             && self.told.paths.fits(&other.told.paths)
@@ -595,18 +561,12 @@ impl LinkState {
     }
 }
 
-impl FifoState {
-    fn new(plan: &Plan) -> FifoState {
-        if plan.queue_cells == 0 {
-            return FifoState::default();
-        }
-        FifoState {
-            queue_cells: vec![0.0; plan.queue_cells],
-            slots: vec![ArrivalSlot::default(); plan.queue_slots],
-            queues: vec![ArrivalSlotRing::default(); plan.links.len()],
-            flight_cells: vec![0.0; plan.flight_cells],
+impl FlightsState {
+    fn new(plan: &Plan) -> FlightsState {
+        FlightsState {
+            cells: vec![0.0; plan.flight_cells],
             batch_start_s: vec![0.0; plan.flight_batches],
-            flights: vec![Flight::default(); plan.links.len()],
+            links: vec![Flight::default(); plan.links.len()],
             earlier: Vec::new(),
         }
     }

@@ -221,14 +221,13 @@ impl StepContext<'_> {
                 if let Some(window) = self.state.windows.get_mut(b) {
                     let fixed = &self.scratch.fixed[b];
                     let by_hop = &self.state.forwarded[plan.branches.len()..];
-                    let lanes = |hop: fn(&Plan, &FixedDelays, usize) -> u32| {
-                        let pkts = (b..b + 3).map(|lane| by_hop[hop(plan, fixed, lane) as usize]);
-                        pkts.sum::<f64>() / self.state.last_step_s
-                    };
-                    let forwarded_pps = [
-                        lanes(|plan, _, lane| plan.branches[lane].last_data_hop),
-                        lanes(Plan::narrowest_hop),
-                    ];
+                    let (mut delivered_pkts, mut own_pkts) = (0.0, 0.0);
+                    for lane in b..b + 3 {
+                        delivered_pkts += by_hop[plan.branches[lane].last_data_hop as usize];
+                        own_pkts += self.state.inflow[plan.narrowest_hop(fixed, lane) as usize];
+                    }
+                    let forwarded_pps =
+                        [delivered_pkts, own_pkts].map(|pkts| pkts / self.state.last_step_s);
                     let narrowest = &self.state.links[fixed.narrowest.0 as usize];
                     let met = sending::window_conditions(
                         self.setup,

@@ -8,12 +8,11 @@ mod delay_change;
 mod events;
 mod explain;
 pub(crate) mod feedback;
-mod fifo;
+mod flights;
 mod hop_transport;
 mod inverse_profile;
 pub(crate) mod link_loss;
 pub(crate) mod link_order;
-pub(crate) mod next_step_packets;
 pub(crate) mod parallel;
 pub(crate) mod plan;
 mod published_equations;
@@ -43,8 +42,6 @@ pub(crate) struct Setup {
     pub network: Network,
     pub options: FluidOptions,
     pub plan: Plan,
-    /// True for FIFO queues and links, false for well-mixed ones.
-    pub fifo: bool,
     /// True if sources with profiles learn of losses with delay, by an estimate or by their windows; false if
     /// they use the profile directly.
     pub learns: bool,
@@ -85,6 +82,11 @@ pub(crate) struct StepContext<'a> {
 }
 
 impl Setup {
+    /// Returns true for the published equations.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.options, FluidOptions::Literal { .. })
+    }
+
     /// Creates the setup for controllable connections with these initial paths.
     pub fn new(network: Network, options: FluidOptions, paths: &[Option<u32>]) -> Setup {
         let mut plan = Plan::new(network.tables(), paths);
@@ -106,14 +108,11 @@ impl Setup {
             plan.branches.len()
         };
         let mut pace = None;
-        let mut fifo = false;
         let mut coupled = Coupling::Learned;
         let chosen = match options {
             FluidOptions::Fifo { step } => {
                 let paced = StepControl::new(step, &plan, network.tables());
-                let shortest_s = paced.map_or(step.longest_s(), |pace| pace.shortest_s);
-                plan.size_rings(network.tables(), shortest_s);
-                (fifo, pace) = (true, paced);
+                pace = paced;
                 format!("Fluid {step:?} Fifo {coupled:?}")
             }
             FluidOptions::WellMixed { step, coupling } => {
@@ -131,9 +130,8 @@ impl Setup {
                 format!("FluidLiteral {:?} WellMixed Lagged", Step::auto(step_s))
             }
         };
-        if !fifo {
-            plan.find_carried_hops();
-        }
+        let shortest_s = pace.map_or(options.longest_step_s(), |pace| pace.shortest_s);
+        plan.size_rings(network.tables(), shortest_s);
         plan.fingerprint = fnv_hash((plan.fingerprint, chosen));
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = fnv_hash((plan.fingerprint, paths));
@@ -144,7 +142,6 @@ impl Setup {
             network,
             options,
             plan,
-            fifo,
             learns,
             window_laws,
             pace,

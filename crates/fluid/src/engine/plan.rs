@@ -35,16 +35,12 @@ const BLOCK_HOPS: usize = 4096;
 /// Number of hops from which a step uses several threads.
 pub(super) const FORK_HOPS: usize = 20_000;
 
-/// Maximum number of arrival slots of a queue. Beyond it, arrivals of several steps share a slot.
-const MAX_QUEUE_SLOTS: usize = 64;
-
-/// Minimum number of parts into which a link delay and a queue's buffer are divided. Packets within one part
-/// are stored together, over any number of steps.
-pub(crate) const MIN_PARTS: f64 = 60.0;
+/// Maximum number of parts into which a link delay is divided. Packets within one part are stored together,
+/// over any number of steps.
+const MAX_PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
-    /// Position of each hop's input in `forwarded`: branches (sources) first, then hops, then carried
-    /// packets.
+    /// Position of each hop's input in `forwarded`: branches (sources) first, then hops.
     pub up: Vec<u32>,
     /// Runs of hops with packets of one kind, block by block.
     pub runs: Vec<HopRun>,
@@ -92,14 +88,10 @@ pub(crate) struct Plan {
     /// and for those used from the start.
     pub all_same_step: bool,
     pub used_same_step: bool,
-    /// Well-mixed: hops whose next link was processed before they forward, in order.
-    pub carried: Vec<u32>,
-    /// Sizes of the rings of FIFO transport (0 without it).
-    pub queue_cells: usize,
+    /// Size of the flight rings.
     pub flight_cells: usize,
-    pub queue_slots: usize,
     pub flight_batches: usize,
-    /// Shortest step for which the rings are sized, in seconds.
+    /// Shortest step for which they are sized, in seconds.
     pub shortest_step_s: f64,
     /// Number of congestion windows kept as state: one per branch, or none.
     pub windows: usize,
@@ -136,10 +128,7 @@ pub(crate) struct LinkPlan {
     pub rio: Option<u32>,
     /// Propagation delay of the link.
     pub delay_s: f64,
-    /// FIFO: number of slots in the queue, and the index of the first.
-    pub queue_slots: u32,
-    pub first_slot: u32,
-    /// FIFO: number of batches in flight on the link (a power of two), and the position of their weights.
+    /// Number of batches in flight on the link (a power of two), and the position of their weights.
     pub flight_slots: u32,
     pub first_flight: u32,
 }
@@ -153,8 +142,7 @@ pub(crate) struct Block {
     pub end_hop: u32,
     pub first_run: u32,
     pub end_run: u32,
-    /// FIFO: first cells of its rings.
-    pub first_queue_cell: usize,
+    /// First cell of its flight ring.
     pub first_flight_cell: usize,
 }
 
@@ -297,8 +285,8 @@ impl PacketKinds {
 }
 
 impl Plan {
-    /// Creates the plan for controllable connections with these initial paths, without the rings of FIFO
-    /// transport (see [`Plan::size_rings`]).
+    /// Creates the plan for controllable connections with these initial paths, without the flight
+    /// rings (see [`Plan::size_rings`]).
     pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>]) -> Plan {
         let used = inner.used_class_paths(paths);
         let ways: Vec<PathPair<'_>> = (0..inner.class_paths.len() as u32)
@@ -374,10 +362,7 @@ impl Plan {
             has_overhead: inner.links.iter().any(|link| !link.overhead.is_none()),
             all_same_step: true,
             used_same_step: true,
-            carried: Vec::new(),
-            queue_cells: 0,
             flight_cells: 0,
-            queue_slots: 0,
             flight_batches: 0,
             shortest_step_s: 0.0,
             windows: 0,
@@ -517,12 +502,6 @@ impl Plan {
         })
     }
 
-    /// Returns the end of the queue cells of a block.
-    pub fn queue_cells_end(&self, block: &Block) -> usize {
-        let slots = self.links[block.rank as usize].queue_slots as usize;
-        block.first_queue_cell + slots * block.hops()
-    }
-
     /// Returns the end of the flight cells of a block.
     pub fn flight_cells_end(&self, block: &Block) -> usize {
         let slots = self.links[block.rank as usize].flight_slots as usize;
@@ -545,15 +524,13 @@ impl Plan {
 
     /// Returns the memory of a run with this plan, in bytes: arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
-        let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<FeedbackSample>() * self.looks;
         let learnt = std::mem::size_of::<LossEstimate>() * self.estimate_count();
         let windows = (std::mem::size_of::<TcpWindow>()
             + tcp_window::SAMPLES * std::mem::size_of::<WindowSample>())
             * self.windows;
-        let carried = (4 + 2 * 8) * self.carried.len();
         bytes_of(self.hop_count(), self.branches.len())
-            + (8 * cells + looks + learnt + windows + carried) as u64
+            + (8 * self.flight_cells + looks + learnt + windows) as u64
     }
 
     fn add_link(
@@ -597,8 +574,6 @@ impl Plan {
             early: EarlyDropPolicy::of(queue),
             rio: None,
             delay_s,
-            queue_slots: 0,
-            first_slot: 0,
             flight_slots: 0,
             first_flight: 0,
         });
@@ -668,7 +643,6 @@ impl Plan {
                     end_hop,
                     first_run,
                     end_run: self.runs.len() as u32,
-                    first_queue_cell: 0,
                     first_flight_cell: 0,
                 });
             }
@@ -748,35 +722,22 @@ impl Plan {
         })
     }
 
-    /// Sizes the rings of FIFO transport for steps of `step_s` or more. Steps that end early (events, output
+    /// Sizes the flight rings for steps of `step_s` or more. Steps that end early (events, output
     /// times) may be shorter.
     pub fn size_rings(&mut self, inner: &CompiledNetwork, step_s: f64) {
         self.shortest_step_s = step_s;
         for l in &mut self.links {
-            let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
-            let slowest_bps = slowest_bps(inner, l.link);
-            let room_bits = l.room.bits.unwrap_or(l.room.nominal_pkts * bits).max(bits);
-            let longest_wait_s = match l.room.time {
-                Some(time) => 8.0 * time.bytes(slowest_bps) / slowest_bps,
-                None => room_bits / slowest_bps,
-            };
-            let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
-            l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
-            l.first_slot = self.queue_slots as u32;
             let parts = parts_of(inner.delays_s(l.link).1, step_s);
             // A batch ends when the next step would make it too long, so two consecutive batches are longer
             // than the limit. A delay covers one batch per part, plus a partial one at either end.
             l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
             l.first_flight = self.flight_batches as u32;
             self.flight_batches += l.flight_slots as usize;
-            self.queue_slots += l.queue_slots as usize;
         }
         for block in &mut self.blocks {
             let link = &self.links[block.rank as usize];
             let hops = block.hops();
-            block.first_queue_cell = self.queue_cells;
             block.first_flight_cell = self.flight_cells;
-            self.queue_cells += hops * link.queue_slots as usize;
             self.flight_cells += hops * link.flight_slots as usize;
         }
     }
@@ -899,16 +860,5 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 
 /// Returns the number of batches of a delay, given the shortest step.
 fn parts_of(delay_s: f64, step_s: f64) -> f64 {
-    (delay_s / step_s).ceil().clamp(1.0, MIN_PARTS)
-}
-
-/// Returns the lowest bandwidth that a link ever has.
-fn slowest_bps(inner: &CompiledNetwork, link: u32) -> f64 {
-    let mut slowest = inner.links[link as usize].bandwidth_bps;
-    for e in inner.events.iter().filter(|e| e.link == link) {
-        if let netflow_network::Change::Bandwidth(bps) = e.change {
-            slowest = slowest.min(bps);
-        }
-    }
-    slowest
+    (delay_s / step_s).ceil().clamp(1.0, MAX_PARTS)
 }

@@ -30,7 +30,6 @@ pub(crate) struct Scratch {
     /// Solution by link.
     pub fates: Vec<QueueOutcome>,
     /// Weights of the rows of rings, link by link.
-    pub departures: Vec<RowWeight>,
     pub same_step: Vec<RowWeight>,
     pub next_step: Vec<RowWeight>,
     /// Number of rows in `next_step` by link.
@@ -63,7 +62,6 @@ impl Scratch {
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
             fates: vec![QueueOutcome::default(); plan.links.len()],
-            departures: vec![(0, 0.0); plan.queue_slots],
             same_step: vec![(0, 0.0); plan.flight_batches],
             next_step: vec![(0, 0.0); plan.flight_batches],
             next_step_rows: vec![0; plan.links.len()],

@@ -132,6 +132,7 @@ impl StepContext<'_> {
             step: self.state.steps,
             before_s: self.state.last_step_s,
             forwarded: by_hop,
+            inflow: &self.state.inflow,
             links: &self.state.links,
         };
         for (profile, members) in &self.scratch.active.lagged {
@@ -257,6 +258,8 @@ struct SharedView<'a> {
     /// Length of the step before, and packets forwarded by hops in it.
     before_s: f64,
     forwarded: &'a [f64],
+    /// Packets that arrived at hops in the step before.
+    inflow: &'a [f64],
     links: &'a [LinkState],
 }
 
@@ -360,10 +363,10 @@ impl SharedView<'_> {
                             b,
                             sight,
                             [
-                                plan.branches[b].last_data_hop,
-                                plan.narrowest_hop(&self.scratch.fixed[b], b),
+                                self.forwarded[plan.branches[b].last_data_hop as usize],
+                                self.inflow[plan.narrowest_hop(&self.scratch.fixed[b], b) as usize],
                             ]
-                            .map(|hop| self.forwarded[hop as usize] / self.before_s),
+                            .map(|pkts| pkts / self.before_s),
                         ),
                         self.step,
                         self.span,

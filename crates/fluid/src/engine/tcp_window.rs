@@ -122,6 +122,8 @@ pub(crate) struct WindowSample {
     pub lost_pkts: f64,
     pub loss_events: f64,
     pub slow_start_pkts: f64,
+    /// Sending rate of a flow in packets/s.
+    pub rate_pps: f64,
 }
 
 /// Congestion windows of the flows of one branch.
@@ -264,6 +266,7 @@ impl TcpWindow {
             lost_pkts: between(before.lost_pkts, after.lost_pkts),
             loss_events: between(before.loss_events, after.loss_events),
             slow_start_pkts: between(before.slow_start_pkts, after.slow_start_pkts),
+            rate_pps: between(before.rate_pps, after.rate_pps),
         }
     }
 
@@ -287,6 +290,7 @@ impl TcpWindow {
             lost_pkts: self.lost_pkts,
             loss_events: self.loss_events,
             slow_start_pkts: self.slow_start_pkts,
+            rate_pps: self.mean_pps,
         };
         if self.samples == 0 || (now_s - last.time_s) * SAMPLES_PER_RTT >= met.rtt_s {
             self.last_sample = (self.last_sample + 1) % SAMPLES as u32;
@@ -343,7 +347,9 @@ impl TcpWindow {
             let acked = if span.start_s < since_s + rtt_s {
                 1.0
             } else {
-                (met.delivered_pps / self.mean_pps.max(1e-9)).min(1.0)
+                // Packets that are delivered now were sent one forward delay ago.
+                let sent = self.at(ring, now, span.start_s + rtt_s - 2.0 * met.forward_s);
+                (met.delivered_pps / sent.rate_pps.max(1e-9)).min(1.0)
             };
             // A window doubles per round trip; once the queue grows, each acknowledgement releases two packets.
             let per_ack = LN_2 + (1.0 - LN_2) * (2.0 * (1.0 - acked)).min(1.0);
