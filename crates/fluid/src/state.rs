@@ -8,7 +8,7 @@ use crate::engine::Setup;
 use crate::engine::aggregates::AggregateState;
 use crate::engine::class_scheduler::ScheduleState;
 use crate::engine::plan::{BranchPlan, Plan};
-use crate::engine::queue::EMPTY_LN_RHO;
+use crate::engine::queue::{EMPTY_LN_RHO, LawTangent};
 use crate::engine::rio::RioState;
 use crate::engine::tcp_window::{self, TcpWindow, WindowSample};
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
@@ -108,6 +108,9 @@ pub(crate) struct LinkState {
     pub ln_rho: f64,
     /// Probability that an arriving packet is dropped now.
     pub refused: f64,
+    /// Tangent of the queue law where it was last evaluated.
+    #[serde(default)]
+    pub tangent: LawTangent,
     /// Derivative of this probability with respect to the waiting time, in 1/s.
     #[serde(default)]
     pub steepness_per_s: f64,
@@ -268,6 +271,7 @@ impl State {
             queue_bits: 0.0,
             ln_rho: EMPTY_LN_RHO,
             refused: 0.0,
+            tangent: LawTangent::default(),
             steepness_per_s: 0.0,
             utilization: 0.0,
             arriving_pps: 0.0,

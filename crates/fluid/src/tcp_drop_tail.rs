@@ -31,6 +31,7 @@
 //! [`crossing`](crate::link_traffic) defines these numbers.
 
 use netflow_network::Calibration;
+use netflow_network::hash::fnv_hash;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 
 use crate::mm1k::{Equilibrium, equilibrium};
@@ -261,6 +262,44 @@ impl DropTailTcpLaw {
             loss_cutoff: WINDOW_STATE_LOSS_CUTOFF,
             ..self
         }
+    }
+
+    /// Returns a hash of the model.
+    pub(crate) fn hash(&self) -> u64 {
+        let DropTailTcpLaw {
+            windows,
+            sawtooth_amplitude,
+            acks,
+            poisson,
+            idle,
+            bursts: Bursts {
+                own_pkts,
+                others_pkts,
+            },
+            calibration:
+                Calibration {
+                    losses,
+                    waiting,
+                    windows: calibrated_windows,
+                },
+            sawtooth_weight,
+            loss_cutoff,
+        } = *self;
+        let numbers = [
+            windows,
+            sawtooth_amplitude,
+            acks,
+            poisson,
+            idle,
+            own_pkts,
+            others_pkts,
+            losses,
+            waiting,
+            calibrated_windows,
+            sawtooth_weight,
+            loss_cutoff,
+        ];
+        fnv_hash(numbers.map(f64::to_bits))
     }
 
     /// Returns the model of a queue behind a link that is not faster, where packets do not wait again.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
 use super::plan::{NO_PROFILE, Plan};
 use super::source_law::AllowedRate;
-use super::sources::{self, FixedDelays, PathCondition, ln_pass};
+use super::sources::{self, PathCondition, ln_pass};
 use super::{StepContext, sending, tcp_window};
 use crate::state::State;
 

@@ -8,7 +8,7 @@ use super::flights::Batches;
 use super::hop_transport::{self, RowWeight};
 use super::plan::{LinkPlan, Plan};
 use super::{Setup, StepContext};
-use crate::state::{FlightsState, Flight, Forwarded, LinkState, OldDelayPackets, State};
+use crate::state::{Flight, FlightsState, Forwarded, LinkState, OldDelayPackets, State};
 
 impl LinkState {
     /// Returns the present propagation delay of the link, in seconds.

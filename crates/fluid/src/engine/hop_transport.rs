@@ -171,7 +171,13 @@ pub(crate) fn add_forwarded(
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
 #[inline]
-pub(crate) fn weigh_rows(weights: &[RowWeight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
+pub(crate) fn weigh_rows(
+    weights: &[RowWeight],
+    rows: &[f64],
+    n: usize,
+    out: &mut [f64],
+    offset: usize,
+) {
     let len = out.len();
     let cells = |row: u32| &rows[row as usize * n + offset..][..len];
     match *weights {

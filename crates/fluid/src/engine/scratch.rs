@@ -42,6 +42,8 @@ pub(crate) struct Scratch {
     pub may_send: Vec<f64>,
     /// Queue model of each link for the present sources.
     pub fillings: Vec<DropTailTcpLaw>,
+    /// Hashes of these.
+    pub model_hashes: Vec<u64>,
     /// Waiting times of links at the last sample.
     pub waits: Vec<QueueWait>,
     /// Packets/s of transfers on each link at the last sample.
@@ -69,6 +71,7 @@ impl Scratch {
             sent_by: Vec::with_capacity(plan.branches.len()),
             may_send: vec![f64::INFINITY; plan.branches.len()],
             fillings: vec![DropTailTcpLaw::default(); plan.links.len()],
+            model_hashes: vec![0; plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),
             transfers_pps: Vec::with_capacity(plan.links.len()),
             edges: (state.aggregates.iter().zip(&inner.aggregates))
@@ -125,5 +128,8 @@ impl Scratch {
         self.active.gather(setup, state, end_s - state.time_s);
         self.move_windows(setup, state);
         queue_models::update_queue_models(setup, state, &self.active, &mut self.fillings);
+        let hashes = self.fillings.iter().map(DropTailTcpLaw::hash);
+        self.model_hashes.clear();
+        self.model_hashes.extend(hashes);
     }
 }

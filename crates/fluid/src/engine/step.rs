@@ -8,7 +8,7 @@ use super::block_work::{ArriveWork, ShareWork};
 use super::hop_transport::{self, Arrivals, BlockWork, QueueOutcome};
 use super::parallel::{for_blocks, for_cells};
 use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NEGLIGIBLE_PKTS, NO_PROFILE, Plan};
-use super::queue::{self, QueueSolution, QueueStep};
+use super::queue::{self, LawTangent, QueueSolution, QueueStep};
 use super::sources::FixedDelays;
 use super::{Scratch, Setup, StepContext};
 use crate::state::State;
@@ -255,8 +255,18 @@ impl StepContext<'_> {
         } else if link.down {
             QueueSolution::down()
         } else if self.scratch.active.runs_at(rank).is_empty() {
-            let (solution, at_end) = if self.setup.learns {
-                step.solve_in_substeps(arriving.pkts)
+            let model = self.scratch.model_hashes[rank];
+            let tangent = self.state.links[rank].tangent;
+            let (solution, at_end) = if let Some(near) = tangent.solve(&step, arriving.pkts, model)
+            {
+                (near, None)
+            } else if self.setup.learns {
+                let (solution, at_end) = step.solve_in_substeps(arriving.pkts);
+                self.state.links[rank].tangent = match (at_end, step.early) {
+                    (None, None) => LawTangent::at(&solution, step.buffer_pkts(), model),
+                    _ => LawTangent::default(),
+                };
+                (solution, at_end)
             } else {
                 (step.solve(arriving.pkts), None)
             };
@@ -303,7 +313,7 @@ impl StepContext<'_> {
         link.queue_bits = bits_after;
         link.ln_rho = solution.ln_rho;
         link.refused = refused_at_end.unwrap_or(solution.refused);
-        link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
+        link.steepness_per_s = solution.by_queue.refused * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
         link.arriving_pps = arriving.pkts / span.length_s;
         (link.early, link.early_wait_s) = (solution.known, solution.wait_s);
