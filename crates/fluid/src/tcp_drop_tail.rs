@@ -31,7 +31,7 @@
 //! [`crossing`](crate::link_traffic) defines these numbers.
 
 use netflow_network::Calibration;
-use netflow_network::hash::fnv_hash;
+use netflow_units::hash_mix;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 
 use crate::mm1k::{Equilibrium, equilibrium};
@@ -285,6 +285,9 @@ impl DropTailTcpLaw {
             sawtooth_weight,
             loss_cutoff,
         } = *self;
+        if *self == DropTailTcpLaw::default() {
+            return 0;
+        }
         let numbers = [
             windows,
             sawtooth_amplitude,
@@ -299,7 +302,7 @@ impl DropTailTcpLaw {
             sawtooth_weight,
             loss_cutoff,
         ];
-        fnv_hash(numbers.map(f64::to_bits))
+        numbers.iter().fold(0, |hash, number| hash_mix(hash ^ number.to_bits()))
     }
 
     /// Returns the model of a queue behind a link that is not faster, where packets do not wait again.

@@ -64,8 +64,9 @@ impl StepControl {
             return self.longest_s;
         }
         // Rounding errors must not halve the step.
-        let halvings = libm::log2(self.longest_s / wanted_s * (1.0 - 1e-9)).ceil();
-        self.longest_s / libm::exp2(halvings)
+        let parts = self.longest_s / wanted_s * (1.0 - 1e-9);
+        let halved = libm::exp2(libm::log2(parts).ceil());
+        self.longest_s / if parts <= 0.75 * halved { 0.75 * halved } else { halved }
     }
 }
 
