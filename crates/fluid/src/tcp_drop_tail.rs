@@ -302,7 +302,9 @@ impl DropTailTcpLaw {
             sawtooth_weight,
             loss_cutoff,
         ];
-        numbers.iter().fold(0, |hash, number| hash_mix(hash ^ number.to_bits()))
+        numbers
+            .iter()
+            .fold(0, |hash, number| hash_mix(hash ^ number.to_bits()))
     }
 
     /// Returns the model of a queue behind a link that is not faster, where packets do not wait again.

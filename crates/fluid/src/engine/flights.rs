@@ -22,7 +22,7 @@ impl StepContext<'_> {
         let flight = &mut self.state.flights.links[rank];
         let starts = &mut self.state.flights.batch_start_s[range.clone()];
         let delay_s = self.setup.data_delay_s(&self.state.links[rank], l);
-        let batch_s = self.setup.plan.batch_s(delay_s);
+        let batch_s = self.setup.plan.batch_s(l, delay_s);
         let adds = flight.takes_more(l, starts, span.end_s, batch_s);
         if !adds {
             starts[l.flight_row(flight.begun) as usize] = span.start_s;

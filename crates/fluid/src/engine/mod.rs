@@ -130,8 +130,9 @@ impl Setup {
                 format!("FluidLiteral {:?} WellMixed Lagged", Step::auto(step_s))
             }
         };
-        let shortest_s = pace.map_or(options.longest_step_s(), |pace| pace.shortest_s);
-        plan.size_rings(network.tables(), shortest_s);
+        let longest_s = options.longest_step_s();
+        let shortest_s = pace.map_or(longest_s, |pace| pace.shortest_s);
+        plan.size_rings(network.tables(), (shortest_s, longest_s));
         plan.fingerprint = fnv_hash((plan.fingerprint, chosen));
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = fnv_hash((plan.fingerprint, paths));

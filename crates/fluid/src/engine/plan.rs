@@ -91,8 +91,8 @@ pub(crate) struct Plan {
     /// Size of the flight rings.
     pub flight_cells: usize,
     pub flight_batches: usize,
-    /// Shortest step for which they are sized, in seconds.
-    pub shortest_step_s: f64,
+    /// Shortest and longest step for which they are sized, in seconds.
+    pub step_range_s: (f64, f64),
     /// Number of congestion windows kept as state: one per branch, or none.
     pub windows: usize,
     /// Number of feedback samples stored for sources, if they estimate.
@@ -364,7 +364,7 @@ impl Plan {
             used_same_step: true,
             flight_cells: 0,
             flight_batches: 0,
-            shortest_step_s: 0.0,
+            step_range_s: (0.0, 0.0),
             windows: 0,
             looks: 0,
         };
@@ -488,9 +488,10 @@ impl Plan {
     }
 
     /// Returns the duration of a batch in seconds on a link with this delay.
-    pub fn batch_s(&self, delay_s: f64) -> f64 {
-        let parts = parts_of(delay_s, self.shortest_step_s);
-        (delay_s / parts).max(self.shortest_step_s)
+    pub fn batch_s(&self, l: &LinkPlan, delay_s: f64) -> f64 {
+        let longest_s = l.longest_flight_s(delay_s, self.step_range_s);
+        let parts = parts_of(longest_s, self.step_range_s.0);
+        (longest_s / parts).max(self.step_range_s.0)
     }
 
     /// Returns the propagation delays to the receiver and back over a branch, given the delay of each link by
@@ -722,12 +723,13 @@ impl Plan {
         })
     }
 
-    /// Sizes the flight rings for steps of `step_s` or more. Steps that end early (events, output
+    /// Sizes the flight rings for steps between a shortest and a longest one. Steps that end early (events, output
     /// times) may be shorter.
-    pub fn size_rings(&mut self, inner: &CompiledNetwork, step_s: f64) {
-        self.shortest_step_s = step_s;
+    pub fn size_rings(&mut self, inner: &CompiledNetwork, step_range_s: (f64, f64)) {
+        self.step_range_s = step_range_s;
         for l in &mut self.links {
-            let parts = parts_of(inner.delays_s(l.link).1, step_s);
+            let longest_s = l.longest_flight_s(inner.delays_s(l.link).1, step_range_s);
+            let parts = parts_of(longest_s, step_range_s.0);
             // A batch ends when the next step would make it too long, so two consecutive batches are longer
             // than the limit. A delay covers one batch per part, plus a partial one at either end.
             l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
@@ -747,6 +749,16 @@ impl Plan {
 pub(crate) const NEGLIGIBLE_PKTS: f64 = 1e-9;
 
 impl LinkPlan {
+    /// Returns the longest time that packets stay in the flight ring, in seconds. Packets to links that were
+    /// processed earlier wait for the next step.
+    fn longest_flight_s(&self, delay_s: f64, step_range_s: (f64, f64)) -> f64 {
+        if self.next_step_hop < self.end_hop {
+            delay_s.max(step_range_s.1)
+        } else {
+            delay_s
+        }
+    }
+
     /// Returns the buffer size in packets of the present mean size.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
         let room_pkts = self.buffer_pkts(link, link.queue_pkts, link.queue_bits);

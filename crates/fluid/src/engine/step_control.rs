@@ -20,7 +20,10 @@ const STEP_FACTOR_STEADY: f64 = 1.0 / 3.0;
 /// The same for windows as state: 6 steps per RTT in slow start and 2 in steady state with the default of 12.
 const WINDOW_STEP_FACTORS: (f64, f64) = (0.5, 1.0 / 6.0);
 
-/// Step sizes `longest_s`/2ⁿ, so that steps of all sizes meet at the multiples of the longest.
+/// Minimum number of steps per RTT of any source, however little it sends.
+const MIN_STEPS_PER_RTT: f64 = 1.0;
+
+/// Step sizes `longest_s`/2ⁿ and `longest_s`/(3/4 · 2ⁿ), so that steps of all sizes meet at the multiples of the longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepControl {
     pub longest_s: f64,
@@ -57,7 +60,8 @@ impl StepControl {
         Some(pace)
     }
 
-    /// Returns the longest step divided by the smallest power of two that makes it at most `wanted_s`.
+    /// Returns the longest step divided by the smallest power of two, or three quarters of one, that makes it at most
+    /// `wanted_s`.
     fn halved_s(&self, wanted_s: f64) -> f64 {
         let wanted_s = wanted_s.max(self.shortest_s);
         if wanted_s >= self.longest_s {
@@ -66,7 +70,12 @@ impl StepControl {
         // Rounding errors must not halve the step.
         let parts = self.longest_s / wanted_s * (1.0 - 1e-9);
         let halved = libm::exp2(libm::log2(parts).ceil());
-        self.longest_s / if parts <= 0.75 * halved { 0.75 * halved } else { halved }
+        self.longest_s
+            / if parts <= 0.75 * halved {
+                0.75 * halved
+            } else {
+                halved
+            }
     }
 }
 
@@ -153,8 +162,7 @@ impl StepDemand {
         let rate = source.rate_pps / DEMAND_UNIT_PPS;
         self.steps += (rate * times * pace.per_round_trip / source.rtt_s) as u128;
         self.rates += rate as u128;
-        let at_rest_s = source.rtt_s / (pace.per_round_trip * steady);
-        self.most_s = self.most_s.min(at_rest_s);
+        self.most_s = self.most_s.min(source.rtt_s / MIN_STEPS_PER_RTT);
     }
 
     /// Returns the step size in seconds; infinite without active sources.
@@ -267,7 +275,8 @@ mod tests {
         for (wanted_s, step_s) in [
             (1.0, 0.05),
             (0.025, 0.025),
-            (0.0249, 0.0125),
+            (0.0249, 0.05 / 3.0),
+            (0.0166, 0.0125),
             (0.0, 0.05 / 65536.0),
         ] {
             assert_eq!(pace().halved_s(wanted_s), step_s, "{wanted_s}");
