@@ -25,7 +25,7 @@ pub(crate) const EMPTY_LN_RHO: f64 = -700.0;
 
 /// Relative change of the queue in a step (of the queue plus one packet) above which the step is divided, and
 /// the number of parts.
-const MAX_RELATIVE_CHANGE: f64 = 0.05;
+const MAX_RELATIVE_CHANGE: f64 = 0.2;
 pub(crate) const SUBSTEPS: u32 = 4;
 pub(crate) const SUBSTEP_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
 
