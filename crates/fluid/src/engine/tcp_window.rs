@@ -154,8 +154,8 @@ pub(crate) struct TcpWindow {
     met_loss: f64,
     /// Sent packets of the last step, relative to what the window permits.
     used: f64,
-    /// Time up to which the sender has learned of losses.
-    learned_until_s: f64,
+    /// Lost packets of one flow of which the sender has learned.
+    learned_lost_pkts: f64,
     /// Fraction of the flows that wait for a retransmission timer, and until when.
     waiting_fraction: f64,
     waiting_until_s: f64,
@@ -227,7 +227,6 @@ impl TcpWindow {
         let window_pkts = dynamics.initial_window_pkts * LN_2;
         *self = TcpWindow {
             since_s: Some(now_s),
-            learned_until_s: now_s,
             doublings: 1.0,
             used: 1.0,
             slow_start_fraction: 1.0,
@@ -324,15 +323,16 @@ impl TcpWindow {
         self.last_step = step;
         self.min_rtt_s = self.min_rtt_s.min(rtt_s);
         let now = self.sample(ring, met, span.start_s);
-        let before = self.at(ring, now, self.learned_until_s);
-        let last = self.at(ring, now, span.end_s);
-        let learned_pkts = (last.lost_pkts - before.lost_pkts).max(0.0);
-        self.learned_until_s = span.end_s;
-        let recovering = self.at(
-            ring,
-            now,
-            span.start_s - met.forward_s - (RECOVERY_RTTS - 1.0) * rtt_s,
-        );
+        let learned_lost_pkts = self.at(ring, now, span.end_s).lost_pkts;
+        let learned_pkts = (learned_lost_pkts - self.learned_lost_pkts).max(0.0);
+        self.learned_lost_pkts += learned_pkts;
+        // One recovery time ago; without losses it does not matter.
+        let recovering = if learned_pkts > 0.0 {
+            let ago_s = (RECOVERY_RTTS - 1.0) * rtt_s;
+            self.at(ring, now, span.start_s - met.forward_s - ago_s)
+        } else {
+            now
+        };
         let (window0, slow0) = (self.window_pkts, self.slow_start_pkts);
         let fraction0 = self.slow_start_fraction;
         let growing = (2.0 * self.used - 1.0).max(0.0);
