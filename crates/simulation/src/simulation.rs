@@ -349,15 +349,6 @@ impl Simulation {
         }
     }
 
-    /// Returns the number of evaluations of the whole network: one per step, three per adaptive
-    /// step.
-    pub fn evaluations(&self) -> u64 {
-        match &self.stepper {
-            EngineKind::Fluid(fluid) => fluid.evaluations(),
-            EngineKind::Packets(packets) => packets.steps(),
-        }
-    }
-
     /// Returns the mutable state, which can be cloned, saved and resumed from. Returns `None` in
     /// the packet model: clone the simulation instead.
     pub fn state(&self) -> Option<&State> {

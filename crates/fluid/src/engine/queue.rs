@@ -82,8 +82,6 @@ pub(crate) struct QueueSolution {
     pub known: f64,
     /// See [`known`](Self::known).
     pub wait_s: f64,
-    /// Derivative of the loss of a drop-tail queue with respect to the waiting packets.
-    pub steepness: f64,
 }
 
 /// Returns the ρ below which a queue of `buffer_pkts` behaves as if its buffer were unlimited: (K+1)² ρ^(K+1)
@@ -209,7 +207,6 @@ impl QueueStep {
             refused: 0.0,
             known: 0.0,
             wait_s: 0.0,
-            steepness: 0.0,
         })
     }
 
@@ -277,11 +274,7 @@ impl QueueStep {
                 eq.mean_pkts += eq.slope * moved;
                 eq.empty -= busy_slope * moved;
                 eq.blocking += blocking_slope * moved;
-                let steepness = blocking_slope / eq.slope.max(MIN_PKTS);
-                return QueueSolution {
-                    steepness,
-                    ..self.solution(x + moved, &eq)
-                };
+                return self.solution(x + moved, &eq);
             }
             let next = x + moved;
             let within = next > low && next < high;

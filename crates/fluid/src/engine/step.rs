@@ -179,7 +179,6 @@ impl StepContext<'_> {
         let link = &mut self.state.links[rank];
         let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
-            && self.scratch.active.runs_at(rank).is_empty()
             && l.rio.is_none()
             && self.scratch.next_step_rows[rank] == 0
             && !(self.setup.fifo && self.state.fifo.flights[rank].carries(l))
@@ -301,16 +300,10 @@ impl StepContext<'_> {
             solution
         } else if link.down {
             QueueSolution::down()
-        } else if self.scratch.active.runs_at(rank).is_empty() {
-            let (solution, at_end) = if self.setup.learns {
-                step.solve_in_substeps(arriving.pkts)
-            } else {
-                (step.solve(arriving.pkts), None)
-            };
+        } else {
+            let (solution, at_end) = step.solve_in_substeps(arriving.pkts);
             refused_at_end = at_end;
             solution
-        } else {
-            self.solve_with_sources(rank, &step, &mut arriving)
         };
         let link = &self.state.links[rank];
         let admitted = arriving.pkts * (1.0 - solution.refused);
@@ -363,7 +356,6 @@ impl StepContext<'_> {
         link.queue_bits = bits_after;
         link.ln_rho = solution.ln_rho;
         link.refused = refused_at_end.unwrap_or(solution.refused);
-        link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
         link.arriving_pps = arriving.pkts / span.length_s;
         (link.early, link.early_wait_s) = (solution.known, solution.wait_s);

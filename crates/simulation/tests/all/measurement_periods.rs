@@ -4,9 +4,9 @@ use std::convert::Infallible;
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Adaptive, Change, ConnectionSpec, ConnectionTotals, Coupling, EventSpec, FluidOptions,
-    Interval, LinkTotals, Model, Network, NetworkBuilder, Options, Period, Recorder, Run, RunError,
-    Simulation, Source, Totals, WindowSource,
+    Change, ConnectionSpec, ConnectionTotals, EventSpec, FluidOptions, Interval, LinkTotals, Model,
+    Network, NetworkBuilder, Options, Period, Recorder, Run, RunError, Simulation, Source, Totals,
+    WindowSource,
 };
 
 /// Returns TCP and an unresponsive source over two links; the second link fails for some time.
@@ -114,16 +114,8 @@ fn cases() -> Vec<(Network, Options)> {
         duration_s: 14.0,
         ..Options::default()
     };
-    let adaptive = Options {
-        model: FluidOptions::Adaptive {
-            step: Adaptive {
-                tolerance: 1e-3,
-                min_s: 1e-4,
-                max_s: 0.05,
-            },
-            coupling: Coupling::Implicit,
-        }
-        .into(),
+    let literal = Options {
+        model: FluidOptions::Literal { step_s: 0.05 }.into(),
         ..options
     };
     let packets = Options {
@@ -132,7 +124,7 @@ fn cases() -> Vec<(Network, Options)> {
     };
     vec![
         (profile.clone(), options),
-        (profile, adaptive),
+        (profile, literal),
         (window, packets),
     ]
 }
