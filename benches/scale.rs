@@ -162,7 +162,7 @@ fn streaming_bandwidth() -> f64 {
     24.0 * n as f64 / best
 }
 
-/// Minimum memory traffic of a well-mixed step per hop: the index of its input (4 bytes), the
+/// Minimum memory traffic of a step per hop: the index of its input (4 bytes), the
 /// input, arrivals written and read, the queue read and written, and the output.
 const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
 

@@ -341,7 +341,7 @@ impl Simulation {
 
     /// Returns the shortest and longest chosen step so far in seconds; before the first step, the
     /// range of possible steps. (Starts, stops and events end steps early.) Returns `None` for
-    /// adaptive steps and for the packet model, which is event-driven.
+    /// the packet model, which is event-driven.
     pub fn step_range_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
             EngineKind::Fluid(fluid) => Some(fluid.step_range_s()),

@@ -676,7 +676,7 @@ fn changed_defaults_are_reported_for_older_scenarios() {
         said.collect::<Vec<_>>()
     };
     let said = written("0.1", "");
-    assert_eq!(said.len(), 4, "{said:?}");
+    assert_eq!(said.len(), 5, "{said:?}");
     assert!(
         said[0].contains("`simulation.packet-size` changed in 0.2: it was 1000 B, it is 1500 B")
     );
@@ -685,10 +685,11 @@ fn changed_defaults_are_reported_for_older_scenarios() {
         said[2],
         "the default of `simulation.step` changed in 0.2: it was 50 ms, it is chosen from the network"
     );
-    assert!(said[3].starts_with("the default of `connection.source.profile` changed in 0.2"));
+    assert!(said[3].starts_with("the default of `simulation.model` changed in 0.2"));
+    assert!(said[4].starts_with("the default of `connection.source.profile` changed in 0.2"));
     assert_eq!(
         written("0.1.0", "step = \"20 ms\"\npacket-size = \"1000 B\"\n").len(),
-        2
+        3
     );
     assert!(written("0.2", "").is_empty());
     let said = written("99.0", "");

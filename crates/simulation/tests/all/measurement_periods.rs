@@ -114,8 +114,11 @@ fn cases() -> Vec<(Network, Options)> {
         duration_s: 14.0,
         ..Options::default()
     };
-    let literal = Options {
-        model: FluidOptions::Literal { step_s: 0.05 }.into(),
+    let fixed = Options {
+        model: FluidOptions::Standard {
+            step: Step::Fixed { step_s: 0.03 },
+        }
+        .into(),
         ..options
     };
     let packets = Options {
@@ -124,7 +127,7 @@ fn cases() -> Vec<(Network, Options)> {
     };
     vec![
         (profile.clone(), options),
-        (profile, literal),
+        (profile, fixed),
         (window, packets),
     ]
 }

@@ -30,9 +30,10 @@ fn any_options() -> impl Strategy<Value = Options> {
     (0.01_f64..0.5, any::<bool>()).prop_map(|(step_s, auto)| Options {
         duration_s: 10.0,
         model: FluidOptions::Standard {
-            step: match auto {
-                true => Step::auto(step_s),
-                false => Step::Fixed { step_s },
+            step: if auto {
+                Step::auto(step_s)
+            } else {
+                Step::Fixed { step_s }
             },
         }
         .into(),
