@@ -154,7 +154,7 @@ struct SourceWork<'a> {
     first: usize,
     forwarded: &'a mut [f64],
     branches: &'a mut [BranchState],
-    /// Congestion windows of each branch, and their samples; empty if they are not state.
+    /// Congestion windows of each branch, and their samples; empty for the published equations.
     windows: &'a mut [TcpWindow],
     samples: &'a mut [WindowSample],
 }

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use netflow_profile::builtin;
 use netflow_simulation::{
     Change, ConnectionSpec, ConnectionTotals, EventSpec, FluidOptions, Interval, LinkTotals, Model,
-    Network, NetworkBuilder, Options, Period, Recorder, Run, RunError, Simulation, Source, Totals,
-    WindowSource,
+    Network, NetworkBuilder, Options, Period, Recorder, Run, RunError, Simulation, Source, Step,
+    Totals, WindowSource,
 };
 
 /// Returns TCP and an unresponsive source over two links; the second link fails for some time.
