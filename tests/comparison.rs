@@ -586,17 +586,7 @@ fn other_settings(cases: &Cases) -> String {
         let with = |settings: &[&str], profile| evaluate(&case.scenario, settings, profile);
         let mut results = vec![
             ("the default", case.result.clone()),
-            (
-                "`transport = \"well-mixed\"`",
-                with(&["simulation.transport=well-mixed"], None),
-            ),
-            (
-                "`transport = \"well-mixed\"`, `step = \"5 ms\"`",
-                with(
-                    &["simulation.transport=well-mixed", "simulation.step=5 ms"],
-                    None,
-                ),
-            ),
+            ("`step = \"5 ms\"`", with(&["simulation.step=5 ms"], None)),
             (
                 "`model = \"fluid-literal\"`",
                 with(&["simulation.model=fluid-literal"], None),

@@ -16,7 +16,6 @@ use crate::engine::queue::{NEGLIGIBLE_LOSS, is_oscillating};
 use crate::mm1k::{Equilibrium, equilibrium};
 use crate::tcp_drop_tail::{DropTailTcpLaw, LossWithGradient, Mm1kBufferDerivatives, ScaledMm1k};
 
-pub use crate::engine::feedback::estimated_loss;
 pub use crate::engine::plan::acks_per_data;
 pub use crate::engine::source_law::window_limited_pps;
 pub use crate::engine::sources::ln_pass;
@@ -403,12 +402,23 @@ impl Queue {
     }
 }
 
+/// Returns the loss probability that a source estimates on a path with this loss and this number of packets
+/// per RTT. Several losses in one RTT count as one.
+pub fn estimated_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
+    // Rounding can leave losses of a window in which nothing was sent.
+    if lost_pkts > 0.0 && window_pkts > 0.0 {
+        (lost_pkts.min(1.0) / window_pkts).min(1.0)
+    } else {
+        0.0
+    }
+}
+
 /// Returns the sustained rate of a TCP source in packets/s, given the rate `may_pps` that it may use and its
 /// loss probability. At a loss above 1/2, deliveries do not let the window double. The source then sends at
 /// most at the initial rate of slow start.
 pub fn sustained_rate_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
     if loss > 0.5 {
-        may_pps.min(crate::engine::feedback::initial_rate_pps(rtt_s))
+        may_pps.min(crate::engine::source_law::initial_rate_pps(rtt_s))
     } else {
         may_pps
     }
@@ -419,6 +429,14 @@ mod tests {
     use netflow_network::Calibration;
 
     use super::*;
+
+    /// Regression: a finished transfer estimated an infinite loss.
+    #[test]
+    fn loss_of_an_empty_window_is_zero() {
+        assert_eq!(estimated_loss(1e-20, 0.0), 0.0);
+        assert_eq!(estimated_loss(2e-20, 1e-20), 1.0);
+        assert_eq!(estimated_loss(3.0, 10.0), 0.1);
+    }
     use crate::engine::aqm_law::{EarlyDropStep, RedStep};
     use crate::engine::queue::{QueueStep, light_rho};
     use crate::slow_start_bursts::Bursts;

@@ -11,23 +11,19 @@ use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::{EMPTY_LN_RHO, LawTangent};
 use crate::engine::rio::RioState;
 use crate::engine::tcp_window::{self, TcpWindow, WindowSample};
-use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::session_replay::PathSamples;
 
 /// State of a run: it can be cloned, saved and resumed with bit-identical results.
 ///
 /// It belongs to the network and the options with which it was made.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Hash of the network and the options to which it belongs.
     pub(crate) fingerprint: u64,
     pub(crate) time_s: f64,
     pub(crate) steps: u64,
-    pub(crate) evaluations: u64,
     /// Length of the last step, in seconds.
     pub(crate) last_step_s: f64,
-    /// Length of the next trial step, in seconds (adaptive steps).
-    pub(crate) next_step_s: f64,
     pub(crate) epoch: usize,
     pub(crate) next_event: usize,
     pub(crate) links: Vec<LinkState>,
@@ -47,13 +43,8 @@ pub struct State {
     #[serde(default)]
     pub(crate) losses: Vec<(u32, LinkLoss)>,
     pub(crate) flights: FlightsState,
-    /// Loss and RTT estimates of sources, by branch; empty if sources do not estimate.
-    pub(crate) learnt: Vec<LossEstimate>,
-    /// Feedback history of the estimating sources: a ring of [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN)
-    /// entries for every branch.
-    pub(crate) seen: Vec<FeedbackSample>,
-    /// Congestion windows, by branch, and their path samples: a ring for every branch. Empty if windows are
-    /// not state.
+    /// Congestion windows, by branch, and their path samples: a ring for every branch. Empty for the
+    /// published equations.
     #[serde(default)]
     pub(crate) windows: Vec<TcpWindow>,
     #[serde(default)]
@@ -111,9 +102,6 @@ pub(crate) struct LinkState {
     /// Tangent of the queue law where it was last evaluated.
     #[serde(default)]
     pub tangent: LawTangent,
-    /// Derivative of this probability with respect to the waiting time, in 1/s.
-    #[serde(default)]
-    pub steepness_per_s: f64,
     pub utilization: f64,
     /// Packets/s that arrived in the last step.
     #[serde(default)]
@@ -164,39 +152,6 @@ pub(crate) struct BranchState {
     pub done_s: Option<f64>,
 }
 
-/// Path estimates of a source with a profile. They are reset if the source could not send for a while.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LossEstimate {
-    /// Time at which it began to send over this path; `None` if it does not.
-    pub since_s: Option<f64>,
-    /// Step of the last feedback sample.
-    pub last_step: u64,
-    /// Loss probability that the source assumes, and the round-trip time of the last acknowledged packet.
-    pub loss: f64,
-    pub rtt_s: f64,
-    /// Round-trip time in the step before.
-    pub before_rtt_s: f64,
-    /// Packets/s of one connection delivered in the last step, and the length of that step in seconds.
-    pub delivered_pps: f64,
-    #[serde(default)]
-    pub delivered_s: f64,
-    /// Recent maximum of the number of doublings or halvings of its rate or RTT within one RTT.
-    #[serde(default)]
-    pub doublings: f64,
-    /// Packets that one connection had sent until the last sample, and lost of these.
-    pub sent_pkts: f64,
-    pub lost_pkts: f64,
-    /// Packets sent since then, and the loss probability at that sample.
-    pub step_pkts: f64,
-    pub met_loss: f64,
-    /// Send time up to which feedback has been used for the estimate.
-    pub until_s: f64,
-    /// Number of feedback samples kept, and the position of the last one in the ring of
-    /// [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN).
-    pub looks: u32,
-    pub last_look: u32,
-}
-
 /// Packets in flight on the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FlightsState {
@@ -241,17 +196,6 @@ pub(crate) struct Flight {
     pub next_step: Forwarded,
 }
 
-/// Feedback sample of a source: cumulative packets sent by one connection, and the expected loss of these on
-/// the whole path at that time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FeedbackSample {
-    /// Time of the sample, in seconds.
-    pub time_s: f64,
-    pub rtt_s: f64,
-    pub sent_pkts: f64,
-    pub lost_pkts: f64,
-}
-
 /// Position up to which batches have been forwarded: all before `batch`, and this fraction of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Forwarded {
@@ -272,7 +216,6 @@ impl State {
             ln_rho: EMPTY_LN_RHO,
             refused: 0.0,
             tangent: LawTangent::default(),
-            steepness_per_s: 0.0,
             utilization: 0.0,
             arriving_pps: 0.0,
             quiet_steps: 0,
@@ -295,9 +238,7 @@ impl State {
             fingerprint: plan.fingerprint,
             time_s: 0.0,
             steps: 0,
-            evaluations: 0,
             last_step_s: first_step_s,
-            next_step_s: first_step_s,
             epoch: 0,
             next_event: 0,
             links: plan.links.iter().map(link).collect(),
@@ -313,8 +254,6 @@ impl State {
             ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
             flights: FlightsState::new(plan),
-            learnt: vec![LossEstimate::default(); plan.estimate_count()],
-            seen: vec![FeedbackSample::default(); plan.looks],
             windows: vec![TcpWindow::default(); plan.windows],
             window_samples: vec![WindowSample::default(); plan.windows * tcp_window::SAMPLES],
             rio: vec![RioState::default(); plan.rio.len()],
@@ -356,90 +295,6 @@ impl State {
     }
 }
 
-impl Clone for State {
-    fn clone(&self) -> State {
-        State {
-            links: self.links.clone(),
-            branches: self.branches.clone(),
-            told: self.told.clone(),
-            content: self.content.clone(),
-            forwarded: self.forwarded.clone(),
-            inflow: self.inflow.clone(),
-            lost: self.lost.clone(),
-            ended: self.ended.clone(),
-            losses: self.losses.clone(),
-            flights: self.flights.clone(),
-            learnt: self.learnt.clone(),
-            seen: self.seen.clone(),
-            windows: self.windows.clone(),
-            window_samples: self.window_samples.clone(),
-            rio: self.rio.clone(),
-            aggregates: self.aggregates.clone(),
-            schedules: self.schedules.clone(),
-            set: self.set.clone(),
-            ..*self
-        }
-    }
-
-    /// Copies without allocation if both states belong to the same network.
-    fn clone_from(&mut self, other: &State) {
-        let State {
-            fingerprint,
-            time_s,
-            steps,
-            evaluations,
-            last_step_s,
-            next_step_s,
-            epoch,
-            next_event,
-            links,
-            branches,
-            content,
-            forwarded,
-            inflow,
-            lost,
-            ended,
-            losses,
-            flights,
-            learnt,
-            seen,
-            windows,
-            window_samples,
-            told,
-            rio,
-            aggregates,
-            schedules,
-            set,
-        } = other;
-        self.fingerprint = *fingerprint;
-        self.time_s = *time_s;
-        self.steps = *steps;
-        self.evaluations = *evaluations;
-        self.last_step_s = *last_step_s;
-        self.next_step_s = *next_step_s;
-        self.epoch = *epoch;
-        self.next_event = *next_event;
-        self.links.clone_from(links);
-        self.branches.clone_from(branches);
-        self.content.clone_from(content);
-        self.forwarded.clone_from(forwarded);
-        self.inflow.clone_from(inflow);
-        self.lost.clone_from(lost);
-        self.ended.clone_from(ended);
-        self.losses.clone_from(losses);
-        self.flights.clone_from(flights);
-        self.learnt.clone_from(learnt);
-        self.seen.clone_from(seen);
-        self.windows.clone_from(windows);
-        self.window_samples.clone_from(window_samples);
-        self.told.clone_from(told);
-        self.rio.clone_from(rio);
-        self.aggregates.clone_from(aggregates);
-        self.schedules.clone_from(schedules);
-        self.set.clone_from(set);
-    }
-}
-
 impl State {
     /// Returns true if both states belong to the same network and options and have equal sizes.
     pub(crate) fn fits(&self, other: &State) -> bool {
@@ -459,109 +314,12 @@ impl State {
                 s.schedules.len(),
                 s.set.len(),
             ];
-            let rings = [
-                f.cells.len(),
-                f.batch_start_s.len(),
-                s.learnt.len(),
-                s.seen.len(),
-            ];
+            let rings = [f.cells.len(), f.batch_start_s.len()];
             (engine, rings, f.links.len())
         };
         self.fingerprint == other.fingerprint
             && self.told.paths.fits(&other.told.paths)
             && lengths(self) == lengths(other)
-    }
-
-    /// Returns the maximum relative difference of any queue, with a scale of at least one packet.
-    pub(crate) fn distance(a: &State, b: &State) -> f64 {
-        let pairs = a.links.iter().zip(&b.links);
-        let differences =
-            pairs.map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs() / b.queue_pkts.max(1.0));
-        differences.fold(0.0, f64::max)
-    }
-
-    /// Returns the maximum difference between the moves of a queue in the two halves of a step, in the same
-    /// unit.
-    pub(crate) fn half_step_difference(start: &State, middle: &State, end: &State) -> f64 {
-        let times = start.links.iter().zip(&middle.links).zip(&end.links);
-        let is_nonsmooth = times.map(|((a, m), b)| {
-            let (first, second) = (m.queue_pkts - a.queue_pkts, b.queue_pkts - m.queue_pkts);
-            (first - second).abs() / b.queue_pkts.max(1.0)
-        });
-        is_nonsmooth.fold(0.0, f64::max)
-    }
-
-    /// Applies local extrapolation to this state, which two half steps from `start` reached: twice itself
-    /// minus the state after the `whole` step. It leaves the state unchanged if a queue would leave its
-    /// bounds or a cumulative count would decrease. All volumes are replaced, so the balance is preserved.
-    pub(crate) fn extrapolate(&mut self, start: &State, whole: &State, plan: &Plan) {
-        let ahead = |half: f64, whole: f64| 2.0 * half - whole;
-        let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
-        let within = queues.clone().all(|((h, w), l)| {
-            let queue = ahead(h.queue_pkts, w.queue_pkts);
-            let bits = ahead(h.queue_bits, w.queue_bits);
-            let most = l.buffer_now_pkts(h).min(l.buffer_pkts(h, queue, bits));
-            (0.0..most).contains(&queue) && bits >= 0.0
-        });
-        let contents = self.content.iter().zip(&whole.content);
-        let goes_on = |half: &[f64], whole: &[f64], start: &[f64]| {
-            let mut all = half.iter().zip(whole).zip(start);
-            all.all(|((&h, &w), &s)| ahead(h, w) >= s)
-        };
-        let branches = self.branches.iter().zip(&whole.branches);
-        let mut sent = branches.zip(&start.branches);
-        let forward = goes_on(&self.lost, &whole.lost, &start.lost)
-            && goes_on(&self.ended, &whole.ended, &start.ended)
-            && sent.all(|((h, w), s)| ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts);
-        // A source near its size limit changes its rate abruptly, so extrapolation is not valid.
-        let limited = plan
-            .limited
-            .iter()
-            .any(|&b| self.branches[b as usize].sent_pkts > start.branches[b as usize].sent_pkts);
-        if limited || !(within && forward && contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0)) {
-            return;
-        }
-        for (half, whole) in self.links.iter_mut().zip(&whole.links) {
-            half.queue_pkts = ahead(half.queue_pkts, whole.queue_pkts);
-            half.queue_bits = ahead(half.queue_bits, whole.queue_bits);
-            half.offered_pkts = ahead(half.offered_pkts, whole.offered_pkts);
-            half.lost_pkts = ahead(half.lost_pkts, whole.lost_pkts);
-            half.departed_pkts = ahead(half.departed_pkts, whole.departed_pkts);
-            half.longer_time = ahead(half.longer_time, whole.longer_time);
-            half.sending_s = ahead(half.sending_s, whole.sending_s);
-            half.bit_time = ahead(half.bit_time, whole.bit_time);
-        }
-        for (half, whole) in self.branches.iter_mut().zip(&whole.branches) {
-            half.sent_pkts = ahead(half.sent_pkts, whole.sent_pkts);
-        }
-        for (halves, wholes) in [
-            (&mut self.content, &whole.content),
-            (&mut self.lost, &whole.lost),
-            (&mut self.ended, &whole.ended),
-        ] {
-            for (half, &whole) in halves.iter_mut().zip(wholes) {
-                *half = ahead(*half, whole);
-            }
-        }
-        for (half, whole) in self.rio.iter_mut().zip(&whole.rio) {
-            half.extrapolate(whole);
-        }
-        for (link, l) in self.links.iter_mut().zip(&plan.links) {
-            link.renew_ln_rho(l.buffer_now_pkts(link), l.light_rho);
-        }
-    }
-}
-
-impl LinkState {
-    /// Recomputes load and blocking from the present queue length.
-    fn renew_ln_rho(&mut self, buffer_pkts: f64, light_rho: f64) {
-        let ln_rho = ln_rho_of_mean(self.queue_pkts, buffer_pkts);
-        if ln_rho < libm::log(light_rho) {
-            (self.ln_rho, self.refused) = (EMPTY_LN_RHO, 0.0);
-        } else {
-            self.ln_rho = ln_rho;
-            self.refused = equilibrium(ln_rho, buffer_pkts).blocking;
-        }
     }
 }
 

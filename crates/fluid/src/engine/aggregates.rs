@@ -9,7 +9,6 @@ use netflow_network::{AggregateSpec, Edge, MarkerRates};
 use netflow_profile::Provenance;
 use serde::{Deserialize, Serialize};
 
-use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
 use super::plan::{NO_PROFILE, Plan};
 use super::source_law::AllowedRate;
 use super::sources::{self, PathCondition, ln_pass};
@@ -194,28 +193,12 @@ impl StepContext<'_> {
         };
         let own_pps = self.state.own_pps(branch);
         let state = &mut self.state.branches[b];
-        let mut seen = [now.loss(), now.rtt_s];
+        let seen = [now.loss(), now.rtt_s];
         let mut rests_on = Provenance::Measured;
         let wanted = match branch.profile {
             NO_PROFILE => AllowedRate::own(own_pps, seen),
             profile => {
                 let profile = &*plan.profiles[profile as usize];
-                let mut learns = None;
-                if let Some(learnt) = self.state.learnt.get_mut(b) {
-                    let looks =
-                        &mut self.state.seen[b * FEEDBACK_RING_LEN..(b + 1) * FEEDBACK_RING_LEN];
-                    seen = learnt.update_estimate(looks, branch, now, self.state.steps, span);
-                    let pkts: f64 = (b..b + 3)
-                        .map(|lane| plan.branches[lane].last_data_hop as usize)
-                        .map(|hop| self.state.forwarded[plan.branches.len() + hop])
-                        .sum();
-                    let length_s = self.state.last_step_s;
-                    let delivered = LastDelivery {
-                        pps: pkts / (branch.weight * length_s),
-                        length_s,
-                    };
-                    learns = Some((learnt, delivered));
-                }
                 rests_on = profile.provenance(seen[0], seen[1]);
                 let profile_pps = profile.throughput(seen[0], seen[1]);
                 if let Some(window) = self.state.windows.get_mut(b) {
@@ -247,7 +230,7 @@ impl StepContext<'_> {
                     );
                     AllowedRate::by_window(seen, profile_pps, rate)
                 } else {
-                    state.allowed_rate(branch, seen, profile_pps, learns, span)
+                    AllowedRate::by_profile(branch, seen, profile_pps)
                 }
             }
         };
@@ -255,9 +238,6 @@ impl StepContext<'_> {
         let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
         let mean_pps = state.record_sent(branch, &wanted, sent, active_s, span.end_s);
         state.record_feedback(seen, active_s, rests_on);
-        if let Some(learnt) = self.state.learnt.get_mut(b) {
-            learnt.record_sent(&sent, branch);
-        }
         if let Some(window) = self.state.windows.get_mut(b) {
             window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
         }

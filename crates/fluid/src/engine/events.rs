@@ -24,15 +24,6 @@ impl Setup {
         self.branch_of(state, epoch, class)
     }
 
-    /// Returns true if everything is forwarded within the step.
-    pub fn forwards_at_once(&self, state: &State) -> bool {
-        if state.set.iter().any(|it| it.strayed) {
-            self.plan.all_same_step
-        } else {
-            self.plan.used_same_step
-        }
-    }
-
     /// Returns the time of the next event or route change; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
         let events = &self.network.tables().events;

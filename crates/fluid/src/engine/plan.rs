@@ -18,7 +18,6 @@ use netflow_workload::TransferSizes;
 
 use super::aqm_law::EarlyDropPolicy;
 use super::class_scheduler::Schedule;
-use super::feedback::FEEDBACK_RING_LEN;
 use super::link_order::LinkOrder;
 use super::queue::light_rho;
 use super::rio::RioQueue;
@@ -26,7 +25,7 @@ use super::sources::FixedDelays;
 use super::tcp_window::{self, TcpWindow, WindowSample};
 use crate::delays::BranchDelays;
 use crate::load_ramp::Ramp;
-use crate::state::{FeedbackSample, LinkState, LossEstimate, State};
+use crate::state::{LinkState, State};
 
 /// Hops per block, the unit of parallel work. Sums are formed block by block, so this value affects the last
 /// bits of results.
@@ -80,14 +79,10 @@ pub(crate) struct Plan {
     pub rio: Vec<RioQueue>,
     /// Links with several queues.
     pub schedules: Vec<Schedule>,
-    /// True if there are queues with drop precedences, or conditioners.
-    pub has_precedences: bool,
     /// True if packets have more bits on the wire of some link than those of IP.
     pub has_overhead: bool,
-    /// True if the routes are free of cycles, so that everything is forwarded within the step: for all paths,
-    /// and for those used from the start.
+    /// True if the routes are free of cycles, so that everything is forwarded within the step.
     pub all_same_step: bool,
-    pub used_same_step: bool,
     /// Size of the flight rings.
     pub flight_cells: usize,
     pub flight_batches: usize,
@@ -95,8 +90,6 @@ pub(crate) struct Plan {
     pub step_range_s: (f64, f64),
     /// Number of congestion windows kept as state: one per branch, or none.
     pub windows: usize,
-    /// Number of feedback samples stored for sources, if they estimate.
-    pub looks: usize,
 }
 
 /// Layout of one link: its ranges in the arrays.
@@ -196,7 +189,6 @@ pub(crate) struct BranchPlan {
     pub delivered: u32,
     /// Position of the hop where its acknowledgements leave; `u32::MAX` without.
     pub acknowledged: u32,
-    pub first_hop: u32,
     /// IP bits of a data packet; see [`Plan::wire_bits`].
     pub data_bits: f64,
     /// Acknowledgements per data packet.
@@ -358,15 +350,12 @@ impl Plan {
             limited: Vec::new(),
             rio: Vec::new(),
             schedules: Vec::new(),
-            has_precedences: inner.has_precedences(),
             has_overhead: inner.links.iter().any(|link| !link.overhead.is_none()),
             all_same_step: true,
-            used_same_step: true,
             flight_cells: 0,
             flight_batches: 0,
             step_range_s: (0.0, 0.0),
             windows: 0,
-            looks: 0,
         };
 
         let mut kind_of = vec![0_u32; hop_count];
@@ -378,9 +367,6 @@ impl Plan {
                 plan.branch_of[h as usize] = d.branch;
                 plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
-            plan.used_same_step &= !drafts
-                .iter()
-                .any(|d| d.next_step && used[d.branch as usize]);
             let same_step = drafts.partition_point(|d| !d.next_step) as u32;
             // Unused hops count only if there are no others.
             let is_used = |d: &&HopDraft| used[d.branch as usize];
@@ -513,11 +499,6 @@ impl Plan {
         self.up.len()
     }
 
-    /// Returns the number of sources that store estimates: all branches, or 0.
-    pub fn estimate_count(&self) -> usize {
-        self.looks / FEEDBACK_RING_LEN
-    }
-
     /// Returns true if a step uses several threads.
     pub fn is_parallel(&self) -> bool {
         self.hop_count() >= FORK_HOPS
@@ -525,13 +506,10 @@ impl Plan {
 
     /// Returns the memory of a run with this plan, in bytes: arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
-        let looks = std::mem::size_of::<FeedbackSample>() * self.looks;
-        let learnt = std::mem::size_of::<LossEstimate>() * self.estimate_count();
         let windows = (std::mem::size_of::<TcpWindow>()
             + tcp_window::SAMPLES * std::mem::size_of::<WindowSample>())
             * self.windows;
-        bytes_of(self.hop_count(), self.branches.len())
-            + (8 * self.flight_cells + looks + learnt + windows) as u64
+        bytes_of(self.hop_count(), self.branches.len()) + (8 * self.flight_cells + windows) as u64
     }
 
     fn add_link(
@@ -695,7 +673,6 @@ impl Plan {
                     0 => u32::MAX,
                     _ => place_of_end(hops[hops.len() - 1]),
                 },
-                first_hop: hops[0],
                 data_bits: 8.0 * spec.packet_size_bytes,
                 packets_per_data: acks_per_data(inner, spec, way.data, way.back),
                 ramp: match &spec.source {

@@ -5,7 +5,6 @@ use netflow_network::Edge;
 use super::hop_transport::{Arrivals, QueueOutcome, RowWeight};
 use super::link_loss::LinkPassFractions;
 use super::plan::Plan;
-use super::sending::SentWithin;
 use super::sources::{ActiveSources, FixedDelays, LinkCondition};
 use super::{Setup, queue_models};
 use crate::delays::QueueWait;
@@ -34,10 +33,6 @@ pub(crate) struct Scratch {
     pub next_step: Vec<RowWeight>,
     /// Number of rows in `next_step` by link.
     pub next_step_rows: Vec<u32>,
-    /// ln of the pass probability, and RTT, at the start of the step, for sources evaluated within it.
-    pub seen: Vec<[f64; 2]>,
-    /// Branches just evaluated within the step.
-    pub sent_by: Vec<SentWithin>,
     /// Packets that each branch may still send.
     pub may_send: Vec<f64>,
     /// Queue model of each link for the present sources.
@@ -67,8 +62,6 @@ impl Scratch {
             same_step: vec![(0, 0.0); plan.flight_batches],
             next_step: vec![(0, 0.0); plan.flight_batches],
             next_step_rows: vec![0; plan.links.len()],
-            seen: vec![[0.0; 2]; plan.branches.len()],
-            sent_by: Vec::with_capacity(plan.branches.len()),
             may_send: vec![f64::INFINITY; plan.branches.len()],
             fillings: vec![DropTailTcpLaw::default(); plan.links.len()],
             model_hashes: vec![0; plan.links.len()],

@@ -134,7 +134,6 @@ impl StepContext<'_> {
         let link = &mut self.state.links[rank];
         let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
-            && self.scratch.active.runs_at(rank).is_empty()
             && l.rio.is_none()
             && self.scratch.next_step_rows[rank] == 0
             && !self.state.flights.links[rank].carries(l)
@@ -224,7 +223,7 @@ impl StepContext<'_> {
         } else {
             service_bits * pkts / bits
         };
-        let filling = self.scratch.fillings[rank];
+        let (filling, model) = (self.scratch.fillings[rank], self.scratch.model_hashes[rank]);
         let step = QueueStep {
             room_pkts: l.buffer_pkts(link, pkts, bits),
             light_rho: l.light_rho,
@@ -254,26 +253,16 @@ impl StepContext<'_> {
             solution
         } else if link.down {
             QueueSolution::down()
-        } else if self.scratch.active.runs_at(rank).is_empty() {
-            let model = self.scratch.model_hashes[rank];
-            let tangent = self.state.links[rank].tangent;
-            let (solution, at_end) = if let Some(near) = tangent.solve(&step, arriving.pkts, model)
-            {
-                (near, None)
-            } else if self.setup.learns {
-                let (solution, at_end) = step.solve_in_substeps(arriving.pkts);
-                self.state.links[rank].tangent = match (at_end, step.early) {
-                    (None, None) => LawTangent::at(&solution, step.buffer_pkts(), model),
-                    _ => LawTangent::default(),
-                };
-                (solution, at_end)
-            } else {
-                (step.solve(arriving.pkts), None)
-            };
-            refused_at_end = at_end;
-            solution
+        } else if let Some(near) = (link.tangent).solve(&step, arriving.pkts, model) {
+            near
         } else {
-            self.solve_with_sources(rank, &step, &mut arriving)
+            let (solution, at_end) = step.solve_in_substeps(arriving.pkts);
+            refused_at_end = at_end;
+            self.state.links[rank].tangent = match (at_end, step.early) {
+                (None, None) => LawTangent::at(&solution, step.buffer_pkts(), model),
+                _ => LawTangent::default(),
+            };
+            solution
         };
         let link = &self.state.links[rank];
         let admitted = arriving.pkts * (1.0 - solution.refused);
@@ -313,7 +302,6 @@ impl StepContext<'_> {
         link.queue_bits = bits_after;
         link.ln_rho = solution.ln_rho;
         link.refused = refused_at_end.unwrap_or(solution.refused);
-        link.steepness_per_s = solution.by_queue.refused * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
         link.arriving_pps = arriving.pkts / span.length_s;
         (link.early, link.early_wait_s) = (solution.known, solution.wait_s);

@@ -83,7 +83,7 @@ impl Fluid {
         let paths: Vec<Option<u32>> = before.set.iter().map(|it| it.first_path).collect();
         let network = self.setup.network.clone();
         let setup = Setup::new(network, self.setup.options, &paths);
-        let mut state = State::new(&setup, self.duration_s, before.next_step_s);
+        let mut state = State::new(&setup, self.duration_s, before.last_step_s);
         for (l, &rank) in self.setup.plan.rank.iter().enumerate() {
             let (from, to) = (rank as usize, setup.plan.rank[l] as usize);
             state.links[to].bandwidth_bps = before.links[from].bandwidth_bps;

@@ -509,7 +509,7 @@ fn failed_parallel_link_leaves_the_others() {
 fn run_with_the_failure_settles_at_same_state() {
     let (mut compared, mut moving) = (0, 0);
     for seed in 8..18 {
-        let (network, transport, duration_s) = crate::networks::random_bulk_network(seed);
+        let (network, duration_s) = crate::networks::random_bulk_network(seed);
         let options = FailureOptions {
             nodes: false,
             sample: Some(2),
@@ -530,7 +530,7 @@ fn run_with_the_failure_settles_at_same_state() {
             let after = case.outcome.as_ref().unwrap();
             assert_near(after.goodput_bps, steady.totals.goodput_bps, &what);
             let first_s = duration_s.max(loss_estimation_time_s(&failed, &steady).min(1e6));
-            let run = settle(&failed, transport, first_s, 30_000);
+            let run = settle(&failed, first_s, 30_000);
             if run.moved >= 1e-4 {
                 moving += 1;
                 continue;

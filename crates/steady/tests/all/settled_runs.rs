@@ -1,8 +1,7 @@
 //! Runs that settle end in the computed steady state.
 
 use netflow_network::{
-    ConnectionSpec, Coupling, FluidOptions, Network, NetworkBuilder, Options, Run, Source, Step,
-    Transport,
+    ConnectionSpec, FluidOptions, Network, NetworkBuilder, Options, Run, Source, Step,
 };
 use netflow_problems::{link, one_way};
 use netflow_simulation::Simulation;
@@ -46,10 +45,9 @@ pub fn loss_estimation_time_s(network: &Network, steady: &Steady) -> f64 {
     times.fold(0.0, f64::max)
 }
 
-pub fn settle(network: &Network, transport: Transport, first_s: f64, most_steps: u64) -> Settling {
+pub fn settle(network: &Network, first_s: f64, most_steps: u64) -> Settling {
     let options = Options {
         duration_s: 1e9,
-        model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
         ..Options::default()
     };
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
@@ -134,7 +132,7 @@ fn compare(
     let (mut settled, mut unsettled, mut several) = (Vec::new(), Vec::new(), 0);
     let (mut bad, mut delays) = (Vec::new(), Vec::new());
     for seed in seeds {
-        let (network, transport, duration_s) = random_bulk_network(seed);
+        let (network, duration_s) = random_bulk_network(seed);
         let network = change(&network);
         let options = SteadyOptions {
             starts: 5,
@@ -151,7 +149,7 @@ fn compare(
         };
         several += usize::from(steady.equilibria > 1);
         let first_s = duration_s.max(loss_estimation_time_s(&network, &steady).min(1e6));
-        let mut run = settle(&network, transport, first_s, most_steps);
+        let mut run = settle(&network, first_s, most_steps);
         let error = errors(&network, &run.simulation, &steady);
         if run.moved >= SETTLED {
             unsettled.push((seed, run.moved, error));
@@ -253,7 +251,7 @@ fn settled_runs_match_with_transfers_on_300_networks() {
 fn oscillating_runs_are_distinguished_from_settled_runs() {
     let beside = |network: &Network, duration_s: f64| {
         let steady = solve(network, f64::INFINITY, &SteadyOptions::default()).unwrap();
-        let options = FluidOptions::Fifo {
+        let options = FluidOptions::Standard {
             step: Step::default(),
         };
         compare_with_run(network, &steady, duration_s, options, &|| false)
@@ -261,7 +259,7 @@ fn oscillating_runs_are_distinguished_from_settled_runs() {
             .unwrap()
     };
     // A queue of about forty packets with windows of thousands.
-    let (swings, _, _) = random_bulk_network(59);
+    let (swings, _) = random_bulk_network(59);
     let run = beside(&swings, 20.0);
     assert!(!run.has_settled(), "{run:?}");
     let mut pair = pair(50.0);
@@ -314,41 +312,38 @@ fn delays_match_runs_for_any_packet_size() {
         let network = builder.build().unwrap();
         let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
         let steady = solver.solve(&SteadyOptions::default()).unwrap();
-        for transport in [Transport::Fifo, Transport::WellMixed] {
-            let options = Options {
-                duration_s: 200.0,
-                model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
-                ..Options::default()
-            };
-            let mut run = Simulation::new(network.clone(), options).unwrap();
-            while !run.is_done() {
-                run.step().unwrap();
-            }
-            let told: Vec<f64> = network
-                .connections()
-                .map(|id| {
-                    let totals = run.connection_totals(id);
-                    let p95_s =
-                        solver.value(&steady, Measure::DelayP95, ConnectionSelection::Only(&[id]));
-                    let mean_s = totals.mean_delay_s.unwrap();
-                    for (is_s, should_s) in [
-                        (mean_s, steady.connection(id).delay_s),
-                        (totals.delay.unwrap().p95_s, p95_s),
-                    ] {
-                        worst = worst.max((is_s / should_s - 1.0).abs());
-                        assert!(
-                            (is_s / should_s - 1.0).abs() < 0.02,
-                            "{case} {transport:?}: {is_s} s, not {should_s}"
-                        );
-                    }
-                    mean_s
-                })
-                .collect();
-            let (least, most) = told
-                .iter()
-                .fold((f64::MAX, 0.0_f64), |(a, b), &it| (a.min(it), b.max(it)));
-            spread = spread.max(most / least);
+        let options = Options {
+            duration_s: 200.0,
+            ..Options::default()
+        };
+        let mut run = Simulation::new(network.clone(), options).unwrap();
+        while !run.is_done() {
+            run.step().unwrap();
         }
+        let told: Vec<f64> = network
+            .connections()
+            .map(|id| {
+                let totals = run.connection_totals(id);
+                let p95_s =
+                    solver.value(&steady, Measure::DelayP95, ConnectionSelection::Only(&[id]));
+                let mean_s = totals.mean_delay_s.unwrap();
+                for (is_s, should_s) in [
+                    (mean_s, steady.connection(id).delay_s),
+                    (totals.delay.unwrap().p95_s, p95_s),
+                ] {
+                    worst = worst.max((is_s / should_s - 1.0).abs());
+                    assert!(
+                        (is_s / should_s - 1.0).abs() < 0.02,
+                        "{case}: {is_s} s, not {should_s}"
+                    );
+                }
+                mean_s
+            })
+            .collect();
+        let (least, most) = told
+            .iter()
+            .fold((f64::MAX, 0.0_f64), |(a, b), &it| (a.min(it), b.max(it)));
+        spread = spread.max(most / least);
     }
     println!("at most {worst:.1e} off; connections of one way {spread:.1} times apart");
     assert!(spread > 1.5, "{spread}");
