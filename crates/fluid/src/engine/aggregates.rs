@@ -189,7 +189,7 @@ impl StepContext<'_> {
         let now = PathCondition {
             ln_pass: self.scratch.on_the_way.ln_pass[b]
                 + ln_pass_queues(plan, self.state, b, &marking),
-            ..self.look(b)
+            ..self.path_condition(b)
         };
         let own_pps = self.state.own_pps(branch);
         let state = &mut self.state.branches[b];
@@ -198,49 +198,40 @@ impl StepContext<'_> {
         let wanted = match branch.profile {
             NO_PROFILE => AllowedRate::own(own_pps, seen),
             profile => {
-                let profile = &*plan.profiles[profile as usize];
-                rests_on = profile.provenance(seen[0], seen[1]);
-                let profile_pps = profile.throughput(seen[0], seen[1]);
-                if let Some(window) = self.state.windows.get_mut(b) {
-                    let fixed = &self.scratch.fixed[b];
-                    let by_hop = &self.state.forwarded[plan.branches.len()..];
-                    let (mut delivered_pkts, mut own_pkts) = (0.0, 0.0);
-                    for lane in b..b + 3 {
-                        delivered_pkts += by_hop[plan.branches[lane].last_data_hop as usize];
-                        own_pkts += self.state.inflow[plan.narrowest_hop(fixed, lane) as usize];
-                    }
-                    let forwarded_pps =
-                        [delivered_pkts, own_pkts].map(|pkts| pkts / self.state.last_step_s);
-                    let narrowest = &self.state.links[fixed.narrowest.0 as usize];
-                    let met = sending::window_conditions(
-                        self.setup,
-                        self.scratch,
-                        narrowest,
-                        b,
-                        now,
-                        forwarded_pps,
-                    );
-                    let rate = window.advance(
-                        &mut self.state.window_samples[tcp_window::samples_of(b)],
-                        &self.setup.window_laws[branch.profile as usize],
-                        branch,
-                        &met,
-                        self.state.steps,
-                        span,
-                    );
-                    AllowedRate::by_window(seen, profile_pps, rate)
-                } else {
-                    AllowedRate::by_profile(branch, seen, profile_pps)
+                rests_on = plan.profiles[profile as usize].provenance(seen[0], seen[1]);
+                let fixed = &self.scratch.fixed[b];
+                let by_hop = &self.state.forwarded[plan.branches.len()..];
+                let (mut delivered_pkts, mut own_pkts) = (0.0, 0.0);
+                for lane in b..b + 3 {
+                    delivered_pkts += by_hop[plan.branches[lane].last_data_hop as usize];
+                    own_pkts += self.state.inflow[plan.narrowest_hop(fixed, lane) as usize];
                 }
+                let last_pps = [delivered_pkts, own_pkts].map(|pkts| pkts / self.state.last_step_s);
+                let narrowest = &self.state.links[fixed.narrowest.0 as usize];
+                let met = sending::window_conditions(
+                    self.setup,
+                    self.scratch,
+                    narrowest,
+                    b,
+                    now,
+                    last_pps,
+                );
+                let rate = self.state.windows[b].advance(
+                    &mut self.state.window_samples[tcp_window::samples_of(b)],
+                    &self.setup.window_laws[branch.profile as usize],
+                    branch,
+                    &met,
+                    self.state.steps,
+                    span,
+                );
+                AllowedRate::by_window(seen, rate)
             }
         };
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
         let mean_pps = state.record_sent(branch, &wanted, sent, active_s, span.end_s);
         state.record_feedback(seen, active_s, rests_on);
-        if let Some(window) = self.state.windows.get_mut(b) {
-            window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
-        }
+        self.state.windows[b].record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
         for (lane, part) in (b..).zip(marking) {
             self.state.forwarded[lane] = sent.pkts * part;
             self.state.branches[lane].sent_pkts += sent.pkts * part;

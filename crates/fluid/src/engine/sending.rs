@@ -3,10 +3,10 @@
 
 use netflow_profile::Provenance;
 
-use super::plan::NO_RAMP;
+use super::plan::{NO_RAMP, Plan};
 use super::source_law::AllowedRate;
-use super::sources::{self, LinkCondition, PathCondition, SOURCES_PER_BATCH, path_condition};
-use super::tcp_window::{self, TcpWindow, WindowConditions, WindowRate, WindowSample};
+use super::sources::{self, LinkCondition, PathCondition, path_condition};
+use super::tcp_window::{self, TcpWindow, WindowConditions, WindowSample};
 use super::{Scratch, Setup, Span, StepContext};
 use crate::state::{BranchState, LinkState};
 
@@ -73,16 +73,8 @@ impl StepContext<'_> {
     }
 
     /// Returns the path conditions of a source.
-    pub(super) fn look(&self, b: usize) -> PathCondition {
-        let Scratch {
-            conditions,
-            fixed,
-            on_the_way,
-            ..
-        } = &*self.scratch;
-        let plan = &self.setup.plan;
-        let ln_pass = on_the_way.ln_pass[b];
-        path_condition(plan, &plan.branches[b], conditions, ln_pass, &fixed[b])
+    pub(super) fn path_condition(&self, b: usize) -> PathCondition {
+        self.scratch.path_condition(&self.setup.plan, b)
     }
 
     fn send_at_rates(&mut self) {
@@ -94,8 +86,8 @@ impl StepContext<'_> {
                 Some(ramp) => ramp.active_s(span.start_s, span.end_s),
                 None => sources::active_s(branch, span.start_s, span.end_s),
             };
-            let sight = self.look(b);
-            let wanted = AllowedRate::own(self.state.own_pps(branch), [sight.loss(), sight.rtt_s]);
+            let path = self.path_condition(b);
+            let wanted = AllowedRate::own(self.state.own_pps(branch), [path.loss(), path.rtt_s]);
             let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
             self.state.forwarded[b] = sent.pkts;
             let state = &mut self.state.branches[b];
@@ -137,6 +129,19 @@ impl StepContext<'_> {
     }
 }
 
+impl Scratch {
+    fn path_condition(&self, plan: &Plan, b: usize) -> PathCondition {
+        let ln_pass = self.on_the_way.ln_pass[b];
+        path_condition(
+            plan,
+            &plan.branches[b],
+            &self.conditions,
+            ln_pass,
+            &self.fixed[b],
+        )
+    }
+}
+
 /// Shared read-only data of threads that evaluate sources.
 struct SharedView<'a> {
     setup: &'a Setup,
@@ -168,9 +173,7 @@ impl SharedView<'_> {
         if !fork || n < 2 * FORK_SOURCES {
             return self.send_serially(profile, work);
         }
-        // Splits into whole batches, so that batches do not depend on the number of threads.
-        let middle = n / 2 / SOURCES_PER_BATCH * SOURCES_PER_BATCH;
-        let (left, right) = work.members.split_at(middle);
+        let (left, right) = work.members.split_at(n / 2);
         let cut = right[0] as usize - work.first;
         let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
         let (branches_l, branches_r) = work.branches.split_at_mut(cut);
@@ -201,74 +204,52 @@ impl SharedView<'_> {
 
     fn send_serially(&self, profile_index: usize, work: SourceWork<'_>) {
         let profile = &*self.setup.plan.profiles[profile_index];
-        let (plan, scratch) = (&self.setup.plan, self.scratch);
-        let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
-        let mut from_profile = [0.0; SOURCES_PER_BATCH];
-        let mut window_rates = [WindowRate::default(); SOURCES_PER_BATCH];
-        for batch in work.members.chunks(SOURCES_PER_BATCH) {
-            for (i, &b) in batch.iter().enumerate() {
-                let b = b as usize;
-                let sight = path_condition(
-                    plan,
-                    &plan.branches[b],
-                    &scratch.conditions,
-                    scratch.on_the_way.ln_pass[b],
-                    &scratch.fixed[b],
-                );
-                let mine = b - work.first;
-                (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
-                if let Some(window) = work.windows.get_mut(mine) {
-                    window_rates[i] = window.advance(
+        let law = self.setup.window_laws.get(profile_index);
+        for &b in work.members {
+            let (b, mine) = (b as usize, b as usize - work.first);
+            let branch = &self.setup.plan.branches[b];
+            let path = self.scratch.path_condition(&self.setup.plan, b);
+            let seen = [path.loss(), path.rtt_s];
+            let wanted = match law {
+                Some(law) => {
+                    let rate = work.windows[mine].advance(
                         &mut work.samples[tcp_window::samples_of(mine)],
-                        &self.setup.window_laws[profile_index],
-                        &plan.branches[b],
-                        &window_conditions(
-                            self.setup,
-                            self.scratch,
-                            &self.links[self.scratch.fixed[b].narrowest.0 as usize],
-                            b,
-                            sight,
-                            [
-                                self.forwarded[plan.branches[b].last_data_hop as usize],
-                                self.inflow[plan.narrowest_hop(&self.scratch.fixed[b], b) as usize],
-                            ]
-                            .map(|pkts| pkts / self.before_s),
-                        ),
+                        law,
+                        branch,
+                        &self.window_conditions(b, path),
                         self.step,
                         self.span,
                     );
+                    AllowedRate::by_window(seen, rate)
                 }
+                None => AllowedRate::by_profile(branch, seen, profile.throughput(seen[0], seen[1])),
+            };
+            let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
+            let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
+            let state = &mut work.branches[mine];
+            state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
+            if let Some(window) = work.windows.get_mut(mine) {
+                window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
             }
-            let n = batch.len();
-            profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
-            for (i, &b) in batch.iter().enumerate() {
-                let b = b as usize;
-                let branch = &plan.branches[b];
-                let state = &mut work.branches[b - work.first];
-                let seen = [loss[i], rtt[i]];
-                let mut window = work.windows.get_mut(b - work.first);
-                let wanted = if window.is_some() {
-                    AllowedRate::by_window(seen, from_profile[i], window_rates[i])
-                } else {
-                    AllowedRate::by_profile(branch, seen, from_profile[i])
-                };
-                let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-                let sent = wanted.sent_packets(branch, active_s, scratch.may_send[b]);
-                state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
-                if let Some(window) = &mut window {
-                    let permitted_pkts = wanted.mean_pps * active_s;
-                    window.record_sent(sent.pkts / branch.weight, permitted_pkts);
-                }
-                work.forwarded[b - work.first] = sent.pkts;
-                state.sent_pkts += sent.pkts;
-                state.record_feedback(seen, active_s, profile.provenance(loss[i], rtt[i]));
-            }
+            work.forwarded[mine] = sent.pkts;
+            state.sent_pkts += sent.pkts;
+            state.record_feedback(seen, active_s, profile.provenance(seen[0], seen[1]));
         }
+    }
+
+    /// Returns the conditions of the congestion windows of a branch.
+    fn window_conditions(&self, b: usize, path: PathCondition) -> WindowConditions {
+        let (plan, fixed) = (&self.setup.plan, &self.scratch.fixed[b]);
+        let delivered_pkts = self.forwarded[plan.branches[b].last_data_hop as usize];
+        let own_pkts = self.inflow[plan.narrowest_hop(fixed, b) as usize];
+        let last_pps = [delivered_pkts, own_pkts].map(|pkts| pkts / self.before_s);
+        let narrowest = &self.links[fixed.narrowest.0 as usize];
+        window_conditions(self.setup, self.scratch, narrowest, b, path, last_pps)
     }
 }
 
-/// Returns the conditions of the congestion windows of a branch. `forwarded_pps` is the rate of the class in the last
-/// step where its data leaves the network, and at its narrowest link.
+/// Returns the conditions of the congestion windows of a branch. The last argument is the rate of the class in
+/// the last step where its data leaves the network, and at its narrowest link.
 pub(super) fn window_conditions(
     setup: &Setup,
     scratch: &Scratch,

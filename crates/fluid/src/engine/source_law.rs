@@ -8,7 +8,7 @@ use std::f64::consts::LN_2;
 use netflow_network::{AppliedLimits, Limit};
 use netflow_profile::Provenance;
 
-use super::plan::BranchPlan;
+use super::plan::{BranchPlan, NO_PROFILE};
 use super::sources;
 use super::tcp_window::WindowRate;
 use crate::state::BranchState;
@@ -23,8 +23,6 @@ pub(crate) struct AllowedRate {
     pub mean_pps: f64,
     pub end_pps: f64,
     pub seen: LossAndRtt,
-    /// Rate given by its profile, if it has one.
-    pub profile_pps: Option<f64>,
     limit: Limit,
 }
 
@@ -43,7 +41,6 @@ impl AllowedRate {
             mean_pps: rate_pps,
             end_pps: rate_pps,
             seen,
-            profile_pps: None,
             limit: Limit::Own,
         }
     }
@@ -55,7 +52,6 @@ impl AllowedRate {
             mean_pps: may_pps,
             end_pps: may_pps,
             seen,
-            profile_pps: Some(profile_pps),
             limit: if may_pps < profile_pps {
                 Limit::Window
             } else {
@@ -65,12 +61,11 @@ impl AllowedRate {
     }
 
     /// Returns the rate of a source whose congestion window is state.
-    pub fn by_window(seen: LossAndRtt, profile_pps: f64, rate: WindowRate) -> AllowedRate {
+    pub fn by_window(seen: LossAndRtt, rate: WindowRate) -> AllowedRate {
         AllowedRate {
             mean_pps: rate.mean_pps,
             end_pps: rate.end_pps,
             seen,
-            profile_pps: Some(profile_pps),
             limit: if rate.is_at_maximum {
                 Limit::Window
             } else {
@@ -111,11 +106,11 @@ impl BranchState {
             },
             loss: wanted.seen[0],
             rtt_s: wanted.seen[1],
-            profile_pps: wanted.profile_pps,
+            profile_pps: None, // computed where it is read
             until_s: end_s,
         });
         self.rate_pps = wanted.end_pps;
-        if sent.short && branch.application_pps < f64::INFINITY && wanted.profile_pps.is_some() {
+        if sent.short && branch.application_pps < f64::INFINITY && branch.profile != NO_PROFILE {
             // Data that is not sent affects neither growth nor loss.
             self.rate_pps = sent.pkts / (branch.weight * active_s);
             return self.rate_pps;

@@ -9,9 +9,6 @@ use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::state::{LinkState, State};
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
-/// Sources per batch, chosen so that their conditions fit into the first-level cache.
-pub(crate) const SOURCES_PER_BATCH: usize = 64;
-
 /// Loss and wait at one link for a packet that arrives now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCondition {
