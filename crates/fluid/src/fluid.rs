@@ -1,4 +1,4 @@
-//! Fluid engine: integrates the queues in time; TCP profiles give the sending rates.
+//! Fluid engine: integrates the queues and TCP's congestion windows in time.
 
 mod readout;
 mod runtime_control;

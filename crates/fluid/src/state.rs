@@ -65,8 +65,6 @@ pub(crate) struct ControlRecord {
     pub now: ControlState,
     /// Path at the start, which determines the order of the links.
     pub first_path: Option<u32>,
-    /// True if it has since used a path that the initial values do not use.
-    pub strayed: bool,
     pub since_s: f64,
     #[serde(alias = "blocked_pkts")]
     pub unrouted_pkts: f64,

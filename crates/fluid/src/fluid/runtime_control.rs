@@ -53,7 +53,6 @@ impl Fluid {
             } else {
                 before.first_path
             },
-            strayed: !is_start && (before.strayed || self.leaves_initial_paths(id, set)),
             since_s: self.state.time_s,
             unrouted_pkts,
             blocked_s,
@@ -63,17 +62,6 @@ impl Fluid {
         } else {
             self.scratch.links_changed(&self.setup, &self.state)
         }
-    }
-
-    /// Returns true if the given values put a connection on a path that the initial values do not use.
-    fn leaves_initial_paths(&self, id: ConnectionId, set: ControlState) -> bool {
-        let inner = self.setup.network.tables();
-        let paths = self.state.set.iter().map(|it| it.first_path);
-        let used = inner.used_class_paths(&paths.collect::<Vec<_>>());
-        let class = inner.class_of[id.index()];
-        let epochs = 0..inner.epochs.len();
-        let mut branches = epochs.filter_map(|epoch| inner.class_path_of(epoch, class, set.path));
-        branches.any(|b| !used[b as usize])
     }
 
     /// Rebuilds the engine before the first step, so that the order of the links matches the initial control
