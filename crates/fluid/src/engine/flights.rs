@@ -70,9 +70,12 @@ impl StepContext<'_> {
             };
             let delay_s = self.setup.data_delay_s(&state.links[rank], l);
             let forwarded_s = batches.forwarded_until_s(&flight.next_step);
+            // The oldest batch must leave before its row is used again.
+            let full_s = batches.start_s((flight.begun + 2).saturating_sub(l.flight_slots.into()));
             let until_s = (span.end_s - delay_s)
-                .min(span.start_s)
-                .min(forwarded_s + MAX_ARRIVAL_RATIO * span.length_s);
+                .min(forwarded_s + MAX_ARRIVAL_RATIO * span.length_s)
+                .max(full_s)
+                .min(span.start_s);
             let weights = &mut self.scratch.next_step[range];
             self.scratch.next_step_rows[rank] =
                 batches.forward(until_s, &mut flight.next_step, weights);

@@ -82,7 +82,8 @@ impl LawTangent {
         }
     }
 
-    /// Solves a step with the tangent; `None` if the queue or its buffer leaves the reach.
+    /// Solves a step with the tangent; `None` if the queue or its buffer leaves the reach. The square of the distance is
+    /// at most proportional to the change in the step, so that a queue at rest has no error.
     #[inline]
     pub fn solve(&self, step: &QueueStep, arriving_pkts: f64, model: u64) -> Option<QueueSolution> {
         if self.reach_pkts <= 0.0 || self.model != model {
@@ -93,10 +94,15 @@ impl LawTangent {
         let moved = (step.before_pkts - at - step.service_pkts * self.utilization
             + arriving_pkts * (1.0 - self.refused))
             / slope;
-        let buffer_change = (step.buffer_pkts() - self.buffer_pkts).abs();
-        (moved.abs() + buffer_change <= self.reach_pkts).then(|| QueueSolution {
+        let queue_pkts = at + moved;
+        let change_pkts = (queue_pkts - step.before_pkts).abs();
+        let far_pkts = moved.abs() + (step.buffer_pkts() - self.buffer_pkts).abs();
+        let scale_pkts = self.reach_pkts / TANGENT_REACH;
+        let serves = far_pkts <= self.reach_pkts
+            && far_pkts * far_pkts <= scale_pkts * (change_pkts + 1e-12 * scale_pkts);
+        serves.then(|| QueueSolution {
             ln_rho: self.ln_rho + by.ln_rho * moved,
-            queue_pkts: at + moved,
+            queue_pkts,
             utilization: (self.utilization + by.utilization * moved).clamp(0.0, 1.0),
             refused: (self.refused + by.refused * moved).clamp(0.0, 1.0),
             by_queue: self.by_queue,

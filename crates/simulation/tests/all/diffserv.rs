@@ -200,11 +200,11 @@ fn rio_with_unreachable_thresholds_is_drop_tail() {
     };
     let (early, tail) = (run(never), run(DropPolicy::DropTail));
     assert!(
-        (early.lost_pkts / tail.lost_pkts - 1.0).abs() < 1e-6,
+        (early.lost_pkts / tail.lost_pkts - 1.0).abs() < 1e-4,
         "{early:?} {tail:?}"
     );
     let queues = early.mean_queue_pkts / tail.mean_queue_pkts;
-    assert!((queues - 1.0).abs() < 1e-6, "{early:?} {tail:?}");
+    assert!((queues - 1.0).abs() < 1e-4, "{early:?} {tail:?}");
 }
 
 /// All sources saturated: 3 : 1 : 1 by weight; all for the first by priority. Unused capacity of
