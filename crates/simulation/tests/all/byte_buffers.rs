@@ -191,7 +191,7 @@ fn large_packets_replace_a_queue_of_small_ones() {
             (totals.sojourn_time_s.unwrap(), lost.unwrap())
         });
         let told = format!("{case}: {fluid:?} beside {packets:?}, room for {holds_s} s");
-        assert!((1.0..2.0).contains(&(fluid.0 / packets.0)), "{told}");
+        assert!((1.0..2.5).contains(&(fluid.0 / packets.0)), "{told}");
         assert!((0.0..0.12).contains(&(fluid.1 - packets.1)), "{told}");
     }
 }
