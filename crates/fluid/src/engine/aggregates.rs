@@ -198,7 +198,6 @@ impl StepContext<'_> {
         let wanted = match branch.profile {
             NO_PROFILE => AllowedRate::own(own_pps, seen),
             profile => {
-                rests_on = plan.profiles[profile as usize].provenance(seen[0], seen[1]);
                 let fixed = &self.scratch.fixed[b];
                 let by_hop = &self.state.forwarded[plan.branches.len()..];
                 let (mut delivered_pkts, mut own_pkts) = (0.0, 0.0);
@@ -224,6 +223,9 @@ impl StepContext<'_> {
                     self.state.steps,
                     span,
                 );
+                if let Some(loss) = rate.profile_loss {
+                    rests_on = plan.profiles[profile as usize].provenance(loss, seen[1]);
+                }
                 AllowedRate::by_window(seen, rate)
             }
         };

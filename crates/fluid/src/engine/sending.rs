@@ -210,6 +210,7 @@ impl SharedView<'_> {
             let branch = &self.setup.plan.branches[b];
             let path = self.scratch.path_condition(&self.setup.plan, b);
             let seen = [path.loss(), path.rtt_s];
+            let mut profile_loss = Some(seen[0]);
             let wanted = match law {
                 Some(law) => {
                     let rate = work.windows[mine].advance(
@@ -220,6 +221,7 @@ impl SharedView<'_> {
                         self.step,
                         self.span,
                     );
+                    profile_loss = rate.profile_loss;
                     AllowedRate::by_window(seen, rate)
                 }
                 None => AllowedRate::by_profile(branch, seen, profile.throughput(seen[0], seen[1])),
@@ -233,7 +235,10 @@ impl SharedView<'_> {
             }
             work.forwarded[mine] = sent.pkts;
             state.sent_pkts += sent.pkts;
-            state.record_feedback(seen, active_s, profile.provenance(seen[0], seen[1]));
+            let rests_on = profile_loss.map_or(Provenance::Measured, |loss| {
+                profile.provenance(loss, seen[1])
+            });
+            state.record_feedback(seen, active_s, rests_on);
         }
     }
 

@@ -195,6 +195,8 @@ pub(crate) struct WindowRate {
     pub end_pps: f64,
     /// True if the window has its largest value.
     pub is_at_maximum: bool,
+    /// Loss at which the profile was evaluated: that of the window in equilibrium; `None` in slow start.
+    pub profile_loss: Option<f64>,
 }
 
 impl TcpWindow {
@@ -357,11 +359,12 @@ impl TcpWindow {
             self.slow_start_pkts = (slow0 * grown).min(max_window_pkts);
         }
         let avoiding = 1.0 - fraction0;
-        let mut events = 0.0;
+        let (mut events, mut profile_loss) = (0.0, None);
         if avoiding > 0.0 {
+            let loss = inverse.loss(self.avoidance_pkts, rtt_s);
+            profile_loss = Some(loss);
             events = self.advance_avoidance(
                 dynamics,
-                inverse,
                 met,
                 AvoidanceInputs {
                     max_window_pkts,
@@ -369,6 +372,7 @@ impl TcpWindow {
                     recent_events: (self.loss_events - recovering.loss_events) / avoiding,
                     growing,
                     active_s,
+                    profile_loss: loss,
                 },
             );
         }
@@ -439,6 +443,7 @@ impl TcpWindow {
             mean_pps,
             end_pps,
             is_at_maximum: self.window_pkts >= max_window_pkts,
+            profile_loss,
         }
     }
 
@@ -446,7 +451,6 @@ impl TcpWindow {
     fn advance_avoidance(
         &mut self,
         dynamics: &TcpDynamics,
-        inverse: &InverseProfile,
         met: &WindowConditions,
         inputs: AvoidanceInputs,
     ) -> f64 {
@@ -456,6 +460,7 @@ impl TcpWindow {
             recent_events,
             growing,
             active_s,
+            profile_loss,
         } = inputs;
         let (window, rtt_s) = (self.avoidance_pkts, met.rtt_s);
         let mut events = 0.0;
@@ -464,7 +469,7 @@ impl TcpWindow {
             events = free * -exp_m1(-learned_pkts * window / self.window_pkts);
         }
         // Events in this step in equilibrium: e = x (1 − e T R/δ), with x = 1 − exp(−W p* δ/R).
-        let x = -exp_m1(-window * inverse.loss(window, rtt_s) * active_s / rtt_s);
+        let x = -exp_m1(-window * profile_loss * active_s / rtt_s);
         let expected = x / (1.0 + x * RECOVERY_RTTS * rtt_s / active_s.max(1e-12));
         let decrease = (1.0 - dynamics.mean_beta) * window;
         let (growth, take);
@@ -570,4 +575,6 @@ struct AvoidanceInputs {
     /// Fraction of the growth that applies: 0 if the application leaves half of the window unused.
     growing: f64,
     active_s: f64,
+    /// Loss at which the profile has this window.
+    profile_loss: f64,
 }
