@@ -546,8 +546,8 @@ impl LinkTraffic {
 
     /// Computes the vector–Jacobian product of [`queue_model`](Self::queue_model): the gradient of a scalar with
     /// respect to this [`LinkTraffic`], given its gradient `by` with respect to the queue model.
-    pub fn queue_model_vjp(&self, by: &LawGradient) -> LinkTraffic {
-        if self.is_paced {
+    pub fn queue_model_vjp(&self, calibration: Calibration, by: &LawGradient) -> LinkTraffic {
+        if self.is_paced && !calibration.for_windows(self.windows).is_some() {
             return LinkTraffic::default();
         }
         let of_bursts = self.bursts_vjp(&by.bursts);
@@ -791,7 +791,7 @@ mod tests {
                     + bursts.own_pkts * filling.bursts.own_pkts
                     + bursts.others_pkts * filling.bursts.others_pkts
             };
-            let pull = at.queue_model_vjp(&by);
+            let pull = at.queue_model_vjp(Calibration::default(), &by);
             // `side` is the only side of the difference, or 0 for both.
             let one_sided = |slope: f64, change: &dyn Fn(&mut LinkTraffic, f64), h: f64, side: f64| {
                 let (mut more, mut less) = (at, at);

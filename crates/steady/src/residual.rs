@@ -16,6 +16,9 @@ use crate::problem::{Flow, NO_PROFILE, Problem};
 /// Number of sources evaluated at a time.
 const BATCH: usize = 64;
 
+/// Smallest window of a TCP source in packets: one packet per 50 round trips, as in the fluid model.
+const MIN_WINDOW_PKTS: f64 = 0.02;
+
 /// Smallest traffic, which keeps its logarithm finite.
 const MIN_RATE: f64 = 1e-280;
 
@@ -252,8 +255,10 @@ impl FlowState {
         let through = libm::exp(self.ln_pass);
         // Lost packets are retransmitted.
         let application_pps = flow.application_pps / through;
-        self.rate_pps =
-            window_limited_pps(profile_pps, flow.window_pkts, rtt_s).min(application_pps);
+        let min_pps = MIN_WINDOW_PKTS / rtt_s;
+        self.rate_pps = window_limited_pps(profile_pps, flow.window_pkts, rtt_s)
+            .max(min_pps)
+            .min(application_pps);
         let rate_pps = self.rate_pps * (1.0 + 1e-12);
         self.limit = if profile_pps <= rate_pps {
             BindingConstraint::Profile
@@ -267,11 +272,11 @@ impl FlowState {
         }
         (self.by_pass, self.by_rtt) = match self.limit {
             BindingConstraint::OwnRate => (0.0, 0.0),
-            BindingConstraint::Profile => {
+            BindingConstraint::Profile if profile_pps >= min_pps => {
                 let slopes = profile.log_derivatives(loss, rtt_s);
                 (-through * slopes.by_loss, slopes.by_rtt)
             }
-            BindingConstraint::Window => (0.0, -1.0 / rtt_s),
+            BindingConstraint::Profile | BindingConstraint::Window => (0.0, -1.0 / rtt_s),
             BindingConstraint::Application => (-1.0, 0.0),
         };
     }

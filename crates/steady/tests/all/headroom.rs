@@ -125,7 +125,7 @@ fn bisection_over_runs_gives_the_same_factor() {
         .unwrap();
     let loss = |factor: f64| {
         let (network, [a, _]) = network(factor);
-        let options = FluidOptions::new(Transport::Fifo, Coupling::default(), Step::default());
+        let options = FluidOptions::new(Transport::WellMixed, Coupling::Windows, Step::default());
         let options = Options {
             duration_s: 60.0,
             model: options.into(),
