@@ -77,7 +77,7 @@ pub(super) fn update_queue_models(
     let crossings = traffic_by_link(setup, state, active);
     for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
         let drops_early = matches!(link.early, Some(EarlyDropPolicy::Red(_))) || link.rio.is_some();
-        *filling = crossing.queue_model_for_window_state(link.calibration, drops_early);
+        *filling = crossing.queue_model(link.calibration, drops_early);
         if let Some(EarlyDropPolicy::Pie(_)) = link.early {
             *filling = filling.under_pie();
         }

@@ -65,6 +65,18 @@ pub fn with_two_tcps(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
+/// Returns the network with these TCPs in turn.
+pub fn with_tcps(network: &Network, names: &[&str]) -> Network {
+    let mut builder = network.to_builder();
+    let mut names = names.iter().cycle();
+    builder.each_connection(|spec| {
+        if let Source::Profile(profile) = &mut spec.source {
+            *profile = builtin(names.next().unwrap()).unwrap();
+        }
+    });
+    builder.build().unwrap()
+}
+
 /// Returns the network with every other fixed-rate source replaced by the mean rate of transfers.
 pub fn with_transfers(network: &Network) -> Network {
     let mut builder = network.to_builder();
