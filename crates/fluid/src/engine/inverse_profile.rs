@@ -37,8 +37,8 @@ pub(crate) struct InverseProfile {
     profile: Arc<dyn Profile>,
     rtts: LogAxis,
     windows: LogAxis,
-    /// ln p* at each window, by round-trip time.
-    rows: Vec<OnceLock<Box<[f64]>>>,
+    /// One row for each round-trip time.
+    rows: Vec<OnceLock<Row>>,
 }
 
 /// Logarithmic axis of the table.
@@ -80,6 +80,22 @@ impl LogAxis {
     }
 }
 
+/// Values for one round-trip time.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// ln p* at each window.
+    ln_losses: Box<[f64]>,
+    /// ln of the window in packets without loss.
+    ln_lossless_window: f64,
+}
+
+/// Profile around a window: p*, and the window without loss in packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InversePoint {
+    pub loss: f64,
+    pub lossless_window_pkts: f64,
+}
+
 impl InverseProfile {
     /// Creates the table of a profile.
     pub fn new(profile: Arc<dyn Profile>) -> InverseProfile {
@@ -91,10 +107,10 @@ impl InverseProfile {
         }
     }
 
-    /// Computes ln p* at each window for the round-trip time of row `i`.
-    fn row(&self, i: usize) -> Box<[f64]> {
+    /// Computes the row of round-trip time `i`.
+    fn row(&self, i: usize) -> Row {
         let Some(ln_rtt) = self.rtts.ln_values().nth(i) else {
-            return Box::default();
+            return Row::default();
         };
         let ln_losses: Vec<f64> = LogAxis::new(LOSS_RANGE, LOSSES).ln_values().collect();
         let losses: Vec<f64> = ln_losses.iter().map(|&x| exp(x)).collect();
@@ -123,19 +139,41 @@ impl InverseProfile {
                 ln_losses[j - 1] + part * per_loss
             }
         });
-        ln_loss.collect()
+        let lossless_pps = self.profile.throughput(0.0, exp(ln_rtt));
+        Row {
+            ln_losses: ln_loss.collect(),
+            ln_lossless_window: ln(lossless_pps.min(f64::MAX)) + ln_rtt,
+        }
     }
 
-    /// Returns p*, the loss probability in equilibrium at this window in packets and round-trip time.
-    pub fn loss(&self, window_pkts: f64, rtt_s: f64) -> f64 {
+    /// Returns p*, the loss probability in equilibrium at this window in packets and round-trip time, and the window
+    /// without loss.
+    pub fn at(&self, window_pkts: f64, rtt_s: f64) -> InversePoint {
         let (i, a) = self.rtts.position(rtt_s);
+        let [below, above] = [i, i + 1].map(|i| self.rows[i].get_or_init(|| self.row(i)));
+        let between = |below: f64, above: f64| exp(below + (above - below) * a);
         let (j, b) = self.windows.position(window_pkts);
-        let at = |i: usize| {
-            let row = self.rows[i].get_or_init(|| self.row(i));
-            row[j] + (row[j + 1] - row[j]) * b
-        };
-        let below = at(i);
-        exp(below + (at(i + 1) - below) * a)
+        let of_window =
+            |row: &Row| row.ln_losses[j] + (row.ln_losses[j + 1] - row.ln_losses[j]) * b;
+        InversePoint {
+            loss: between(of_window(below), of_window(above)),
+            lossless_window_pkts: between(below.ln_lossless_window, above.ln_lossless_window),
+        }
+    }
+
+    /// Returns p*, corrected such that the window in equilibrium at the loss probability `loss` is exactly that of the
+    /// profile: interpolation in the table has errors of up to 1 %.
+    pub fn at_loss(&self, window_pkts: f64, rtt_s: f64, loss: f64) -> InversePoint {
+        let at = self.at(window_pkts, rtt_s);
+        if loss < LOSS_RANGE.0 {
+            return at;
+        }
+        let in_equilibrium_pkts = rtt_s * self.profile.throughput(loss, rtt_s);
+        let interpolated = self.at(in_equilibrium_pkts, rtt_s).loss;
+        InversePoint {
+            loss: (at.loss * (loss / interpolated).clamp(0.5, 2.0)).min(1.0),
+            ..at
+        }
     }
 }
 
@@ -152,7 +190,7 @@ mod tests {
             let mut worst: f64 = 0.0;
             for rtt_s in [0.011, 0.034, 0.107, 0.3] {
                 for window_pkts in [3.3, 10.0, 31.0, 99.0] {
-                    let loss = inverse.loss(window_pkts, rtt_s);
+                    let loss = inverse.at(window_pkts, rtt_s).loss;
                     let again_pkts = profile.throughput(loss, rtt_s) * rtt_s;
                     worst = worst.max((again_pkts / window_pkts - 1.0).abs());
                 }

@@ -54,6 +54,9 @@ const HYSTART_SPACING_S: f64 = 0.002;
 /// product: the mean over the position of the end of the train within a doubling.
 const HYSTART_TRAIN: f64 = 1.22;
 
+/// Doublings or halvings of the rate per RTT below which the equilibrium is corrected for interpolation.
+const NEARLY_STEADY_DOUBLINGS: f64 = 0.1;
+
 /// CUBIC: constant C in packets/s³ and relative growth per RTT before the first loss (Linux).
 const CUBIC_C: f64 = 0.4;
 const CUBIC_FIRST_GROWTH: f64 = 0.05;
@@ -312,7 +315,6 @@ impl TcpWindow {
         span: Span,
     ) -> WindowRate {
         let WindowLaw { dynamics, inverse } = law;
-        let max_window_pkts = branch.window_pkts.min(dynamics.max_window_pkts);
         let rtt_s = met.rtt_s;
         if span.end_s <= branch.start_s {
             self.rtt_s = rtt_s;
@@ -322,6 +324,14 @@ impl TcpWindow {
         if !self.is_running(step) {
             self.begin(dynamics, span.start_s.max(branch.start_s), rtt_s);
         }
+        let of_profile = if self.doublings < NEARLY_STEADY_DOUBLINGS {
+            inverse.at_loss(self.avoidance_pkts, rtt_s, met.loss)
+        } else {
+            inverse.at(self.avoidance_pkts, rtt_s)
+        };
+        let max_window_pkts = (branch.window_pkts)
+            .min(dynamics.max_window_pkts)
+            .min(of_profile.lossless_window_pkts);
         self.last_step = step;
         self.min_rtt_s = self.min_rtt_s.min(rtt_s);
         let now = self.sample(ring, met, span.start_s);
@@ -361,8 +371,7 @@ impl TcpWindow {
         let avoiding = 1.0 - fraction0;
         let (mut events, mut profile_loss) = (0.0, None);
         if avoiding > 0.0 {
-            let loss = inverse.loss(self.avoidance_pkts, rtt_s);
-            profile_loss = Some(loss);
+            profile_loss = Some(of_profile.loss);
             events = self.advance_avoidance(
                 dynamics,
                 met,
@@ -372,7 +381,7 @@ impl TcpWindow {
                     recent_events: (self.loss_events - recovering.loss_events) / avoiding,
                     growing,
                     active_s,
-                    profile_loss: loss,
+                    profile_loss: of_profile.loss,
                 },
             );
         }

@@ -24,7 +24,7 @@ const SETTLED: f64 = 1e-4;
 /// Largest relative difference between a settled run and the steady state, for queues and rates.
 const QUEUES: f64 = 0.01;
 /// A run interpolates the inverse of a profile; the steady state uses the profile.
-pub const RATES: f64 = 0.025;
+pub const RATES: f64 = 0.001;
 /// Time in seconds after which a run is first compared with itself.
 pub const FIRST_S: f64 = 20.0;
 /// TCPs of the networks: profiles that fall with the loss.
