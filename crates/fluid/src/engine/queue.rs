@@ -14,8 +14,8 @@ use crate::tcp_drop_tail::{DropTailTcpLaw, Mm1kBufferDerivatives};
 use netflow_units::math::{exp, ln};
 use serde::{Deserialize, Serialize};
 
-/// Loss probability below which 1 ± p rounds to 1.
-pub(crate) const NEGLIGIBLE_LOSS: f64 = 1e-17;
+/// Loss probability that counts as zero: one packet in 10¹².
+pub(crate) const NEGLIGIBLE_LOSS: f64 = 1e-12;
 
 /// Number of packets that counts as zero; its inverse would overflow.
 pub(crate) const MIN_PKTS: f64 = 1e-200;
@@ -62,6 +62,11 @@ pub(crate) struct LawSlopes {
     pub refused: f64,
 }
 
+/// Returns a loss probability, or 0 if it is negligible.
+fn without_negligible_loss(loss: f64) -> f64 {
+    if loss < NEGLIGIBLE_LOSS { 0.0 } else { loss }
+}
+
 impl LawTangent {
     /// Returns the tangent at a solution of a drop-tail queue.
     pub fn at(solution: &QueueSolution, buffer_pkts: f64, model: u64) -> LawTangent {
@@ -104,7 +109,7 @@ impl LawTangent {
             ln_rho: self.ln_rho + by.ln_rho * moved,
             queue_pkts,
             utilization: (self.utilization + by.utilization * moved).clamp(0.0, 1.0),
-            refused: (self.refused + by.refused * moved).clamp(0.0, 1.0),
+            refused: without_negligible_loss(self.refused + by.refused * moved).min(1.0),
             by_queue: self.by_queue,
             ..QueueSolution::default()
         })
@@ -403,11 +408,7 @@ impl QueueStep {
             ln_rho,
             queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts()),
             utilization: eq.utilization(),
-            refused: if refused < NEGLIGIBLE_LOSS {
-                0.0
-            } else {
-                refused
-            },
+            refused: without_negligible_loss(refused),
             ..QueueSolution::default()
         };
         match &self.early {
