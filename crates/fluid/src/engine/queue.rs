@@ -88,7 +88,7 @@ impl LawTangent {
     }
 
     /// Solves a step with the tangent; `None` if the queue or its buffer leaves the reach. The square of the distance is
-    /// at most proportional to the change in the step, so that a queue at rest has no error.
+    /// at most proportional to the change in the step, so that a queue in steady state has no error.
     #[inline]
     pub fn solve(&self, step: &QueueStep, arriving_pkts: f64, model: u64) -> Option<QueueSolution> {
         if self.reach_pkts <= 0.0 || self.model != model {

@@ -57,6 +57,9 @@ const HYSTART_TRAIN: f64 = 1.22;
 /// Doublings or halvings of the rate per RTT below which the equilibrium is corrected for interpolation.
 const NEARLY_STEADY_DOUBLINGS: f64 = 0.1;
 
+/// Loss of acknowledgements below which no timer expires; at twice this loss its effect is complete.
+const MIN_ACK_LOSS: f64 = 0.01;
+
 /// CUBIC: constant C in packets/s³ and relative growth per RTT before the first loss (Linux).
 const CUBIC_C: f64 = 0.4;
 const CUBIC_FIRST_GROWTH: f64 = 0.05;
@@ -393,6 +396,7 @@ impl TcpWindow {
         if leaving > 0.0 {
             let part = leaving / (avoiding + leaving);
             // Probability of three or more losses in the window, after which Reno waits for its timer.
+            let then_pkts = recovering.slow_start_pkts.min(slow0);
             let several = if dynamics.needs_timer {
                 let m = grown_pkts;
                 1.0 - exp(-m) * (1.0 + m + 0.5 * m * m)
@@ -400,7 +404,7 @@ impl TcpWindow {
                 0.0
             };
             self.wait_for_timer(dynamics, met, leaving * several, span.start_s);
-            let after_pkts = (dynamics.beta * recovering.slow_start_pkts.min(slow0)).max(1.0);
+            let after_pkts = (dynamics.beta * then_pkts).max(1.0);
             self.avoidance_pkts += part * (after_pkts - self.avoidance_pkts);
             if dynamics.is_cubic {
                 self.cubic_k_s += part * (libm::cbrt(0.3 * slow0 / CUBIC_C) - self.cubic_k_s);
@@ -448,6 +452,9 @@ impl TcpWindow {
         };
         self.note_change(end_pps, rtt_s, span.length_s);
         (self.rate_pps, self.rtt_s, self.mean_pps) = (end_pps, rtt_s, mean_pps);
+        if self.window_pkts >= of_profile.lossless_window_pkts {
+            profile_loss = Some(met.loss);
+        }
         WindowRate {
             mean_pps,
             end_pps,
@@ -531,11 +538,12 @@ impl TcpWindow {
         window_pkts: f64,
         active_s: f64,
     ) -> f64 {
-        if met.acks_ln_pass > -0.01 {
+        if met.acks_ln_pass > -MIN_ACK_LOSS {
             return 0.0;
         }
         let q = -exp_m1(met.acks_ln_pass);
-        let none = exp(window_pkts.max(1.0) * netflow_units::math::ln(q));
+        let weight = ((q - MIN_ACK_LOSS) / MIN_ACK_LOSS).clamp(0.0, 1.0);
+        let none = weight * exp(window_pkts.max(1.0) * netflow_units::math::ln(q));
         let part = (none * active_s / met.rtt_s).min(0.9);
         self.avoidance_pkts -= (self.avoidance_pkts - 1.0).max(0.0) * part;
         self.slow_start_pkts -= (self.slow_start_pkts - 1.0).max(0.0) * part;

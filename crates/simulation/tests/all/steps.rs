@@ -62,7 +62,7 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> Vec<(f64, String)> {
     differ
 }
 
-/// Steps are chosen by the error beside the packet model, not for convergence: slow start depends on them.
+/// Steps are chosen by the error compared with the packet model, not for convergence: slow start depends on them.
 fn assert_few_differ(seeds: std::ops::Range<u64>, most_steps: u64) {
     let networks = seeds.end - seeds.start;
     let differ = compare(seeds, most_steps);
