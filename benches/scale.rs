@@ -24,8 +24,8 @@ use std::time::Instant;
 
 use netflow::scenario::generate::{SizeRequest, TopologyKind};
 use netflow::simulation::{
-    Acks, Coupling, FluidOptions, Model, Network, NetworkBuilder, Options, Simulation, Source,
-    Step, Transport, WindowSource,
+    Acks, FluidOptions, Model, Network, NetworkBuilder, Options, Simulation, Source, Step,
+    WindowSource,
 };
 use netflow_problems::{RandomNetwork, random_network};
 use processes::{program, user_s};
@@ -107,11 +107,13 @@ fn network(nodes: usize, links: usize, connections: usize) -> Network {
     })
 }
 
-fn simulation(network: &Network, transport: Transport) -> Simulation {
+fn simulation(network: &Network) -> Simulation {
     let options = Options {
         duration_s: 60.0,
-        model: FluidOptions::new(transport, Coupling::Lagged, Step::Fixed { step_s: STEP_S })
-            .into(),
+        model: FluidOptions::Standard {
+            step: Step::Fixed { step_s: STEP_S },
+        }
+        .into(),
         ..Options::default()
     };
     Simulation::new(network.clone(), options).expect("good options")
@@ -160,7 +162,7 @@ fn streaming_bandwidth() -> f64 {
     24.0 * n as f64 / best
 }
 
-/// Minimum memory traffic of a well-mixed step per hop: the index of its input (4 bytes), the
+/// Minimum memory traffic of a step per hop: the index of its input (4 bytes), the
 /// input, arrivals written and read, the queue read and written, and the output.
 const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
 
@@ -172,14 +174,8 @@ fn steps(quick: bool) {
         "they fill, by the same network with constant rates instead (`rates`: hops, and sources that look at their paths):"
     );
     println!(
-        "{:>12} {:>10} {:>12} {:>10} {:>12} {:>10} {:>22}",
-        "hops",
-        "transport",
-        "per step",
-        "ns/hop",
-        "rates ns/hop",
-        "ns/source",
-        "of streaming bandwidth"
+        "{:>12} {:>12} {:>10} {:>12} {:>10} {:>22}",
+        "hops", "per step", "ns/hop", "rates ns/hop", "ns/source", "of streaming bandwidth"
     );
     let bandwidth = streaming_bandwidth();
     // 50 nodes: 1 MB, in the second-level cache; 650 k connections: 10 million hops.
@@ -192,24 +188,16 @@ fn steps(quick: bool) {
         let network = network(nodes, links, connections);
         let alone = with_constant_rates(&network);
         let hops = hops(&network) as f64;
-        for transport in [Transport::WellMixed, Transport::Fifo] {
-            let of = |network: &Network| step_s(&mut simulation(network, transport), 1, steps);
-            let (s, alone_s) = (of(&network), of(&alone));
-            let share = match transport {
-                Transport::WellMixed => {
-                    format!("{:.0} %", 100.0 * BYTES_PER_HOP * hops / s / bandwidth)
-                }
-                Transport::Fifo => String::new(),
-            };
-            let name = format!("{transport:?}");
-            println!(
-                "{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {:>12.2} {:>10.0} {share:>22}",
-                1e3 * s,
-                1e9 * s / hops,
-                1e9 * alone_s / hops,
-                1e9 * (s - alone_s) / connections as f64
-            );
-        }
+        let of = |network: &Network| step_s(&mut simulation(network), 1, steps);
+        let (s, alone_s) = (of(&network), of(&alone));
+        println!(
+            "{hops:>12} {:>9.3} ms {:>10.2} {:>12.2} {:>10.0} {:>20.0} %",
+            1e3 * s,
+            1e9 * s / hops,
+            1e9 * alone_s / hops,
+            1e9 * (s - alone_s) / connections as f64,
+            100.0 * BYTES_PER_HOP * hops / s / bandwidth
+        );
     }
     println!(
         "streaming bandwidth of one thread: {:.1} GB/s\n",
@@ -236,7 +224,7 @@ fn changed(network: &Network, change: impl FnOnce(&mut NetworkBuilder)) -> Netwo
 
 fn sizes(quick: bool) {
     println!("distinct connections on a random network of 1000 nodes and 3000 directed links,");
-    println!("60 s at 50 ms, well-mixed, ACKs as traffic; all threads:");
+    println!("60 s at 50 ms, ACKs as traffic; all threads:");
     println!(
         "{:>12} {:>12} {:>10} {:>10} {:>12} {:>14} {:>12}",
         "connections", "hops", "build", "run", "ns/hop/step", "two threads", "peak memory"
@@ -268,7 +256,7 @@ fn sizes(quick: bool) {
 fn one_size(connections: usize, steps: usize) {
     let clock = Instant::now();
     let network = network(1000, 1500, connections);
-    let mut sim = simulation(&network, Transport::WellMixed);
+    let mut sim = simulation(&network);
     let build_s = clock.elapsed().as_secs_f64();
     let hops = hops(&network);
     let clock = Instant::now();
@@ -279,7 +267,7 @@ fn one_size(connections: usize, steps: usize) {
     let ns = 1e9 * run_s / steps as f64 / hops as f64;
     let speedup = match connections {
         1_000_000.. => {
-            let mut sim = simulation(&network, Transport::WellMixed);
+            let mut sim = simulation(&network);
             let one = step_s(&mut sim, 1, 4);
             let two = step_s(&mut sim, 2, 4);
             format!("{:.2} times", one / two)
@@ -306,35 +294,23 @@ fn whole_process(quick: bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(netflow) = program(root) else { return };
     let results = std::env::temp_dir().join(format!("netflow-scale-{}", std::process::id()));
-    let run = |extra: &[&str]| {
+    let run = || {
         let mut c = Command::new(&netflow);
         c.arg("run")
             .arg(root.join("scenarios/hundred-nodes/topology.toml"));
-        c.arg("--quiet").arg("-o").arg(&results).args(extra);
+        c.arg("--quiet").arg("-o").arg(&results);
         c
     };
     let times = if quick { 2 } else { 50 };
-    let fifo = user_s(times, || run(&[]));
-    let mixed = user_s(times, || {
-        run(&[
-            "--set",
-            "simulation.transport=well-mixed",
-            "--set",
-            "simulation.coupling=lagged",
-        ])
-    });
+    let ours = user_s(times, run);
     let _ = std::fs::remove_dir_all(&results);
-    let (Some(fifo), Some(mixed)) = (fifo, mixed) else {
+    let Some(ours) = ours else {
         println!("  failed to run or to read /proc/self/stat");
         return;
     };
     println!(
         "  netflow, results every 0.5 s          {:>9.1} ms (steps from round-trip times, 50 ms at most)",
-        1e3 * fifo
-    );
-    println!(
-        "  netflow, well-mixed and lagged        {:>9.1} ms (steps of 50 ms)",
-        1e3 * mixed
+        1e3 * ours
     );
     if quick {
         println!("  ns: left out (--quick)");
@@ -348,10 +324,9 @@ fn whole_process(quick: bool) {
     });
     match ns {
         Some(ns) => println!(
-            "  ns 2, no traces, one seed             {:>9.1} ms: {:.0} times netflow's ({:.0} well-mixed)",
+            "  ns 2, no traces, one seed             {:>9.1} ms: {:.0} times netflow's",
             1e3 * ns,
-            ns / fifo,
-            ns / mixed
+            ns / ours
         ),
         None => println!("  ns: SKIPPED, `ns` is not installed (apt-get install ns2)"),
     }

@@ -119,9 +119,9 @@ pub mod prelude {
     pub use crate::profile::Profile;
     pub use crate::results::{Format, Results, Summary, Writer};
     pub use crate::simulation::{
-        Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling,
-        DropPolicy, EventSpec, Explanation, FluidOptions, Interval, LinkId, LinkSpec, Model,
-        Network, NetworkBuilder, NodeId, Options, Outcome, Recorder, Red, Run, RunError,
-        Simulation, Source, State, Step, Transport,
+        Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, DropPolicy,
+        EventSpec, Explanation, FluidOptions, Interval, LinkId, LinkSpec, Model, Network,
+        NetworkBuilder, NodeId, Options, Outcome, Recorder, Red, Run, RunError, Simulation, Source,
+        State, Step,
     };
 }

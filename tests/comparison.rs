@@ -65,19 +65,19 @@ fn errors_to_ns2_do_not_increase() {
         let is = case.lost_ratio(&case.plain);
         assert!((lost[0]..lost[1]).contains(&is), "lost: {is}");
     };
-    check(&hundred, 0.11, [0.06, 0.27], [0.8, 1.33]);
-    check(&limited, 0.1, [0.11, 0.145], [0.8, 1.3]);
-    check(&unlimited, 0.06, [0.18, 0.21], [0.85, 1.75]);
+    check(&hundred, 0.115, [0.045, 0.315], [0.7, 1.1]);
+    check(&limited, 0.19, [0.09, 0.155], [0.65, 1.1]);
+    check(&unlimited, 0.21, [0.1, 0.19], [0.85, 1.15]);
 
     let totals = [
         hundred.goodput_ratio(&hundred.plain),
         limited.goodput_ratio(&limited.jittered),
     ];
     for total in totals {
-        assert!((0.97..1.03).contains(&total), "{totals:?}");
+        assert!((0.97..1.035).contains(&total), "{totals:?}");
     }
     let total = unlimited.goodput_ratio(&unlimited.jittered);
-    assert!((0.95..1.05).contains(&total), "{total}");
+    assert!((0.95..1.07).contains(&total), "{total}");
 }
 
 // ---- results of ns-2
@@ -586,17 +586,7 @@ fn other_settings(cases: &Cases) -> String {
         let with = |settings: &[&str], profile| evaluate(&case.scenario, settings, profile);
         let mut results = vec![
             ("the default", case.result.clone()),
-            (
-                "`transport = \"well-mixed\"`",
-                with(&["simulation.transport=well-mixed"], None),
-            ),
-            (
-                "`transport = \"well-mixed\"`, `step = \"5 ms\"`",
-                with(
-                    &["simulation.transport=well-mixed", "simulation.step=5 ms"],
-                    None,
-                ),
-            ),
+            ("`step = \"5 ms\"`", with(&["simulation.step=5 ms"], None)),
             (
                 "`model = \"fluid-literal\"`",
                 with(&["simulation.model=fluid-literal"], None),

@@ -1,7 +1,8 @@
 //! Warnings about a run.
 
 use netflow_network::{
-    ACK_BYTES, Acks, ConnectionId, DEFAULT_MAX_WINDOW_PKTS, LinkId, Network, Run, Source,
+    ACK_BYTES, Acks, ConnectionId, ConnectionTotals, DEFAULT_MAX_WINDOW_PKTS, LinkId, Network, Run,
+    Source,
 };
 use netflow_profile::Provenance;
 use netflow_results::{ConnectionSummary, Summary};
@@ -13,7 +14,9 @@ use crate::number::{count, duration, percent};
 /// and of those so far outside that their rates are unreliable.
 pub fn outside_profile(connections: &[ConnectionSummary]) -> Vec<String> {
     let warning = |of: &dyn Fn(&ConnectionSummary) -> f64, what: &str| {
-        let some = connections.iter().filter(|connection| of(connection) > 0.0);
+        let some = connections
+            .iter()
+            .filter(|connection| of(connection) > ConnectionTotals::TRANSIENT_FRACTION);
         let most = some.clone().max_by(|a, b| of(a).total_cmp(&of(b)))?;
         Some(format!(
             "{} spent time {what}, {} most, {} of its time; use another profile or the packet model",

@@ -210,8 +210,7 @@ fn series_have_separate_formats() {
     }
 }
 
-/// The command that a run prints for packet-level results is valid in a shell. Adaptive steps have no
-/// packet-level results.
+/// The command that a run prints for packet-level results is valid in a shell.
 #[test]
 fn printed_packet_command_is_valid() {
     const LINE: &str = " For packet-level results (about ";
@@ -234,10 +233,6 @@ fn printed_packet_command_is_valid() {
     assert!(
         out.starts_with("Packet model: ") && !out.contains(LINE),
         "{out}"
-    );
-    assert_eq!(
-        printed("--set 'simulation.step={ tolerance = 1e-3 }'"),
-        None
     );
     assert_eq!(printed("--no-notes"), None);
 }

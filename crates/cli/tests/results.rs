@@ -190,7 +190,7 @@ fn lengthened_intervals_are_reported() {
         let mut command = place.netflow(["run", shipped, "--interval", "0.01s", "-o", out]);
         text(&command.args(more).output().unwrap().stderr)
     };
-    let told = "recording intervals cannot be shorter than time steps: some last 25.0 ms instead of 10.0 ms";
+    let told = "recording intervals cannot be shorter than time steps: some last 50.0 ms instead of 10.0 ms";
     assert!(said("coarse", &[]).contains(told));
     assert!(!said("fine", &["--set", "simulation.step=10 ms"]).contains("intervals"));
     let summary = fs::read_to_string(place.path("coarse/summary.json")).unwrap();

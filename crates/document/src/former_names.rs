@@ -1,4 +1,6 @@
-//! Former names of keys and words, which documents, tables and options may still use.
+//! Former names of keys and words, which documents, tables and options may still use, and removed keys.
+
+use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -16,6 +18,17 @@ pub struct FormerName {
     pub name: &'static str,
 }
 
+/// A key that is no longer supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemovedKey {
+    /// Key of the table that contained it.
+    pub within: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Advice on how to continue without it.
+    pub help: &'static str,
+}
+
 /// The former names of the keys and words of a kind of document.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FormerNames {
@@ -23,6 +36,16 @@ pub struct FormerNames {
     pub keys: &'static [FormerName],
     /// Words, which are values.
     pub words: &'static [FormerName],
+    /// Removed keys.
+    pub removed: &'static [RemovedKey],
+}
+
+/// Difference between a document and its present form.
+enum Change<'a> {
+    /// A name, with the present one.
+    Renamed(&'a str, &'static str),
+    /// A removed key, with the end of its value.
+    Removed(&'static RemovedKey, usize),
 }
 
 impl FormerNames {
@@ -34,55 +57,69 @@ impl FormerNames {
         name_of(self.words, key, former)
     }
 
-    /// Renames the keys of a document, with a warning for each.
+    fn removed(&self, within: &str, name: &str) -> Option<&'static RemovedKey> {
+        let mut removed = self.removed.iter();
+        removed.find(|it| it.within == within && it.name == name)
+    }
+
+    /// Renames the keys of a document, with a warning for each, and reports removed keys.
     pub(crate) fn rename_document(
         self,
         table: &mut DeTable<'_>,
         file: FileId,
         findings: &mut Findings,
     ) {
-        self.rename_table("", table, &mut |place, former, name| {
+        self.rename_table("", table, &mut |place, change| {
             let place = SourceSpan::new(file, place);
-            let message = format!("`{former}` is now `{name}`");
-            findings
-                .warning(ProblemKind::Renamed, place, message)
-                .set_help("`netflow check --fix` rewrites the file");
+            match change {
+                Change::Renamed(former, name) => {
+                    let message = format!("`{former}` is now `{name}`");
+                    findings
+                        .warning(ProblemKind::Renamed, place, message)
+                        .set_help("`netflow check --fix` rewrites the file");
+                }
+                Change::Removed(key, _) => {
+                    findings
+                        .error(ProblemKind::UnknownKey, place, key.message())
+                        .set_help(key.help);
+                }
+            }
         });
     }
 
-    /// Returns the text of a document with present names, and the number of names that changed. A text that
-    /// is not TOML is returned as it is.
+    /// Returns the text of a document with present names and without removed keys, and the number of changes. A
+    /// text that is not TOML is returned as it is. A removed key stays if its line contains other keys.
     pub fn renew(self, text: &str) -> (String, usize) {
         let Ok(mut document) = DeTable::parse(text) else {
             return (text.to_owned(), 0);
         };
         let mut changes = Vec::new();
-        self.rename_table("", document.get_mut(), &mut |place, former, name| {
-            changes.push((place, former.to_owned(), name));
+        self.rename_table("", document.get_mut(), &mut |place, change| match change {
+            Change::Renamed(former, name) => {
+                // Quotes remain.
+                let written = text.get(place.clone());
+                if let Some(at) = written.and_then(|written| written.find(former)) {
+                    let start = place.start + at;
+                    changes.push((start..start + former.len(), name));
+                }
+            }
+            Change::Removed(key, end) => {
+                changes.extend(key.lines(text, place.start..end).map(|lines| (lines, "")));
+            }
         });
-        changes.sort_by_key(|(place, ..)| std::cmp::Reverse(place.start));
+        changes.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
         let mut renewed = text.to_owned();
-        let mut count = 0;
-        for (place, former, name) in changes {
-            let Some(written) = renewed.get(place.clone()) else {
-                continue;
-            };
-            // Quotes remain.
-            let Some(at) = written.find(&former) else {
-                continue;
-            };
-            let start = place.start + at;
-            renewed.replace_range(start..start + former.len(), name);
-            count += 1;
+        for (place, new) in &changes {
+            renewed.replace_range(place.clone(), new);
         }
-        (renewed, count)
+        (renewed, changes.len())
     }
 
     fn rename_table(
         self,
         within: &str,
         table: &mut DeTable<'_>,
-        on_change: &mut dyn FnMut(std::ops::Range<usize>, &str, &'static str),
+        on_change: &mut dyn FnMut(Range<usize>, Change<'_>),
     ) {
         let renamed: Vec<(String, &'static str)> = table
             .keys()
@@ -96,8 +133,17 @@ impl FormerNames {
             .collect();
         for (former, name) in renamed {
             if let Some((key, value)) = table.remove_entry(former.as_str()) {
-                on_change(key.span(), &former, name);
+                on_change(key.span(), Change::Renamed(&former, name));
                 table.insert(Spanned::new(key.span(), DeString::Borrowed(name)), value);
+            }
+        }
+        let removed: Vec<&'static RemovedKey> = table
+            .keys()
+            .filter_map(|key| self.removed(within, key.get_ref()))
+            .collect();
+        for removed in removed {
+            if let Some((key, value)) = table.remove_entry(removed.name) {
+                on_change(key.span(), Change::Removed(removed, value.span().end));
             }
         }
         for (key, value) in table.iter_mut() {
@@ -109,7 +155,7 @@ impl FormerNames {
         self,
         key: &str,
         value: &mut Spanned<DeValue<'_>>,
-        on_change: &mut dyn FnMut(std::ops::Range<usize>, &str, &'static str),
+        on_change: &mut dyn FnMut(Range<usize>, Change<'_>),
     ) {
         let place = value.span();
         match value.get_mut() {
@@ -121,7 +167,7 @@ impl FormerNames {
             }
             DeValue::String(text) => {
                 if let Some(name) = self.word(key, text) {
-                    on_change(place, text, name);
+                    on_change(place, Change::Renamed(text, name));
                     *text = DeString::Borrowed(name);
                 }
             }
@@ -138,6 +184,12 @@ impl FormerNames {
             self.key(within, part).unwrap_or(part)
         });
         renamed.collect::<Vec<_>>().join(".")
+    }
+
+    /// Returns the removed key at a path of keys.
+    pub(crate) fn removed_at(self, path: &str) -> Option<&'static RemovedKey> {
+        let (within, name) = path.rsplit_once('.')?;
+        self.removed(within, name)
     }
 
     /// Returns the present name of a word that is the value of a path of keys.
@@ -165,6 +217,23 @@ impl FormerNames {
     }
 }
 
+impl RemovedKey {
+    pub(crate) fn message(&self) -> String {
+        format!("`{}` is no longer supported", self.name)
+    }
+
+    /// Returns the whole lines of a key with its value, if they contain nothing else.
+    fn lines(&self, text: &str, entry: Range<usize>) -> Option<Range<usize>> {
+        let (before, after) = (text.get(..entry.start)?, text.get(entry.end..)?);
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = after.find('\n').map_or(text.len(), |at| entry.end + at + 1);
+        let before = before[start..].trim();
+        let after = after[..end - entry.end].trim();
+        let is_alone = before.is_empty() || before.strip_suffix('.') == Some(self.within);
+        (is_alone && (after.is_empty() || after.starts_with('#'))).then_some(start..end)
+    }
+}
+
 fn name_of(names: &'static [FormerName], within: &str, former: &str) -> Option<&'static str> {
     let found = names
         .iter()
@@ -187,6 +256,11 @@ mod tests {
             former: "window",
             name: "packet",
         }],
+        removed: &[RemovedKey {
+            within: "simulation",
+            name: "coupling",
+            help: "remove it",
+        }],
     };
 
     #[test]
@@ -198,6 +272,23 @@ mod tests {
         assert_eq!(NAMES.renew(text), (renewed.to_owned(), 3));
         assert_eq!(NAMES.renew(renewed), (renewed.to_owned(), 0));
         assert_eq!(NAMES.renew("= no"), ("= no".to_owned(), 0));
+    }
+
+    #[test]
+    fn lines_of_removed_keys_are_deleted() {
+        for (text, renewed) in [
+            (
+                "[simulation]\ncoupling = 'a' # b\nseed = 1",
+                "[simulation]\nseed = 1",
+            ),
+            ("simulation.coupling = \"a\"", ""),
+            ("[simulation]\n  coupling = {\n}\n", "[simulation]\n"),
+        ] {
+            assert_eq!(NAMES.renew(text), (renewed.to_owned(), 1));
+        }
+        for text in ["simulation = { coupling = 1 }", "coupling = 1"] {
+            assert_eq!(NAMES.renew(text), (text.to_owned(), 0));
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ mod value;
 mod words;
 
 pub use csv::{CsvReader, CsvRow, read_header};
-pub use former_names::{FormerName, FormerNames};
+pub use former_names::{FormerName, FormerNames, RemovedKey};
 pub use key::{Allowed, Column, Key, any, columns, kind_of};
 pub use load::{io_error_text, load, report_not_utf8, unreadable_file};
 pub use netflow_document_derive::{keyword_enum, one_of, table};

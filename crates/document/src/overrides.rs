@@ -386,7 +386,10 @@ impl Overrides {
     /// Reports options that were not used.
     pub fn report_unused(&self, findings: &mut Findings, known: &[OverrideTarget<'_>]) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
-            let (message, help) = unused_option_message(&option.key, known);
+            let (message, help) = match self.former.removed_at(&option.key) {
+                Some(key) => (key.message(), key.help.to_owned()),
+                None => unused_option_message(&option.key, known),
+            };
             findings
                 .error(ProblemKind::Override, option.key_place, message)
                 .set_help(help);

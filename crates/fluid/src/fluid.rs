@@ -1,6 +1,5 @@
-//! Fluid engine: integrates the queues in time; TCP profiles give the sending rates.
+//! Fluid engine: integrates the queues and TCP's congestion windows in time.
 
-mod adaptive;
 mod readout;
 mod runtime_control;
 
@@ -46,8 +45,6 @@ pub struct Fluid {
     switches_s: Vec<f64>,
     /// Shortest and longest step chosen so far, in seconds.
     step_range_s: Option<(f64, f64)>,
-    /// Storage for the two trial states of an adaptive step.
-    pub(crate) trial_states: Option<Box<(State, State)>>,
 }
 
 /// Cumulative packet counts of one branch.
@@ -137,7 +134,6 @@ impl Fluid {
             duration_s,
             seed,
             step_range_s: None,
-            trial_states: None,
             setup: Arc::new(setup),
             state,
             scratch,
@@ -180,23 +176,14 @@ impl Fluid {
             .min(self.duration_s)
             .min(self.setup.next_change_s(&self.state))
             .min(switch_s);
-        let result = match self.setup.options {
-            FluidOptions::Adaptive { step, .. } => {
-                let result = self.take_adaptive_step(step, limit_s);
-                self.record_step(self.state.time_s - start_s);
-                result
-            }
-            options => {
-                let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
-                let step_s = chosen_s.unwrap_or(options.longest_step_s());
-                self.record_step(step_s);
-                // Steps end at multiples of the step length, so that rounding errors do not accumulate.
-                let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
-                // Merges a negligible remainder into this step.
-                let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
-                self.take_step(if all { limit_s } else { next_s })
-            }
-        };
+        let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
+        let step_s = chosen_s.unwrap_or(self.setup.options.longest_step_s());
+        self.record_step(step_s);
+        // Steps end at multiples of the step length, so that rounding errors do not accumulate.
+        let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
+        // Merges a negligible remainder into this step.
+        let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
+        let result = self.take_step(if all { limit_s } else { next_s });
         // Packets sent until a source stops see the present queues, not the later ones.
         let switches = self.state.time_s >= switch_s;
         (self.state).sample_delays(&self.setup.plan, &mut self.scratch, switches);
@@ -247,17 +234,10 @@ impl Fluid {
     /// the limits of the step control.
     pub fn step_range_s(&self) -> (f64, f64) {
         let longest_s = self.setup.options.longest_step_s();
-        let between_s = match (self.setup.options, self.setup.pace) {
-            (FluidOptions::Adaptive { step, .. }, _) => (step.min_s, step.max_s),
-            (_, Some(pace)) => (pace.shortest_s, pace.longest_s),
-            (_, None) => (longest_s, longest_s),
-        };
+        let between_s = (self.setup.pace).map_or((longest_s, longest_s), |pace| {
+            (pace.shortest_s, pace.longest_s)
+        });
         self.step_range_s.unwrap_or(between_s)
-    }
-
-    /// Returns the number of evaluations of the whole network: one per step, three per adaptive step.
-    pub fn evaluations(&self) -> u64 {
-        self.state.evaluations
     }
 
     /// Returns the complete state, which can be cloned, saved and resumed from.
@@ -346,7 +326,7 @@ impl Fluid {
         let sum = |hops: &[u32], of: &dyn Fn(usize) -> f64| -> f64 {
             hops.iter().map(|&h| of(h as usize)).sum()
         };
-        let queued = |h| self.setup.queued(&self.state, h);
+        let queued = |h: usize| self.state.content[h];
         let in_flight = |h| self.setup.in_flight(&self.state, h);
         let lost = |h: usize| self.state.lost[h];
         let per_ack = if acks.is_empty() {
@@ -362,8 +342,7 @@ impl Fluid {
             delivered_pkts,
             lost_pkts: sum(data, &lost),
             queued_pkts: sum(data, &queued),
-            // Data that waits to become acknowledgements has been delivered already.
-            in_flight_pkts: sum(data, &in_flight) - self.turning_pkts(b),
+            in_flight_pkts: sum(data, &in_flight),
         };
         let acks = Totals {
             before_pkts: 0.0,
@@ -372,17 +351,9 @@ impl Fluid {
             delivered_pkts: self.state.acknowledged_pkts(branch) * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,
             queued_pkts: sum(acks, &queued) * per_ack,
-            in_flight_pkts: (sum(acks, &in_flight) + self.turning_pkts(b)) * per_ack,
+            in_flight_pkts: sum(acks, &in_flight) * per_ack,
         };
         (data, acks)
-    }
-
-    /// Returns the delivered data whose acknowledgements start in the next step (well-mixed coupling). The
-    /// first link of the return path was processed earlier in this step.
-    fn turning_pkts(&self, b: usize) -> f64 {
-        let plan = &self.setup.plan;
-        let hop = plan.branches[b].last_data_hop as usize;
-        self.state.carried.of(plan, hop)
     }
 
     pub(crate) fn rank(&self, id: LinkId) -> usize {
@@ -428,7 +399,7 @@ impl Fluid {
         let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
-            let queued = self.setup.queued(&self.state, h as usize);
+            let queued = self.state.content[h as usize];
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
             for &connection in self.members.row(class as usize) {
                 let (_, share) = self.branches_of(ConnectionId::new(connection, link.owner()));
@@ -469,10 +440,7 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             "the network has not been calibrated by a run of the packet model yet".to_owned(),
         );
     }
-    let has_pie = match options {
-        FluidOptions::Fifo { .. } | FluidOptions::WellMixed { .. } => true,
-        FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. } => false,
-    };
+    let has_pie = matches!(options, FluidOptions::Standard { .. });
     let managed = |id: &LinkId| match network.link_spec(*id).queue {
         DropPolicy::Managed(Aqm::Pie(_)) => !has_pie,
         DropPolicy::Managed(_) => true,
@@ -481,9 +449,9 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     if let Some(link) = network.links().find(managed) {
         let name = network.link_name(link);
         return bad(match network.link_spec(link).queue {
-            DropPolicy::Managed(Aqm::Pie(_)) => format!(
-                "link {name} has a PIE queue, which adaptive time steps and fluid-literal do not support"
-            ),
+            DropPolicy::Managed(Aqm::Pie(_)) => {
+                format!("link {name} has a PIE queue, which fluid-literal does not support")
+            }
             _ => format!(
                 "the queue of link {name} decides for each packet: set `model = \"packet\"`"
             ),
@@ -500,29 +468,27 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     }
 }
 
-/// Maximum number of source starts and stops at which non-adaptive steps end. If there are more, none is
-/// used.
+/// Maximum number of source starts and stops at which steps end. If there are more, none is used.
 const MAX_SWITCHES: usize = 10_000;
 
-/// Returns the times of source starts and stops at which a step must end. With adaptive steps these are all;
-/// otherwise only those of fixed-rate sources, because other sources start slowly.
+/// Returns the times of source starts and stops at which a step must end: those of fixed-rate sources, because
+/// other sources start slowly.
 fn source_switches(setup: &Setup) -> Vec<f64> {
-    let (adapts, lands) = match setup.options {
-        FluidOptions::Adaptive { .. } => (true, true),
-        FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => {
-            (false, matches!(step, Step::Auto { .. }))
-        }
-        FluidOptions::Literal { .. } => (false, true),
-    };
+    if let FluidOptions::Standard {
+        step: Step::Fixed { .. },
+    } = setup.options
+    {
+        return Vec::new();
+    }
     let branches = setup.plan.branches.iter();
-    let sudden = branches.filter(|b| lands && (adapts || b.profile == NO_PROFILE));
-    let mut all: Vec<f64> = sudden
+    let mut all: Vec<f64> = branches
+        .filter(|b| b.profile == NO_PROFILE)
         .flat_map(|b| [b.start_s, b.stop_s])
         .filter(|s| s.is_finite())
         .collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
-    if !adapts && all.len() > MAX_SWITCHES {
+    if all.len() > MAX_SWITCHES {
         all.clear();
     }
     all

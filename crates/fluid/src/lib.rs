@@ -1,7 +1,7 @@
-//! Fluid model of a network: differential equations for the queues, TCP profiles for the sending rates.
+//! Fluid model of a network: differential equations for the queues and for TCP's congestion windows.
 //!
-//! Every link is a finite queue. M/M/1/K blocking or a [model of TCP windows](tcp_drop_tail) gives the loss. Every
-//! source sends at the rate that its profile gives for the present loss and round-trip time. [`Fluid`]
+//! Every link is a finite queue. M/M/1/K blocking or a [model of TCP windows](tcp_drop_tail) gives the loss. The
+//! congestion windows of a TCP source give its rate, and its profile gives their equilibrium. [`Fluid`]
 //! integrates these equations in time; netflow-simulation runs it and records the results.
 //!
 //! Internal units are always seconds, packets, packets per second, bits per second and bytes.

@@ -11,12 +11,8 @@ use crate::slow_start_bursts::{Bursts, TransferPath};
 use crate::tcp_drop_tail::{DropTailTcpLaw, EXTRA_IDLE, LawGradient};
 
 /// Buffer sizes in packets between which the queue model changes smoothly: M/M/1/K up to the first, the model
-/// of TCP windows from the second on.
-const WINDOW_MODEL_BUFFERS_PKTS: (f64, f64) = (2.0, 10.0);
-
-/// The same for windows that are state: packets of windows arrive evenly, so that they fill buffers of a few packets,
-/// too.
-const WINDOW_STATE_BUFFERS_PKTS: (f64, f64) = (1.0, 4.0);
+/// of TCP windows from the second on. Packets of windows arrive evenly, so they fill small buffers, too.
+const WINDOW_MODEL_BUFFERS_PKTS: (f64, f64) = (1.0, 4.0);
 
 /// Connections of a class, with the properties that affect queues.
 #[derive(Clone, Copy, Debug)]
@@ -460,9 +456,9 @@ impl LinkTraffic {
     }
 
     /// Returns the weight of the buffer size and its derivative with respect to the buffer. The weight is 0
-    /// up to two packets, where no sawtooth forms, and 1 from ten packets on.
-    fn window_model_weight(&self, buffers_pkts: (f64, f64)) -> (f64, f64) {
-        let (few, many) = buffers_pkts;
+    /// up to one packet, where no sawtooth forms, and 1 from four packets on.
+    fn window_model_weight(&self) -> (f64, f64) {
+        let (few, many) = WINDOW_MODEL_BUFFERS_PKTS;
         let room_pkts = self.buffer_limit().pkts(self.largest_bits);
         let (step, slope) = smooth_step((room_pkts - few) / (many - few));
         (
@@ -474,25 +470,6 @@ impl LinkTraffic {
     /// Returns the queue model of the link, with the calibration by the packet model. A queue with early
     /// random drops (RED or RIO) is M/M/1/K.
     pub fn queue_model(&self, calibration: Calibration, drops_early: bool) -> DropTailTcpLaw {
-        self.queue_model_for(calibration, drops_early, WINDOW_MODEL_BUFFERS_PKTS)
-    }
-
-    /// Returns the same for windows that are state.
-    pub fn queue_model_for_window_state(
-        &self,
-        calibration: Calibration,
-        drops_early: bool,
-    ) -> DropTailTcpLaw {
-        self.queue_model_for(calibration, drops_early, WINDOW_STATE_BUFFERS_PKTS)
-            .for_window_state()
-    }
-
-    fn queue_model_for(
-        &self,
-        calibration: Calibration,
-        drops_early: bool,
-        buffers_pkts: (f64, f64),
-    ) -> DropTailTcpLaw {
         if drops_early {
             return DropTailTcpLaw::default();
         }
@@ -508,21 +485,23 @@ impl LinkTraffic {
         }
         let calibration = calibration.for_windows(self.windows);
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
-        let poisson = 1.0 - others * self.window_model_weight(buffers_pkts).0;
-        DropTailTcpLaw {
+        let poisson = 1.0 - others * self.window_model_weight().0;
+        let law = DropTailTcpLaw {
             windows: self.responsive_windows,
             sawtooth_amplitude: self.sawtooth_amplitude(),
             acks: self.acks / (self.windows + self.acks),
             poisson,
-            // The calibration includes the idle time.
-            idle: if calibration.is_some() {
-                0.0
-            } else {
-                EXTRA_IDLE * (1.0 - poisson) * self.amplitude_sum / self.windows
-            },
             bursts,
             calibration,
             ..DropTailTcpLaw::default()
+        };
+        if calibration.is_some() {
+            return law; // it includes the idle time
+        }
+        let idle = EXTRA_IDLE * (1.0 - poisson) * self.amplitude_sum / self.windows;
+        DropTailTcpLaw {
+            idle: law.sawtooth_weight().0 * idle,
+            ..law
         }
     }
 
@@ -567,8 +546,8 @@ impl LinkTraffic {
 
     /// Computes the vector–Jacobian product of [`queue_model`](Self::queue_model): the gradient of a scalar with
     /// respect to this [`LinkTraffic`], given its gradient `by` with respect to the queue model.
-    pub fn queue_model_vjp(&self, by: &LawGradient) -> LinkTraffic {
-        if self.is_paced {
+    pub fn queue_model_vjp(&self, calibration: Calibration, by: &LawGradient) -> LinkTraffic {
+        if self.is_paced && !calibration.for_windows(self.windows).is_some() {
             return LinkTraffic::default();
         }
         let of_bursts = self.bursts_vjp(&by.bursts);
@@ -578,16 +557,23 @@ impl LinkTraffic {
         let all = self.windows + self.acks;
         let wanted = self.unresponsive_bps / self.bandwidth_bps;
         let others = (1.0 - wanted).max(0.0);
-        let (window_model_weight, roomy_by_buffer) =
-            self.window_model_weight(WINDOW_MODEL_BUFFERS_PKTS);
+        let (window_model_weight, roomy_by_buffer) = self.window_model_weight();
         let part = self.amplitude_sum / self.windows;
+        let law = DropTailTcpLaw {
+            windows: self.responsive_windows,
+            sawtooth_amplitude: self.sawtooth_amplitude(),
+            ..DropTailTcpLaw::default()
+        };
+        let (sawtooth, sawtooth_by_amplitude) = law.sawtooth_weight();
+        let by_amplitude = by.sawtooth_amplitude
+            + by.idle * EXTRA_IDLE * others * window_model_weight * part * sawtooth_by_amplitude;
         let by_mean = if self.responsive_windows > 0.0 {
-            by.sawtooth_amplitude / self.responsive_windows
+            by_amplitude / self.responsive_windows
         } else {
             0.0
         };
         // Adjoint of the weight of the window model, 1 − `poisson`.
-        let by_weight = by.idle * EXTRA_IDLE * part - by.poisson;
+        let by_weight = by.idle * EXTRA_IDLE * sawtooth * part - by.poisson;
         let by_others = if others > 0.0 {
             by_weight * window_model_weight
         } else {
@@ -595,7 +581,7 @@ impl LinkTraffic {
         };
         let by_unresponsive = -by_others;
         let by_buffer = by_weight * others * roomy_by_buffer;
-        let by_part = by.idle * EXTRA_IDLE * others * window_model_weight;
+        let by_part = by.idle * EXTRA_IDLE * sawtooth * others * window_model_weight;
         LinkTraffic {
             bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
             overhead: Overhead::NONE,
@@ -619,6 +605,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::tcp_drop_tail::{CUBIC_AMPLITUDE, RENO_AMPLITUDE};
 
     /// Increases the buffer in packets and in bits.
     fn grow_buffer(at: &mut LinkTraffic, pkts: f64) {
@@ -760,21 +747,31 @@ mod tests {
             acks in 0.0..50.0_f64,
             reacting in 0.1..0.9_f64,
             unresponsive in 0.0..0.9_f64,
+            amplitude in prop::sample::select(&[0.4, 0.6, 0.7, 0.8, 1.0, 1.3]),
             some_react: bool,
             in_bytes: bool,
         ) {
             prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
+            let responsive_windows = reacting * if some_react { 1.0 } else { windows };
+            let mut amplitude_sum = amplitude * responsive_windows;
+            // At an end of the sawtooth's weight, the derivative is that beyond it.
+            let beyond = match amplitude {
+                CUBIC_AMPLITUDE => -1.0,
+                RENO_AMPLITUDE => 1.0,
+                _ => 0.0,
+            };
+            amplitude_sum *= 1.0 + 1e-15 * beyond;
             let at = LinkTraffic {
                 bandwidth_bps: 1e6,
                 overhead: Overhead::NONE,
-                buffer_pkts: 9.0,
-                buffer_bits: in_bytes.then_some(54e3),
+                buffer_pkts: 3.0,
+                buffer_bits: in_bytes.then_some(18e3),
                 largest_bits: 8e3,
                 is_paced: false,
-                    windows,
+                windows,
                 acks,
-                responsive_windows: reacting * if some_react { 1.0 } else { windows },
-                amplitude_sum: 0.4 * reacting * if some_react { 1.0 } else { windows },
+                responsive_windows,
+                amplitude_sum,
                 unresponsive_bps: (0.01 + unresponsive) * 1e6,
                 demand_weighted_bursts: Bursts { own_pkts: 3e6, others_pkts: 9e6 },
             };
@@ -794,20 +791,26 @@ mod tests {
                     + bursts.own_pkts * filling.bursts.own_pkts
                     + bursts.others_pkts * filling.bursts.others_pkts
             };
-            let pull = at.queue_model_vjp(&by);
-            let near = |slope: f64, change: &dyn Fn(&mut LinkTraffic, f64), h: f64| {
+            let pull = at.queue_model_vjp(Calibration::default(), &by);
+            // `side` is the only side of the difference, or 0 for both.
+            let one_sided = |slope: f64, change: &dyn Fn(&mut LinkTraffic, f64), h: f64, side: f64| {
                 let (mut more, mut less) = (at, at);
-                change(&mut more, h);
-                change(&mut less, -h);
+                change(&mut more, if side < 0.0 { 0.0 } else { h });
+                change(&mut less, if side > 0.0 { 0.0 } else { -h });
+                let h = if side == 0.0 { h } else { 0.5 * h };
                 let should = (value(more) - value(less)) / (2.0 * h);
                 // Terms can cancel: then the difference has the rounding error of the value.
                 let rounding = 1e-11 * value(at).abs() / h;
-                (slope - should).abs() <= 1e-5 * should.abs() + rounding
+                let tolerance = if side == 0.0 { 1e-5 } else { 1e-3 };
+                (slope - should).abs() <= tolerance * should.abs() + rounding
+            };
+            let near = |slope: f64, change: &dyn Fn(&mut LinkTraffic, f64), h: f64| {
+                one_sided(slope, change, h, 0.0)
             };
             prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
-            prop_assert!(near(pull.responsive_windows, &|c, h| c.responsive_windows += h, 1e-5));
-            prop_assert!(near(pull.amplitude_sum, &|c, h| c.amplitude_sum += h, 1e-5));
+            prop_assert!(one_sided(pull.responsive_windows, &|c, h| c.responsive_windows += h, 1e-6, -beyond));
+            prop_assert!(one_sided(pull.amplitude_sum, &|c, h| c.amplitude_sum += h, 1e-6, beyond));
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
             prop_assert!(near(pull.demand_weighted_bursts.own_pkts, &|c, h| c.demand_weighted_bursts.own_pkts += h, 1.0));
             prop_assert!(near(pull.demand_weighted_bursts.others_pkts, &|c, h| c.demand_weighted_bursts.others_pkts += h, 1.0));

@@ -16,7 +16,6 @@ use crate::engine::queue::{NEGLIGIBLE_LOSS, is_oscillating};
 use crate::mm1k::{Equilibrium, equilibrium};
 use crate::tcp_drop_tail::{DropTailTcpLaw, LossWithGradient, Mm1kBufferDerivatives, ScaledMm1k};
 
-pub use crate::engine::feedback::estimated_loss;
 pub use crate::engine::plan::acks_per_data;
 pub use crate::engine::source_law::window_limited_pps;
 pub use crate::engine::sources::ln_pass;
@@ -403,17 +402,6 @@ impl Queue {
     }
 }
 
-/// Returns the sustained rate of a TCP source in packets/s, given the rate `may_pps` that it may use and its
-/// loss probability. At a loss above 1/2, deliveries do not let the window double. The source then sends at
-/// most at the initial rate of slow start.
-pub fn sustained_rate_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
-    if loss > 0.5 {
-        may_pps.min(crate::engine::feedback::initial_rate_pps(rtt_s))
-    } else {
-        may_pps
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use netflow_network::Calibration;
@@ -422,6 +410,27 @@ mod tests {
     use crate::engine::aqm_law::{EarlyDropStep, RedStep};
     use crate::engine::queue::{QueueStep, light_rho};
     use crate::slow_start_bursts::Bursts;
+    use crate::tcp_drop_tail::{CUBIC_AMPLITUDE, RENO_AMPLITUDE};
+
+    /// Identifies the derivative with respect to the sawtooth amplitude.
+    const AMPLITUDE_ONLY: QueueModelSlopes = QueueModelSlopes {
+        sawtooth_amplitude: QueueSlopes {
+            queue_pkts: 1.0,
+            ..NO_SLOPES
+        },
+        windows: NO_SLOPES,
+        acks: NO_SLOPES,
+        poisson: NO_SLOPES,
+        idle: NO_SLOPES,
+        own_bursts: NO_SLOPES,
+        others_bursts: NO_SLOPES,
+    };
+    const NO_SLOPES: QueueSlopes = QueueSlopes {
+        ln_rho: 0.0,
+        queue_pkts: 0.0,
+        found_pkts: 0.0,
+        ln_pass: 0.0,
+    };
 
     fn red(gentle: bool) -> Red {
         Red {
@@ -436,14 +445,15 @@ mod tests {
     }
 
     fn queue_models() -> Vec<DropTailTcpLaw> {
-        let filled = |windows, acks, poisson| DropTailTcpLaw {
+        let with_amplitude = |sawtooth_amplitude, windows, acks, poisson| DropTailTcpLaw {
             windows,
-            sawtooth_amplitude: 0.6,
+            sawtooth_amplitude,
             acks,
             poisson,
             idle: 0.2 * (1.0 - poisson),
             ..DropTailTcpLaw::default()
         };
+        let filled = |windows, acks, poisson| with_amplitude(0.7, windows, acks, poisson);
         let bursts = |own_pkts, others_pkts, filled: DropTailTcpLaw| DropTailTcpLaw {
             bursts: Bursts {
                 own_pkts,
@@ -465,6 +475,12 @@ mod tests {
             filled(0.7, 0.0, 0.0),
             filled(12.0, 0.4, 0.0),
             filled(5.0, 0.2, 0.3),
+            with_amplitude(CUBIC_AMPLITUDE, 12.0, 0.4, 0.0),
+            with_amplitude(CUBIC_AMPLITUDE, 5.0, 0.2, 0.3),
+            with_amplitude(0.8, 12.0, 0.4, 0.0),
+            with_amplitude(RENO_AMPLITUDE, 12.0, 0.4, 0.0),
+            with_amplitude(RENO_AMPLITUDE, 5.0, 0.2, 0.3),
+            with_amplitude(1.7, 5.0, 0.2, 0.3),
             calibrated(0.2, 3.0),
             calibrated(4.0, 0.3),
             bursts(20.0, 40.0, DropTailTcpLaw::default()),
@@ -555,7 +571,8 @@ mod tests {
                     "{queue:?} {filling:?} {rho}: {is} {should} {rest:?}"
                 );
             };
-            let h = 1e-6;
+            // A queue that fills between two close loads needs small differences.
+            let h = 1e-6 / (1.0 + 1e-5 * rest.by_load.queue_pkts);
             let (more, less) = (at(u + h, k), at(u - h, k));
             near(
                 rest.by_load.queue_pkts,
@@ -621,18 +638,24 @@ mod tests {
             ];
             for (part, slope) in parts {
                 let mut aside = filling;
+                let value = *part(&mut aside);
                 // No acknowledgements, and only or no unresponsive traffic, are limits where only one side
-                // exists.
-                if [0.0, 1.0].contains(part(&mut aside)) {
-                    continue;
-                }
-                let h = 1e-5 * *part(&mut aside);
+                // exists. At the ends of the sawtooth's weight, the derivative is that beyond them.
+                let is_amplitude = slope(&AMPLITUDE_ONLY).queue_pkts == 1.0;
+                let (above, below) = match value {
+                    CUBIC_AMPLITUDE if is_amplitude => (0.0, 1.0),
+                    RENO_AMPLITUDE if is_amplitude => (1.0, 0.0),
+                    0.0 | 1.0 => continue,
+                    _ => (1.0, 1.0),
+                };
+                let h = 1e-5 * value;
                 let of = |by: f64| {
                     let mut aside = filling;
                     *part(&mut aside) += by;
                     queue.fixed_point(u, &aside)
                 };
-                let (more, less, slope) = (of(h), of(-h), slope(&rest.by_queue_model));
+                let (more, less) = (of(above * h), of(-below * h));
+                let (h, slope) = (0.5 * (above + below) * h, slope(&rest.by_queue_model));
                 near(
                     slope.queue_pkts,
                     more.queue_pkts,

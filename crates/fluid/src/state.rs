@@ -7,40 +7,32 @@ use crate::delays::BranchDelays;
 use crate::engine::Setup;
 use crate::engine::aggregates::AggregateState;
 use crate::engine::class_scheduler::ScheduleState;
-use crate::engine::next_step_packets::NextStepPackets;
 use crate::engine::plan::{BranchPlan, Plan};
-use crate::engine::queue::EMPTY_LN_RHO;
+use crate::engine::queue::{EMPTY_LN_RHO, LawTangent};
 use crate::engine::rio::RioState;
 use crate::engine::tcp_window::{self, TcpWindow, WindowSample};
-use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::session_replay::PathSamples;
 
 /// State of a run: it can be cloned, saved and resumed with bit-identical results.
 ///
 /// It belongs to the network and the options with which it was made.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Hash of the network and the options to which it belongs.
     pub(crate) fingerprint: u64,
     pub(crate) time_s: f64,
     pub(crate) steps: u64,
-    pub(crate) evaluations: u64,
     /// Length of the last step, in seconds.
     pub(crate) last_step_s: f64,
-    /// Length of the next trial step, in seconds (adaptive steps).
-    pub(crate) next_step_s: f64,
     pub(crate) epoch: usize,
     pub(crate) next_event: usize,
     pub(crate) links: Vec<LinkState>,
     pub(crate) branches: Vec<BranchState>,
     /// Packets in the queue, by hop (well-mixed transport).
     pub(crate) content: Vec<f64>,
-    /// Packets forwarded during the step, by branch (sent by its source) and by hop; then those carried over
-    /// into it.
+    /// Packets forwarded during the step, by branch (sent by its source) and by hop.
     #[serde(rename = "handed")]
     pub(crate) forwarded: Vec<f64>,
-    #[serde(default)]
-    pub(crate) carried: NextStepPackets,
     /// Packets that arrived during the last step, by hop.
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
@@ -50,14 +42,9 @@ pub struct State {
     /// Present random loss of links, by rank, for links that ever have any.
     #[serde(default)]
     pub(crate) losses: Vec<(u32, LinkLoss)>,
-    pub(crate) fifo: FifoState,
-    /// Loss and RTT estimates of sources, by branch; empty if sources do not estimate.
-    pub(crate) learnt: Vec<LossEstimate>,
-    /// Feedback history of the estimating sources: a ring of [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN)
-    /// entries for every branch.
-    pub(crate) seen: Vec<FeedbackSample>,
-    /// Congestion windows, by branch, and their path samples: a ring for every branch. Empty if windows are
-    /// not state.
+    pub(crate) flights: FlightsState,
+    /// Congestion windows, by branch, and their path samples: a ring for every branch. Empty for the
+    /// published equations.
     #[serde(default)]
     pub(crate) windows: Vec<TcpWindow>,
     #[serde(default)]
@@ -78,8 +65,6 @@ pub(crate) struct ControlRecord {
     pub now: ControlState,
     /// Path at the start, which determines the order of the links.
     pub first_path: Option<u32>,
-    /// True if it has since used a path that the initial values do not use.
-    pub strayed: bool,
     pub since_s: f64,
     #[serde(alias = "blocked_pkts")]
     pub unrouted_pkts: f64,
@@ -112,9 +97,9 @@ pub(crate) struct LinkState {
     pub ln_rho: f64,
     /// Probability that an arriving packet is dropped now.
     pub refused: f64,
-    /// Derivative of this probability with respect to the waiting time, in 1/s.
+    /// Tangent of the queue law where it was last evaluated.
     #[serde(default)]
-    pub steepness_per_s: f64,
+    pub tangent: LawTangent,
     pub utilization: f64,
     /// Packets/s that arrived in the last step.
     #[serde(default)]
@@ -165,52 +150,14 @@ pub(crate) struct BranchState {
     pub done_s: Option<f64>,
 }
 
-/// Path estimates of a source with a profile. They are reset if the source could not send for a while.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LossEstimate {
-    /// Time at which it began to send over this path; `None` if it does not.
-    pub since_s: Option<f64>,
-    /// Step of the last feedback sample.
-    pub last_step: u64,
-    /// Loss probability that the source assumes, and the round-trip time of the last acknowledged packet.
-    pub loss: f64,
-    pub rtt_s: f64,
-    /// Round-trip time in the step before.
-    pub before_rtt_s: f64,
-    /// Packets/s of one connection delivered in the last step, and the length of that step in seconds.
-    pub delivered_pps: f64,
-    #[serde(default)]
-    pub delivered_s: f64,
-    /// Recent maximum of the number of doublings or halvings of its rate or RTT within one RTT.
-    #[serde(default)]
-    pub doublings: f64,
-    /// Packets that one connection had sent until the last sample, and lost of these.
-    pub sent_pkts: f64,
-    pub lost_pkts: f64,
-    /// Packets sent since then, and the loss probability at that sample.
-    pub step_pkts: f64,
-    pub met_loss: f64,
-    /// Send time up to which feedback has been used for the estimate.
-    pub until_s: f64,
-    /// Number of feedback samples kept, and the position of the last one in the ring of
-    /// [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN).
-    pub looks: u32,
-    pub last_look: u32,
-}
-
-/// State of FIFO transport; empty without it.
+/// Packets in flight on the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FifoState {
-    /// Packets by arrival slot and hop, block by block.
-    pub queue_cells: Vec<f64>,
-    /// Arrival slots, link by link.
-    pub slots: Vec<ArrivalSlot>,
-    pub queues: Vec<ArrivalSlotRing>,
-    /// Packets in flight on the links by batch and hop, block by block.
-    pub flight_cells: Vec<f64>,
+pub(crate) struct FlightsState {
+    /// Packets by batch and hop, block by block.
+    pub cells: Vec<f64>,
     /// Time at which each batch in flight began to leave its queue, link by link.
     pub batch_start_s: Vec<f64>,
-    pub flights: Vec<Flight>,
+    pub links: Vec<Flight>,
     /// Packets in flight with an earlier value of the delay; usually none.
     #[serde(default)]
     pub earlier: Vec<OldDelayPackets>,
@@ -247,33 +194,6 @@ pub(crate) struct Flight {
     pub next_step: Forwarded,
 }
 
-/// Feedback sample of a source: cumulative packets sent by one connection, and the expected loss of these on
-/// the whole path at that time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FeedbackSample {
-    /// Time of the sample, in seconds.
-    pub time_s: f64,
-    pub rtt_s: f64,
-    pub sent_pkts: f64,
-    pub lost_pkts: f64,
-}
-
-/// Packets that arrived in a queue during one step (or during several, if the ring is short).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ArrivalSlot {
-    pub pkts: f64,
-    pub bits: f64,
-    /// Fraction that is still in the queue.
-    pub remains: f64,
-}
-
-/// Ring of the slots of one queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ArrivalSlotRing {
-    pub head: u32,
-    pub count: u32,
-}
-
 /// Position up to which batches have been forwarded: all before `batch`, and this fraction of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Forwarded {
@@ -293,7 +213,7 @@ impl State {
             queue_bits: 0.0,
             ln_rho: EMPTY_LN_RHO,
             refused: 0.0,
-            steepness_per_s: 0.0,
+            tangent: LawTangent::default(),
             utilization: 0.0,
             arriving_pps: 0.0,
             quiet_steps: 0,
@@ -316,9 +236,7 @@ impl State {
             fingerprint: plan.fingerprint,
             time_s: 0.0,
             steps: 0,
-            evaluations: 0,
             last_step_s: first_step_s,
-            next_step_s: first_step_s,
             epoch: 0,
             next_event: 0,
             links: plan.links.iter().map(link).collect(),
@@ -327,16 +245,13 @@ impl State {
                 delays: vec![BranchDelays::default(); branches],
                 paths: PathSamples::new(&setup.network, duration_s),
             },
-            content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
-            forwarded: vec![0.0; branches + hops + plan.carried.len()],
-            carried: NextStepPackets::new(plan),
+            content: vec![0.0; hops],
+            forwarded: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
-            fifo: FifoState::new(plan),
-            learnt: vec![LossEstimate::default(); plan.estimate_count()],
-            seen: vec![FeedbackSample::default(); plan.looks],
+            flights: FlightsState::new(plan),
             windows: vec![TcpWindow::default(); plan.windows],
             window_samples: vec![WindowSample::default(); plan.windows * tcp_window::SAMPLES],
             rio: vec![RioState::default(); plan.rio.len()],
@@ -378,106 +293,17 @@ impl State {
     }
 }
 
-impl Clone for State {
-    fn clone(&self) -> State {
-        State {
-            links: self.links.clone(),
-            branches: self.branches.clone(),
-            told: self.told.clone(),
-            content: self.content.clone(),
-            forwarded: self.forwarded.clone(),
-            carried: self.carried.clone(),
-            inflow: self.inflow.clone(),
-            lost: self.lost.clone(),
-            ended: self.ended.clone(),
-            losses: self.losses.clone(),
-            fifo: self.fifo.clone(),
-            learnt: self.learnt.clone(),
-            seen: self.seen.clone(),
-            windows: self.windows.clone(),
-            window_samples: self.window_samples.clone(),
-            rio: self.rio.clone(),
-            aggregates: self.aggregates.clone(),
-            schedules: self.schedules.clone(),
-            set: self.set.clone(),
-            ..*self
-        }
-    }
-
-    /// Copies without allocation if both states belong to the same network.
-    fn clone_from(&mut self, other: &State) {
-        let State {
-            fingerprint,
-            time_s,
-            steps,
-            evaluations,
-            last_step_s,
-            next_step_s,
-            epoch,
-            next_event,
-            links,
-            branches,
-            content,
-            forwarded,
-            carried: NextStepPackets { pkts, collected_s },
-            inflow,
-            lost,
-            ended,
-            losses,
-            fifo,
-            learnt,
-            seen,
-            windows,
-            window_samples,
-            told,
-            rio,
-            aggregates,
-            schedules,
-            set,
-        } = other;
-        self.fingerprint = *fingerprint;
-        self.time_s = *time_s;
-        self.steps = *steps;
-        self.evaluations = *evaluations;
-        self.last_step_s = *last_step_s;
-        self.next_step_s = *next_step_s;
-        self.epoch = *epoch;
-        self.next_event = *next_event;
-        self.links.clone_from(links);
-        self.branches.clone_from(branches);
-        self.content.clone_from(content);
-        self.forwarded.clone_from(forwarded);
-        self.carried.pkts.clone_from(pkts);
-        self.carried.collected_s = *collected_s;
-        self.inflow.clone_from(inflow);
-        self.lost.clone_from(lost);
-        self.ended.clone_from(ended);
-        self.losses.clone_from(losses);
-        self.fifo.clone_from(fifo);
-        self.learnt.clone_from(learnt);
-        self.seen.clone_from(seen);
-        self.windows.clone_from(windows);
-        self.window_samples.clone_from(window_samples);
-        self.told.clone_from(told);
-        self.rio.clone_from(rio);
-        self.aggregates.clone_from(aggregates);
-        self.schedules.clone_from(schedules);
-        self.set.clone_from(set);
-    }
-}
-
 impl State {
     /// Returns true if both states belong to the same network and options and have equal sizes.
     pub(crate) fn fits(&self, other: &State) -> bool {
         let lengths = |s: &State| {
-            let f = &s.fifo;
+            let f = &s.flights;
             let engine = [
                 s.links.len(),
                 s.branches.len(),
                 s.told.delays.len(),
                 s.content.len(),
                 s.forwarded.len(),
-                s.carried.pkts.len(),
                 s.inflow.len(),
                 s.lost.len(),
                 s.ended.len(),
@@ -486,127 +312,21 @@ impl State {
                 s.schedules.len(),
                 s.set.len(),
             ];
-            let rings = [
-                f.queue_cells.len(),
-                f.slots.len(),
-                f.flight_cells.len(),
-                f.batch_start_s.len(),
-                s.learnt.len(),
-                s.seen.len(),
-            ];
-            let queues = [f.queues.len(), f.flights.len()];
-            (engine, rings, queues)
+            let rings = [f.cells.len(), f.batch_start_s.len()];
+            (engine, rings, f.links.len())
         };
         self.fingerprint == other.fingerprint
             && self.told.paths.fits(&other.told.paths)
             && lengths(self) == lengths(other)
     }
-
-    /// Returns the maximum relative difference of any queue, with a scale of at least one packet.
-    pub(crate) fn distance(a: &State, b: &State) -> f64 {
-        let pairs = a.links.iter().zip(&b.links);
-        let differences =
-            pairs.map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs() / b.queue_pkts.max(1.0));
-        differences.fold(0.0, f64::max)
-    }
-
-    /// Returns the maximum difference between the moves of a queue in the two halves of a step, in the same
-    /// unit.
-    pub(crate) fn half_step_difference(start: &State, middle: &State, end: &State) -> f64 {
-        let times = start.links.iter().zip(&middle.links).zip(&end.links);
-        let is_nonsmooth = times.map(|((a, m), b)| {
-            let (first, second) = (m.queue_pkts - a.queue_pkts, b.queue_pkts - m.queue_pkts);
-            (first - second).abs() / b.queue_pkts.max(1.0)
-        });
-        is_nonsmooth.fold(0.0, f64::max)
-    }
-
-    /// Applies local extrapolation to this state, which two half steps from `start` reached: twice itself
-    /// minus the state after the `whole` step. It leaves the state unchanged if a queue would leave its
-    /// bounds or a cumulative count would decrease. All volumes are replaced, so the balance is preserved.
-    pub(crate) fn extrapolate(&mut self, start: &State, whole: &State, plan: &Plan) {
-        let ahead = |half: f64, whole: f64| 2.0 * half - whole;
-        let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
-        let within = queues.clone().all(|((h, w), l)| {
-            let queue = ahead(h.queue_pkts, w.queue_pkts);
-            let bits = ahead(h.queue_bits, w.queue_bits);
-            let most = l.buffer_now_pkts(h).min(l.buffer_pkts(h, queue, bits));
-            (0.0..most).contains(&queue) && bits >= 0.0
-        });
-        let contents = self.content.iter().zip(&whole.content);
-        let goes_on = |half: &[f64], whole: &[f64], start: &[f64]| {
-            let mut all = half.iter().zip(whole).zip(start);
-            all.all(|((&h, &w), &s)| ahead(h, w) >= s)
-        };
-        let branches = self.branches.iter().zip(&whole.branches);
-        let mut sent = branches.zip(&start.branches);
-        let forward = goes_on(&self.lost, &whole.lost, &start.lost)
-            && goes_on(&self.ended, &whole.ended, &start.ended)
-            && sent.all(|((h, w), s)| ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts);
-        // A source near its size limit changes its rate abruptly, so extrapolation is not valid.
-        let limited = plan
-            .limited
-            .iter()
-            .any(|&b| self.branches[b as usize].sent_pkts > start.branches[b as usize].sent_pkts);
-        if limited || !(within && forward && contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0)) {
-            return;
-        }
-        for (half, whole) in self.links.iter_mut().zip(&whole.links) {
-            half.queue_pkts = ahead(half.queue_pkts, whole.queue_pkts);
-            half.queue_bits = ahead(half.queue_bits, whole.queue_bits);
-            half.offered_pkts = ahead(half.offered_pkts, whole.offered_pkts);
-            half.lost_pkts = ahead(half.lost_pkts, whole.lost_pkts);
-            half.departed_pkts = ahead(half.departed_pkts, whole.departed_pkts);
-            half.longer_time = ahead(half.longer_time, whole.longer_time);
-            half.sending_s = ahead(half.sending_s, whole.sending_s);
-            half.bit_time = ahead(half.bit_time, whole.bit_time);
-        }
-        for (half, whole) in self.branches.iter_mut().zip(&whole.branches) {
-            half.sent_pkts = ahead(half.sent_pkts, whole.sent_pkts);
-        }
-        for (halves, wholes) in [
-            (&mut self.content, &whole.content),
-            (&mut self.lost, &whole.lost),
-            (&mut self.ended, &whole.ended),
-        ] {
-            for (half, &whole) in halves.iter_mut().zip(wholes) {
-                *half = ahead(*half, whole);
-            }
-        }
-        for (half, whole) in self.rio.iter_mut().zip(&whole.rio) {
-            half.extrapolate(whole);
-        }
-        for (link, l) in self.links.iter_mut().zip(&plan.links) {
-            link.renew_ln_rho(l.buffer_now_pkts(link), l.light_rho);
-        }
-    }
 }
 
-impl LinkState {
-    /// Recomputes load and blocking from the present queue length.
-    fn renew_ln_rho(&mut self, buffer_pkts: f64, light_rho: f64) {
-        let ln_rho = ln_rho_of_mean(self.queue_pkts, buffer_pkts);
-        if ln_rho < libm::log(light_rho) {
-            (self.ln_rho, self.refused) = (EMPTY_LN_RHO, 0.0);
-        } else {
-            self.ln_rho = ln_rho;
-            self.refused = equilibrium(ln_rho, buffer_pkts).blocking;
-        }
-    }
-}
-
-impl FifoState {
-    fn new(plan: &Plan) -> FifoState {
-        if plan.queue_cells == 0 {
-            return FifoState::default();
-        }
-        FifoState {
-            queue_cells: vec![0.0; plan.queue_cells],
-            slots: vec![ArrivalSlot::default(); plan.queue_slots],
-            queues: vec![ArrivalSlotRing::default(); plan.links.len()],
-            flight_cells: vec![0.0; plan.flight_cells],
+impl FlightsState {
+    fn new(plan: &Plan) -> FlightsState {
+        FlightsState {
+            cells: vec![0.0; plan.flight_cells],
             batch_start_s: vec![0.0; plan.flight_batches],
-            flights: vec![Flight::default(); plan.links.len()],
+            links: vec![Flight::default(); plan.links.len()],
             earlier: Vec::new(),
         }
     }

@@ -127,7 +127,7 @@ pub enum RunError<E = std::convert::Infallible> {
     },
     /// Memory need above the limit of the network's builder.
     #[error(
-        "the run needs about {} MB of memory, but only {} MB are allowed; the fluid model with transport \"well-mixed\" needs the least",
+        "the run needs about {} MB of memory, but only {} MB are allowed",
         megabytes(needed_bytes),
         megabytes(allowed_bytes)
     )]

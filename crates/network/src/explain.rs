@@ -20,13 +20,11 @@ pub struct Explanation {
     pub loss_probability: f64,
     /// Waiting, transmission and propagation over all hops, in seconds.
     pub rtt_s: f64,
-    /// Loss probability that the source uses. With FIFO transport it is estimated from its own losses,
-    /// otherwise it is that of the path at the start of the last step. In the packet model it is its measured
-    /// loss. `None` if it did not send in the last step.
+    /// Loss probability that the source uses: that of the path at the start of the last step. In the packet
+    /// model it is its measured loss. `None` if it did not send in the last step.
     pub seen_loss_probability: Option<f64>,
-    /// Round-trip time that the source uses, in seconds. With FIFO transport it is that of the packets
-    /// acknowledged in the last step, otherwise that of the path at its start. In the packet model it is the
-    /// measured value. `None` if there is none.
+    /// Round-trip time that the source uses, in seconds: that of the path at the start of the last step. In
+    /// the packet model it is the measured value. `None` if there is none.
     pub seen_rtt_s: Option<f64>,
     /// Propagation delay of both directions, in seconds.
     pub propagation_s: f64,
@@ -74,8 +72,6 @@ pub enum Limit {
     Pacing,
     /// Increase to at most twice the rate per round trip.
     Growth,
-    /// Decrease to at least half the rate per round trip.
-    Decline,
     /// Data that its application has generated.
     Application,
     /// Transfer size: all undelivered data is in flight.

@@ -58,9 +58,7 @@ pub use netflow_tcpmodel::tcp::ns2::{TcpVariant, WindowSource};
 pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};
 pub use netflow_workload::ResponseEvent;
 pub use network::{Network, service_ns};
-pub use options::{
-    Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
-};
+pub use options::{FluidOptions, Model, ModelName, Options, PacketOptions, Step};
 pub use recording::{
     ClassInterval, ClassNumbers, ConnectionInterval, Interval, IntervalReader, LinkInterval,
     Period, Recorder, Run,

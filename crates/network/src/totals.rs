@@ -186,18 +186,20 @@ pub struct ConnectionTotals {
 }
 
 impl ConnectionTotals {
+    /// Fraction of the active time outside the measured range that is not reported, for example after slow start.
+    pub const TRANSIENT_FRACTION: f64 = 0.01;
+
     /// Returns the basis of a profile connection's rates, by [`profile_use_over`](Self::profile_use_over).
     pub fn profile_use(&self) -> Provenance {
         Self::profile_use_over(self.extrapolated_fraction, self.unreliable_fraction)
     }
 
     /// Returns the basis of the rates for these fractions of the sending time outside the measured range.
-    /// They are not usable if more than 1 % is unusable, and extrapolated if any is outside.
+    /// They are not usable if more than 1 % is unusable, and extrapolated if more than 1 % is outside.
     pub fn profile_use_over(outside: f64, unusable: f64) -> Provenance {
-        const TRANSIENT: f64 = 0.01;
-        if unusable > TRANSIENT {
+        if unusable > Self::TRANSIENT_FRACTION {
             Provenance::Unreliable
-        } else if outside > 0.0 {
+        } else if outside > Self::TRANSIENT_FRACTION {
             Provenance::Extrapolated
         } else {
             Provenance::Measured

@@ -3,7 +3,6 @@
 use crate::specs::{connection, link, link_loss};
 use netflow_network::{
     Acks, ConnectionSpec, DropPolicy, LinkSpec, Network, NetworkBuilder, NodeId, Red, Source,
-    Transport,
 };
 use netflow_profile::{builtin, builtin_names};
 use rand::seq::SliceRandom;
@@ -21,8 +20,6 @@ pub struct WideNetwork {
     pub connections: Vec<(usize, usize, ConnectionSpec)>,
     /// Duration in seconds, long compared with the delays.
     pub duration_s: f64,
-    /// Transport of the traffic mix through queues.
-    pub transport: Transport,
 }
 
 /// Returns a placeholder for the ends of a row.
@@ -101,11 +98,6 @@ pub fn wide_network(seed: u64) -> WideNetwork {
         links,
         connections,
         duration_s,
-        transport: if rng.random_bool(0.75) {
-            Transport::Fifo
-        } else {
-            Transport::WellMixed
-        },
     }
 }
 

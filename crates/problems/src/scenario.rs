@@ -1,4 +1,4 @@
-//! Random scenario files: every model, transport, queue, source, aggregate, workload and event,
+//! Random scenario files: every model, queue, source, aggregate, workload and event,
 //! with unusual numbers.
 
 use std::fmt::Write;
@@ -345,14 +345,6 @@ impl ScenarioWriter {
         }
         match self.model {
             "fluid" => {
-                if self.chance(0.3) {
-                    self.push_key("transport", "\"well-mixed\"");
-                    if self.chance(0.5) {
-                        let coupling =
-                            choose_one(&mut self.rng, &["learned", "lagged", "implicit"]);
-                        self.push_key("coupling", format!("\"{coupling}\""));
-                    }
-                }
                 if self.chance(0.2) {
                     let step_s = self.duration_s * self.rng.random_range(0.002..0.9);
                     let value = format_time(&mut self.rng, step_s);

@@ -24,18 +24,18 @@ impl AccuracyBounds {
         if !calibrated {
             AccuracyBounds {
                 queues: 0.186,
-                link_loss: 1.26,
-                goodput: 0.093,
-                goodput_p90: 0.262,
-                utilization: 0.098,
+                link_loss: 1.25,
+                goodput: 0.089,
+                goodput_p90: 0.264,
+                utilization: 0.104,
             }
         } else {
             AccuracyBounds {
-                queues: 0.119,
-                link_loss: 1.20,
-                goodput: 0.071,
-                goodput_p90: 0.210,
-                utilization: 0.063,
+                queues: 0.117,
+                link_loss: 1.19,
+                goodput: 0.072,
+                goodput_p90: 0.212,
+                utilization: 0.066,
             }
         }
     }

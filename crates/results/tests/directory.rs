@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer, std_of};
-use netflow_simulation::{ModelName, Network, NetworkBuilder, Options, Simulation, Source};
+use netflow_simulation::{
+    FluidOptions, ModelName, Network, NetworkBuilder, Options, Simulation, Source, Step,
+};
 
 /// Returns `a -- b` with 100 packets/s and one constant source of 40 packets/s named `x,"y"`.
 fn network() -> Network {
@@ -357,6 +359,17 @@ fn newer_columns_are_optional() {
     fs::write(&file, earlier).unwrap();
     let rows = Results::open(directory.path()).unwrap().links().unwrap();
     assert!(rows.iter().all(|row| row.values.sojourn_time_s.is_none()));
+}
+
+/// Options of earlier versions have more keys, and may have error-controlled steps.
+#[test]
+fn options_of_earlier_versions_are_read() {
+    let text = r#"{ "duration_s": 60.0, "model": "fluid", "transport": "well-mixed", "coupling": "implicit",
+        "step": { "adaptive": { "tolerance": 1e-3, "min_s": 1e-3, "max_s": 0.02 } },
+        "seed": 1, "burstiness_interval_s": 0.1 }"#;
+    let options: Options = serde_json::from_str(text).unwrap();
+    let step = Step::auto(0.02);
+    assert_eq!(options.model, FluidOptions::Standard { step }.into());
 }
 
 /// Directories of netflow 0.1 have other names.

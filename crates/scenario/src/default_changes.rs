@@ -102,14 +102,12 @@ pub const CHANGES: &[DefaultChange] = &[
     },
     DefaultChange {
         since: V0_2,
-        key: "simulation.coupling",
-        old: "implicit",
-        new: "learned",
-        note: "with `transport = \"well-mixed\"`; write `coupling = \"implicit\"` for the old value",
-        applies: |scenario, _, options| {
-            let model = options.model;
-            scenario.simulation.coupling.is_none()
-                && matches!(model, Model::Fluid(FluidOptions::WellMixed { .. }))
+        key: "simulation.model",
+        old: "a fluid model that used the profile's rate directly",
+        new: "a fluid model with congestion windows as state",
+        note: "rates now change as TCP windows do; write `model = \"fluid-literal\"` for the published equations",
+        applies: |_, _, options| {
+            matches!(options.model, Model::Fluid(FluidOptions::Standard { .. }))
         },
     },
     DefaultChange {

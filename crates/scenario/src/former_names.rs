@@ -1,6 +1,6 @@
-//! Former names of the keys and words of scenarios.
+//! Former names of the keys and words of scenarios, and removed keys.
 
-use netflow_document::{FormerName, FormerNames};
+use netflow_document::{FormerName, FormerNames, RemovedKey};
 
 const fn renamed(within: &'static str, former: &'static str, name: &'static str) -> FormerName {
     FormerName {
@@ -24,5 +24,17 @@ pub const FORMER_NAMES: FormerNames = FormerNames {
     words: &[
         renamed("model", "packets", "packet"),
         renamed("model", "window", "packet"),
+    ],
+    removed: &[
+        RemovedKey {
+            within: "simulation",
+            name: "transport",
+            help: "remove `transport`: the fluid model has one kind of queue",
+        },
+        RemovedKey {
+            within: "simulation",
+            name: "coupling",
+            help: "remove `coupling`: the fluid model always simulates congestion windows",
+        },
     ],
 };

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use netflow_fluid::Fluid;
 use netflow_fluid::link_traffic::LinkTraffic;
 use netflow_fluid::packet_calibration::{LinkMeasurement, SHRINKAGE_PKTS};
-use netflow_fluid::queue_fixed_point::estimated_loss;
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_network::{
     Application, BuildError, Calibration, CalibrationPlan, ConnectionId, ConnectionInterval,
@@ -246,9 +245,7 @@ fn scaled_sources(
                 (1.0 - seen.links[id.index()].loss_probability) * (1.0 - lost)
             })
             .product();
-        let window_pkts = rate_pps * rtt_s;
-        let loss = estimated_loss((1.0 - pass) * window_pkts, window_pkts);
-        let profile_pps = profile.throughput(loss, rtt_s);
+        let profile_pps = profile.throughput(1.0 - pass, rtt_s);
         let most_pps = spec
             .window_limit_pkts()
             .map_or(f64::INFINITY, |pkts| pkts / rtt_s);

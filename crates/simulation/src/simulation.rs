@@ -341,20 +341,11 @@ impl Simulation {
 
     /// Returns the shortest and longest chosen step so far in seconds; before the first step, the
     /// range of possible steps. (Starts, stops and events end steps early.) Returns `None` for
-    /// adaptive steps and for the packet model, which is event-driven.
+    /// the packet model, which is event-driven.
     pub fn step_range_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
             EngineKind::Fluid(fluid) => Some(fluid.step_range_s()),
             EngineKind::Packets(_) => None,
-        }
-    }
-
-    /// Returns the number of evaluations of the whole network: one per step, three per adaptive
-    /// step.
-    pub fn evaluations(&self) -> u64 {
-        match &self.stepper {
-            EngineKind::Fluid(fluid) => fluid.evaluations(),
-            EngineKind::Packets(packets) => packets.steps(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_problems::{RandomNetwork, random_network};
-use netflow_simulation::{Adaptive, Coupling, FluidOptions, Options, Run, Simulation, Step};
+use netflow_simulation::{FluidOptions, Options, Run, Simulation, Step};
 
 struct Counting;
 
@@ -78,25 +78,17 @@ fn allocations(fluid: FluidOptions) -> u64 {
 // A single test, because parallel tests would be counted, too.
 #[test]
 fn step_does_not_allocate() {
-    let step = Step::Fixed { step_s: 0.05 };
-    let well_mixed = |coupling| FluidOptions::WellMixed { step, coupling };
-    let adaptive = Adaptive {
-        tolerance: 0.1,
-        min_s: 0.01,
-        max_s: 1.0,
-    };
     let kept = Box::new(1_u8);
     assert!(
         ALLOCATIONS.load(Ordering::Relaxed) > u64::from(*kept),
         "the counter does not count"
     );
     for fluid in [
-        FluidOptions::Fifo { step },
-        well_mixed(Coupling::Lagged),
-        well_mixed(Coupling::Implicit),
-        FluidOptions::Adaptive {
-            step: adaptive,
-            coupling: Coupling::Implicit,
+        FluidOptions::Standard {
+            step: Step::Fixed { step_s: 0.05 },
+        },
+        FluidOptions::Standard {
+            step: Step::default(),
         },
         FluidOptions::Literal { step_s: 0.05 },
     ] {

@@ -74,9 +74,9 @@ impl Problem {
     /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
     pub fn link_traffic_vjp(&self, by: &[LawGradient]) -> TrafficAdjoints {
         let (crossers, crossings) = self.traffic_flows_and_links();
-        let adjoints = crossings.iter().zip(by);
+        let adjoints = crossings.iter().zip(&self.links).zip(by);
         let mut adjoints: Vec<LinkTraffic> = adjoints
-            .map(|(crossing, by)| crossing.queue_model_vjp(by))
+            .map(|((crossing, link), by)| crossing.queue_model_vjp(link.calibration, by))
             .collect();
         let links = self.links.len();
         let mut worth = TrafficAdjoints {

@@ -7,9 +7,7 @@
 //!
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
-use netflow_fluid::queue_fixed_point::{
-    QueueFixedPoint, estimated_loss, sustained_rate_pps, window_limited_pps,
-};
+use netflow_fluid::queue_fixed_point::{QueueFixedPoint, window_limited_pps};
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_profile::Profile;
 
@@ -17,6 +15,9 @@ use crate::problem::{Flow, NO_PROFILE, Problem};
 
 /// Number of sources evaluated at a time.
 const BATCH: usize = 64;
+
+/// Smallest window of a TCP source in packets: one packet per 50 round trips, as in the fluid model.
+const MIN_WINDOW_PKTS: f64 = 0.02;
 
 /// Smallest traffic, which keeps its logarithm finite.
 const MIN_RATE: f64 = 1e-280;
@@ -48,8 +49,6 @@ pub(crate) struct FlowState {
     pub rate_pps: f64,
     pub ln_pass: f64,
     pub rtt_s: f64,
-    /// Loss that the source assumes.
-    pub loss_estimate: f64,
     /// Derivatives of ln(rate) by ln of the delivered fraction, and by the round-trip time in 1/s.
     pub by_pass: f64,
     pub by_rtt: f64,
@@ -64,14 +63,10 @@ pub enum BindingConstraint {
     OwnRate,
     /// Its profile.
     Profile,
-    /// Its profile, where all losses of one round trip count as one.
-    OneLossPerWindow,
     /// Its maximum window.
     Window,
     /// The rate of its application.
     Application,
-    /// Loss above 50 %, with which it cannot grow.
-    HighLoss,
 }
 
 /// Returns the loss for ln of the delivered fraction; never −0.
@@ -258,85 +253,31 @@ impl FlowState {
     fn respond(&mut self, profile: &dyn Profile, flow: &Flow, profile_pps: f64, slopes: bool) {
         let (loss, rtt_s) = (self.loss(), self.rtt_s);
         let through = libm::exp(self.ln_pass);
-        let most_pps = |pps: f64| {
-            // Lost packets are retransmitted.
-            let pps = window_limited_pps(pps, flow.window_pkts, rtt_s)
-                .min(flow.application_pps / through);
-            sustained_rate_pps(pps, loss, rtt_s)
-        };
-        (self.rate_pps, self.loss_estimate) = (most_pps(profile_pps), loss);
-        let mut profile_pps = profile_pps;
-        let mut one_loss = false;
-        let window_pkts = self.rate_pps * rtt_s;
-        if estimated_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
-            // Several losses in a window count as one: W = rtt · F(1/W, rtt).
-            let window_pkts =
-                one_loss_per_window(profile, 1.0 / loss, rtt_s, |pps| most_pps(pps) * rtt_s);
-            self.loss_estimate = 1.0 / window_pkts;
-            profile_pps = profile.throughput(self.loss_estimate, rtt_s);
-            self.rate_pps = window_pkts / rtt_s;
-            one_loss = true;
-        }
+        // Lost packets are retransmitted.
+        let application_pps = flow.application_pps / through;
+        let min_pps = MIN_WINDOW_PKTS / rtt_s;
+        self.rate_pps = window_limited_pps(profile_pps, flow.window_pkts, rtt_s)
+            .max(min_pps)
+            .min(application_pps);
         let rate_pps = self.rate_pps * (1.0 + 1e-12);
         self.limit = if profile_pps <= rate_pps {
-            if one_loss {
-                BindingConstraint::OneLossPerWindow
-            } else {
-                BindingConstraint::Profile
-            }
+            BindingConstraint::Profile
         } else if flow.window_pkts / rtt_s <= rate_pps {
             BindingConstraint::Window
-        } else if flow.application_pps / through <= rate_pps {
-            BindingConstraint::Application
         } else {
-            BindingConstraint::HighLoss
+            BindingConstraint::Application
         };
         if !slopes {
             return;
         }
         (self.by_pass, self.by_rtt) = match self.limit {
             BindingConstraint::OwnRate => (0.0, 0.0),
-            BindingConstraint::Profile => {
+            BindingConstraint::Profile if profile_pps >= min_pps => {
                 let slopes = profile.log_derivatives(loss, rtt_s);
                 (-through * slopes.by_loss, slopes.by_rtt)
             }
-            BindingConstraint::OneLossPerWindow => {
-                let slopes = profile.log_derivatives(self.loss_estimate, rtt_s);
-                // d ln W (1 + p̂ ∂lnF/∂p̂) = (∂lnF/∂rtt + 1/rtt) d rtt
-                let by_rtt =
-                    (slopes.by_rtt + 1.0 / rtt_s) / (1.0 + self.loss_estimate * slopes.by_loss);
-                (0.0, by_rtt - 1.0 / rtt_s)
-            }
-            BindingConstraint::Window | BindingConstraint::HighLoss => (0.0, -1.0 / rtt_s),
+            BindingConstraint::Profile | BindingConstraint::Window => (0.0, -1.0 / rtt_s),
             BindingConstraint::Application => (-1.0, 0.0),
         };
     }
-}
-
-/// Computes by bisection the window of a source with one counted loss per window: the smallest one,
-/// from `min_pkts` on, that its profile reproduces.
-fn one_loss_per_window(
-    profile: &dyn Profile,
-    min_pkts: f64,
-    rtt_s: f64,
-    window_at: impl Fn(f64) -> f64,
-) -> f64 {
-    let grows =
-        |window_pkts: f64| window_at(profile.throughput(1.0 / window_pkts, rtt_s)) > window_pkts;
-    let (mut low, mut high) = (min_pkts, 2.0 * min_pkts);
-    while grows(high) && high < 1e15 {
-        (low, high) = (high, 2.0 * high);
-    }
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if grows(middle) {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    0.5 * (low + high)
 }

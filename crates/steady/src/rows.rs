@@ -148,9 +148,7 @@ fn limited_by(held: BindingConstraint) -> &'static str {
     match held {
         BindingConstraint::OwnRate => "fixed rate",
         BindingConstraint::Profile => "profile",
-        BindingConstraint::OneLossPerWindow => "profile, one loss per window",
         BindingConstraint::Window => "maximum window",
         BindingConstraint::Application => "application",
-        BindingConstraint::HighLoss => "loss above 50 %",
     }
 }

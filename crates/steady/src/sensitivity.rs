@@ -458,7 +458,7 @@ impl Solver {
             return self.problem.bursts_are_nonsmooth(flow, crossings);
         }
         let profile = &*self.problem.profiles[flow.profile as usize];
-        let profile_pps = profile.throughput(at.loss_estimate, at.rtt_s);
+        let profile_pps = profile.throughput(at.loss(), at.rtt_s);
         let limits = [
             profile_pps,
             flow.window_pkts / at.rtt_s,
@@ -468,10 +468,7 @@ impl Solver {
         if limits.iter().filter(near).count() > 1 {
             return true;
         }
-        if !matches!(
-            at.limit,
-            BindingConstraint::Profile | BindingConstraint::OneLossPerWindow
-        ) {
+        if at.limit != BindingConstraint::Profile {
             return false;
         }
         // Elasticities on both sides.
@@ -482,12 +479,12 @@ impl Solver {
         let (less, more) = (1.0 - KINK_TOLERANCE, 1.0 + KINK_TOLERANCE);
         let sides = [
             (
-                here(at.loss_estimate * less, at.rtt_s),
-                here(at.loss_estimate * more, at.rtt_s),
+                here(at.loss() * less, at.rtt_s),
+                here(at.loss() * more, at.rtt_s),
             ),
             (
-                here(at.loss_estimate, at.rtt_s * less),
-                here(at.loss_estimate, at.rtt_s * more),
+                here(at.loss(), at.rtt_s * less),
+                here(at.loss(), at.rtt_s * more),
             ),
         ];
         sides.iter().any(|(a, b)| {

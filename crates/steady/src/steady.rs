@@ -317,7 +317,7 @@ impl Solver {
             limited_by: at.limit,
             provenance: match flow.profile {
                 NO_PROFILE => Provenance::Measured,
-                p => self.problem.profiles[p as usize].provenance(at.loss_estimate, at.rtt_s),
+                p => self.problem.profiles[p as usize].provenance(at.loss(), at.rtt_s),
             },
             delay_is_estimate: queues,
             loss_is_estimate: losses,

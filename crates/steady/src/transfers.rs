@@ -145,14 +145,7 @@ impl Solver {
             let all: f64 = problem.flows[flows.clone()].iter().map(|it| it.count).sum();
             for i in flows {
                 sent_pps[i] += it.rate_pps * problem.flows[i].count / all;
-                limited_by_path[i] = match it.limited_by {
-                    BindingConstraint::Profile
-                    | BindingConstraint::OneLossPerWindow
-                    | BindingConstraint::HighLoss => true,
-                    BindingConstraint::OwnRate
-                    | BindingConstraint::Window
-                    | BindingConstraint::Application => false,
-                };
+                limited_by_path[i] = it.limited_by == BindingConstraint::Profile;
             }
         }
         let mut both_bps: FnvHashMap<u64, f64> = FnvHashMap::default();

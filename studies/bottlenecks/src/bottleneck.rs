@@ -58,8 +58,7 @@ pub struct Bottleneck {
 #[derive(Clone, Copy, Debug)]
 pub enum Model {
     Packets { seed: u64 },
-    EstimatedLoss,
-    Windows,
+    Fluid,
 }
 
 /// Results of a run over its whole duration.
@@ -117,8 +116,7 @@ impl Bottleneck {
     fn scenario(&self, model: Model) -> String {
         let (settings, seed) = match model {
             Model::Packets { seed } => ("model = \"packet\"", seed),
-            Model::EstimatedLoss => ("", 1),
-            Model::Windows => ("coupling = \"windows\"", 1),
+            Model::Fluid => ("", 1),
         };
         format!(
             "[simulation]\nduration = \"{DURATION_S} s\"\npacket-size = \"{} B\"\nseed = {seed}\n{settings}\n\n\

@@ -77,8 +77,7 @@ struct Case {
     /// Mean of two packet runs.
     packets: Run,
     second_seed: Run,
-    estimated_loss: Run,
-    windows: Run,
+    fluid: Run,
 }
 
 impl Case {
@@ -88,8 +87,7 @@ impl Case {
         Ok(Case {
             packets: first.mean_with(&second_seed),
             second_seed,
-            estimated_loss: link.run(Model::EstimatedLoss)?,
-            windows: link.run(Model::Windows)?,
+            fluid: link.run(Model::Fluid)?,
             link,
         })
     }
@@ -144,10 +142,9 @@ fn table(found: &[Case], left_out: usize) -> String {
     ];
     for (name, is_in) in groups {
         let chosen: Vec<&Case> = found.iter().filter(|it| is_in(&it.link)).collect();
-        let models: [(&str, RunOf); 3] = [
+        let models: [(&str, RunOf); 2] = [
             ("packets, second seed", |it| &it.second_seed),
-            ("fluid, estimated loss", |it| &it.estimated_loss),
-            ("fluid, windows as state", |it| &it.windows),
+            ("fluid", |it| &it.fluid),
         ];
         for (model, run) in models {
             let errors: Vec<LinkErrors> = (chosen.iter())
@@ -183,13 +180,11 @@ fn table(found: &[Case], left_out: usize) -> String {
         }
     }
     let cost_s = |run: RunOf| found.iter().map(|it| run(it).wall_time_s).sum::<f64>();
-    let (packets_s, windows_s) = (cost_s(|it| &it.packets), cost_s(|it| &it.windows));
     let _ = writeln!(
         text,
         "\n{left_out} links are left out, where the largest window limits the packets. All runs together took {:.0} times \
-         as long in the packet model, and {:.1} times as long with estimated loss, as with windows as state.",
-        packets_s / windows_s,
-        cost_s(|it| &it.estimated_loss) / windows_s,
+         as long in the packet model as in the fluid model.",
+        cost_s(|it| &it.packets) / cost_s(|it| &it.fluid),
     );
     text
 }

@@ -25,10 +25,8 @@ const FROM_S: f64 = 20.0;
 /// TCP source model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// Profiles with feedback that is delayed by the return path (`transport = "fifo"`).
-    Fifo,
-    /// Profiles with immediate feedback (`transport = "well-mixed"`).
-    WellMixed,
+    /// Profiles in the fluid model.
+    Profiles,
     /// Congestion windows in the packet model, with three seeds.
     Windows,
 }
@@ -36,8 +34,7 @@ pub enum Sources {
 impl fmt::Display for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Sources::Fifo => "fifo",
-            Sources::WellMixed => "well-mixed",
+            Sources::Profiles => "profiles",
             Sources::Windows => "windows",
         })
     }
@@ -103,7 +100,6 @@ impl TwoAggregates<'_> {
         }
         let path = root().join("scenarios/diffserv.toml");
         if self.sources != Sources::Windows {
-            settings.push(format!("simulation.transport={}", self.sources));
             return evaluate(&path, &settings);
         }
         for connection in ["f1", "f2"] {
@@ -126,9 +122,9 @@ impl TwoAggregates<'_> {
 ///
 /// # Errors
 /// If the scenario cannot be read or run.
-pub fn five_aggregates(conditioner: &str, sources: Sources) -> Result<Vec<Means>, Box<dyn Error>> {
-    let mut settings = vec![format!("simulation.transport={sources}")];
-    settings.extend((1..=5).map(|i| format!("aggregate.F{i}.conditioner={conditioner}")));
+pub fn five_aggregates(conditioner: &str) -> Result<Vec<Means>, Box<dyn Error>> {
+    let settings = (1..=5).map(|i| format!("aggregate.F{i}.conditioner={conditioner}"));
+    let settings: Vec<String> = settings.collect();
     let path = root().join("studies/conditioners/three-domains.toml");
     evaluate(&path, &settings)
 }

@@ -10,7 +10,7 @@ use study_conditioners::{CONDITIONERS, Sources};
 fn many_micro_flows_match_ns2() {
     let (mut count, mut met) = (0, 0);
     for row in rows().unwrap() {
-        let compared = compare(&row, Sources::Fifo).unwrap();
+        let compared = compare(&row, Sources::Profiles).unwrap();
         if compared.micro_flows == 200 {
             for [throughput, colours, drops] in compared.errors {
                 assert!(throughput.abs() < 0.1, "{compared:?}");
@@ -39,7 +39,7 @@ fn window_sources_match_ns2() {
 fn few_micro_flows_are_near_ns2() {
     let mut met = 0;
     for row in rows().unwrap() {
-        let compared = compare(&row, Sources::WellMixed).unwrap();
+        let compared = compare(&row, Sources::Profiles).unwrap();
         if compared.micro_flows == 10 {
             for [throughput, colours, drops] in compared.errors {
                 assert!(throughput.abs() < 0.12, "{compared:?}");
@@ -67,7 +67,7 @@ fn page_is_up_to_date() {
     for row in rows().unwrap() {
         let begin = row.label();
         let lines = page.lines().filter(|line| line.starts_with(&begin));
-        assert_eq!(lines.count(), 3, "{begin}");
+        assert_eq!(lines.count(), 2, "{begin}");
     }
     for claim in all_claims().unwrap() {
         assert!(

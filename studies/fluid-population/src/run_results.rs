@@ -106,18 +106,15 @@ pub fn run(draw: &Draw, side: ModelKind, seed: u64) -> RunResults {
     run_network(draw, prepared.network, options)
 }
 
-/// Simulates the network in the fluid model with the given number of steps per round trip.
+/// Simulates the network in the fluid model with steps of at most the given length in seconds.
 ///
 /// # Panics
 /// As [`run`].
-pub fn run_with_steps(draw: &Draw, side: ModelKind, per_round_trip: f64) -> RunResults {
+pub fn run_with_steps(draw: &Draw, side: ModelKind, longest_s: f64) -> RunResults {
     let prepared = draw.prepared(side);
-    let step = Step::Auto {
-        longest_s: 0.6 / per_round_trip,
-        per_round_trip,
-    };
+    let step = Step::auto(longest_s);
     let options = Options {
-        model: Model::Fluid(FluidOptions::Fifo { step }),
+        model: Model::Fluid(FluidOptions::Standard { step }),
         ..prepared.options
     };
     run_network(draw, prepared.network, options)

@@ -69,7 +69,7 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
-/// Rewrites former names in a scenario file.
+/// Rewrites former names in a scenario file, and deletes removed keys.
 fn fix(path: &Path) -> Result<(), Failure> {
     if path == Path::new(STANDARD_INPUT) {
         return Err(Failure::usage("`--fix` cannot rewrite the standard input"));

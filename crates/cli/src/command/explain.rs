@@ -338,7 +338,6 @@ fn limited_by(limit: Limit) -> &'static str {
         Limit::CongestionWindow => "its congestion window",
         Limit::Pacing => "its pacing rate",
         Limit::Growth => "growth: at most twice the rate one RTT ago",
-        Limit::Decline => "decline: at least half the rate one RTT ago",
         Limit::Application => "the data of its application",
         Limit::Size => "its size: all remaining data is in flight",
     }

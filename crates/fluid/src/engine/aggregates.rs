@@ -9,10 +9,9 @@ use netflow_network::{AggregateSpec, Edge, MarkerRates};
 use netflow_profile::Provenance;
 use serde::{Deserialize, Serialize};
 
-use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
 use super::plan::{NO_PROFILE, Plan};
 use super::source_law::AllowedRate;
-use super::sources::{self, FixedDelays, PathCondition, ln_pass};
+use super::sources::{self, PathCondition, ln_pass};
 use super::{StepContext, sending, tcp_window};
 use crate::state::State;
 
@@ -190,78 +189,51 @@ impl StepContext<'_> {
         let now = PathCondition {
             ln_pass: self.scratch.on_the_way.ln_pass[b]
                 + ln_pass_queues(plan, self.state, b, &marking),
-            ..self.look(b)
+            ..self.path_condition(b)
         };
         let own_pps = self.state.own_pps(branch);
         let state = &mut self.state.branches[b];
-        let mut seen = [now.loss(), now.rtt_s];
+        let seen = [now.loss(), now.rtt_s];
         let mut rests_on = Provenance::Measured;
         let wanted = match branch.profile {
             NO_PROFILE => AllowedRate::own(own_pps, seen),
             profile => {
-                let profile = &*plan.profiles[profile as usize];
-                let mut learns = None;
-                if let Some(learnt) = self.state.learnt.get_mut(b) {
-                    let looks =
-                        &mut self.state.seen[b * FEEDBACK_RING_LEN..(b + 1) * FEEDBACK_RING_LEN];
-                    seen = learnt.update_estimate(looks, branch, now, self.state.steps, span);
-                    let pkts: f64 = (b..b + 3)
-                        .map(|lane| plan.branches[lane].last_data_hop as usize)
-                        .map(|hop| self.state.forwarded[plan.branches.len() + hop])
-                        .sum();
-                    let length_s = self.state.last_step_s;
-                    let delivered = LastDelivery {
-                        pps: pkts / (branch.weight * length_s),
-                        length_s,
-                    };
-                    learns = Some((learnt, delivered));
+                let fixed = &self.scratch.fixed[b];
+                let by_hop = &self.state.forwarded[plan.branches.len()..];
+                let (mut delivered_pkts, mut own_pkts) = (0.0, 0.0);
+                for lane in b..b + 3 {
+                    delivered_pkts += by_hop[plan.branches[lane].last_data_hop as usize];
+                    own_pkts += self.state.inflow[plan.narrowest_hop(fixed, lane) as usize];
                 }
-                rests_on = profile.provenance(seen[0], seen[1]);
-                let profile_pps = profile.throughput(seen[0], seen[1]);
-                if let Some(window) = self.state.windows.get_mut(b) {
-                    let fixed = &self.scratch.fixed[b];
-                    let by_hop = &self.state.forwarded[plan.branches.len()..];
-                    let lanes = |hop: fn(&Plan, &FixedDelays, usize) -> u32| {
-                        let pkts = (b..b + 3).map(|lane| by_hop[hop(plan, fixed, lane) as usize]);
-                        pkts.sum::<f64>() / self.state.last_step_s
-                    };
-                    let forwarded_pps = [
-                        lanes(|plan, _, lane| plan.branches[lane].last_data_hop),
-                        lanes(Plan::narrowest_hop),
-                    ];
-                    let narrowest = &self.state.links[fixed.narrowest.0 as usize];
-                    let met = sending::window_conditions(
-                        self.setup,
-                        self.scratch,
-                        narrowest,
-                        b,
-                        now,
-                        forwarded_pps,
-                    );
-                    let rate = window.advance(
-                        &mut self.state.window_samples[tcp_window::samples_of(b)],
-                        &self.setup.window_laws[branch.profile as usize],
-                        branch,
-                        &met,
-                        self.state.steps,
-                        span,
-                    );
-                    AllowedRate::by_window(seen, profile_pps, rate)
-                } else {
-                    state.allowed_rate(branch, seen, profile_pps, learns, span)
+                let last_pps = [delivered_pkts, own_pkts].map(|pkts| pkts / self.state.last_step_s);
+                let narrowest = &self.state.links[fixed.narrowest.0 as usize];
+                let met = sending::window_conditions(
+                    self.setup,
+                    self.scratch,
+                    narrowest,
+                    b,
+                    now,
+                    last_pps,
+                );
+                let rate = self.state.windows[b].advance(
+                    &mut self.state.window_samples[tcp_window::samples_of(b)],
+                    &self.setup.window_laws[branch.profile as usize],
+                    branch,
+                    &met,
+                    self.state.steps,
+                    span,
+                );
+                if let Some(loss) = rate.profile_loss {
+                    rests_on = plan.profiles[profile as usize].provenance(loss, seen[1]);
                 }
+                AllowedRate::by_window(seen, rate)
             }
         };
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
         let mean_pps = state.record_sent(branch, &wanted, sent, active_s, span.end_s);
         state.record_feedback(seen, active_s, rests_on);
-        if let Some(learnt) = self.state.learnt.get_mut(b) {
-            learnt.record_sent(&sent, branch);
-        }
-        if let Some(window) = self.state.windows.get_mut(b) {
-            window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
-        }
+        self.state.windows[b].record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
         for (lane, part) in (b..).zip(marking) {
             self.state.forwarded[lane] = sent.pkts * part;
             self.state.branches[lane].sent_pkts += sent.pkts * part;

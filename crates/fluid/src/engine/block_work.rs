@@ -51,12 +51,10 @@ impl Divide for ForwardWork<'_> {
 /// Output of `share`, from the named hop and cells on.
 pub(super) struct ShareWork<'a> {
     pub first_hop: usize,
-    pub first_queue_cell: usize,
     pub first_flight_cell: usize,
     pub forwarded: &'a mut [f64],
     pub content: &'a mut [f64],
     pub lost: &'a mut [f64],
-    pub queue: &'a mut [f64],
     pub flight: &'a mut [f64],
 }
 
@@ -64,32 +62,25 @@ impl Divide for ShareWork<'_> {
     fn divide(self, block: &Block, _index: usize) -> (Self, Self) {
         let hop = block.first_hop as usize - self.first_hop;
         let (forwarded_l, forwarded_r) = self.forwarded.split_at_mut(hop);
-        let (content_l, content_r) = self.content.split_at_mut(hop.min(self.content.len()));
+        let (content_l, content_r) = self.content.split_at_mut(hop);
         let (lost_l, lost_r) = self.lost.split_at_mut(hop);
-        let (queue_l, queue_r) = self
-            .queue
-            .split_at_mut(block.first_queue_cell - self.first_queue_cell);
         let (flight_l, flight_r) = self
             .flight
             .split_at_mut(block.first_flight_cell - self.first_flight_cell);
         let left = ShareWork {
             first_hop: self.first_hop,
-            first_queue_cell: self.first_queue_cell,
             first_flight_cell: self.first_flight_cell,
             forwarded: forwarded_l,
             content: content_l,
             lost: lost_l,
-            queue: queue_l,
             flight: flight_l,
         };
         let right = ShareWork {
             first_hop: block.first_hop as usize,
-            first_queue_cell: block.first_queue_cell,
             first_flight_cell: block.first_flight_cell,
             forwarded: forwarded_r,
             content: content_r,
             lost: lost_r,
-            queue: queue_r,
             flight: flight_r,
         };
         (left, right)

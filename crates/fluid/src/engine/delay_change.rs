@@ -4,11 +4,11 @@
 //! aside with their batches and arrive on schedule; later departures form new batches. If the delay
 //! decreases, packets of both kinds arrive for a while, so packets are reordered.
 
-use super::fifo::Batches;
+use super::flights::Batches;
 use super::hop_transport::{self, RowWeight};
 use super::plan::{LinkPlan, Plan};
 use super::{Setup, StepContext};
-use crate::state::{FifoState, Flight, Forwarded, LinkState, OldDelayPackets, State};
+use crate::state::{Flight, FlightsState, Forwarded, LinkState, OldDelayPackets, State};
 
 impl LinkState {
     /// Returns the present propagation delay of the link, in seconds.
@@ -25,6 +25,16 @@ impl State {
 }
 
 impl Setup {
+    /// Returns the delay after which data that leaves the queue of a link reaches the next one, in seconds. In
+    /// the published equations it does so at once.
+    pub(crate) fn data_delay_s(&self, link: &LinkState, l: &LinkPlan) -> f64 {
+        if self.is_literal() {
+            0.0
+        } else {
+            link.propagation_s(l)
+        }
+    }
+
     /// Sets the delay of a link from now on. Returns true if it changed.
     pub(crate) fn set_delay(&self, state: &mut State, rank: usize, delay_s: f64) -> bool {
         let l = &self.plan.links[rank];
@@ -34,21 +44,22 @@ impl Setup {
             return false;
         }
         link.delay_s = Some(delay_s);
-        if self.fifo {
-            let is_known = link.quiet_steps == 0;
-            let flight = state.fifo.flights[rank];
-            if is_known && flight.carries(l) {
-                let earlier =
-                    OldDelayPackets::new(&self.plan, &state.fifo, rank, state.time_s, before_s);
-                state.fifo.earlier.push(earlier);
-            }
-            state.fifo.flights[rank].restart();
+        if self.is_literal() {
+            return true; // packets reach the next link at once
         }
+        let is_known = link.quiet_steps == 0;
+        let flight = state.flights.links[rank];
+        if is_known && flight.carries(l) {
+            let earlier =
+                OldDelayPackets::new(&self.plan, &state.flights, rank, state.time_s, before_s);
+            state.flights.earlier.push(earlier);
+        }
+        state.flights.links[rank].restart();
         true
     }
 }
 
-impl FifoState {
+impl FlightsState {
     /// Returns true if packets with an earlier delay are in flight on the link.
     pub(super) fn has_earlier(&self, rank: usize) -> bool {
         self.earlier.iter().any(|it| it.rank as usize == rank)
@@ -66,7 +77,7 @@ impl OldDelayPackets {
     /// Collects all packets in flight on a link.
     fn new(
         plan: &Plan,
-        fifo: &FifoState,
+        flights: &FlightsState,
         rank: usize,
         now_s: f64,
         delay_s: f64,
@@ -77,8 +88,8 @@ impl OldDelayPackets {
             same_step,
             next_step,
             ..
-        } = fifo.flights[rank];
-        let batches = fifo.flights[rank].oldest(l)..begun;
+        } = flights.links[rank];
+        let batches = flights.links[rank].oldest(l)..begun;
         let slots = (begun - batches.start).next_power_of_two() as usize;
         let hops = (l.end_hop - l.first_hop) as usize;
         let mut earlier = OldDelayPackets {
@@ -93,11 +104,11 @@ impl OldDelayPackets {
         };
         for batch in batches {
             let (from, to) = (l.flight_row(batch) as usize, earlier.row(batch));
-            earlier.starts_s[to] = fifo.batch_start_s[l.first_flight as usize + from];
+            earlier.starts_s[to] = flights.batch_start_s[l.first_flight as usize + from];
             for block in plan.blocks_at(l) {
                 let n = block.hops();
                 let first = earlier.first_cell(l, block.first_hop) + to * n;
-                let cells = &fifo.flight_cells[block.first_flight_cell + from * n..][..n];
+                let cells = &flights.cells[block.first_flight_cell + from * n..][..n];
                 earlier.cells[first..first + n].copy_from_slice(cells);
             }
         }
@@ -184,12 +195,12 @@ impl OldDelayPackets {
 impl StepContext<'_> {
     /// Forwards packets with an earlier delay, for hops of a link that forward within the step.
     pub(super) fn forward_earlier(&mut self, rank: usize) {
-        if !self.state.fifo.has_earlier(rank) {
+        if !self.state.flights.has_earlier(rank) {
             return;
         }
         self.forward_each(HopGroup::SameStep, |it| it.rank as usize == rank);
         let l = &self.setup.plan.links[rank];
-        let earlier = &mut self.state.fifo.earlier;
+        let earlier = &mut self.state.flights.earlier;
         earlier.retain(|it| it.rank as usize != rank || !it.is_over(l));
     }
 
@@ -205,10 +216,10 @@ impl StepContext<'_> {
     fn forward_each(&mut self, which: HopGroup, of: impl Fn(&OldDelayPackets) -> bool) {
         let (plan, end_s) = (&self.setup.plan, self.span.end_s);
         let State {
-            fifo, forwarded, ..
+            flights, forwarded, ..
         } = &mut *self.state;
         let forwarded = &mut forwarded[plan.branches.len()..];
-        for it in fifo.earlier.iter_mut().filter(|it| of(it)) {
+        for it in flights.earlier.iter_mut().filter(|it| of(it)) {
             let l = &plan.links[it.rank as usize];
             let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
             // The link's own weights have been used already.

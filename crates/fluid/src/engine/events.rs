@@ -5,7 +5,7 @@ use netflow_network::compiled::NO_CLASS_PATH;
 
 use super::queue::EMPTY_LN_RHO;
 use super::{Scratch, Setup};
-use crate::state::{ArrivalSlot, ArrivalSlotRing, State};
+use crate::state::State;
 
 impl Setup {
     /// Returns the branch of a class in a routing epoch, given its control values.
@@ -22,15 +22,6 @@ impl Setup {
     pub fn branch_now(&self, state: &State, class: u32) -> u32 {
         let epoch = self.network.tables().epoch_at(state.time_s);
         self.branch_of(state, epoch, class)
-    }
-
-    /// Returns true if everything is forwarded within the step.
-    pub fn forwards_at_once(&self, state: &State) -> bool {
-        if state.set.iter().any(|it| it.strayed) {
-            self.plan.all_same_step
-        } else {
-            self.plan.used_same_step
-        }
     }
 
     /// Returns the time of the next event or route change; infinite if there is none.
@@ -83,16 +74,9 @@ impl Setup {
         for block in self.plan.blocks_at(l) {
             for hop in block.first_hop..block.end_hop {
                 let hop = hop as usize;
-                state.lost[hop] += self.queued(state, hop);
-                if !self.fifo {
-                    state.content[hop] = 0.0;
-                }
+                state.lost[hop] += state.content[hop];
+                state.content[hop] = 0.0;
             }
-        }
-        if self.fifo {
-            let slots = l.first_slot as usize..(l.first_slot + l.queue_slots) as usize;
-            state.fifo.slots[slots].fill(ArrivalSlot::default());
-            state.fifo.queues[rank] = ArrivalSlotRing::default();
         }
         let link = &mut state.links[rank];
         link.lost_pkts += link.queue_pkts;
@@ -102,41 +86,18 @@ impl Setup {
         link.down = true;
     }
 
-    /// Returns the data packets that one hop has in the queue.
-    pub fn queued(&self, state: &State, hop: usize) -> f64 {
-        if !self.fifo {
-            return state.content[hop];
-        }
-        let (rank, block) = self.block_of(hop);
-        let l = &self.plan.links[rank];
-        let n = block.hops();
-        let cells = &state.fifo.queue_cells[block.first_queue_cell..];
-        let queue = state.fifo.queues[rank];
-        let slots = (0..queue.count).map(|i| (queue.head + i) % l.queue_slots);
-        slots
-            .map(|slot| {
-                let remains = state.fifo.slots[(l.first_slot + slot) as usize].remains;
-                remains * cells[slot as usize * n + hop - block.first_hop as usize]
-            })
-            .sum()
-    }
-
-    /// Returns the data packets of one hop in flight: on the link, or carried into the next step
-    /// (well-mixed).
+    /// Returns the data packets of one hop in flight on the link.
     pub fn in_flight(&self, state: &State, hop: usize) -> f64 {
         let (rank, block) = self.block_of(hop);
         let l = &self.plan.links[rank];
-        if !self.fifo {
-            return state.carried.of(&self.plan, hop);
-        }
-        let flight = &state.fifo.flights[rank];
+        let flight = &state.flights.links[rank];
         let done = if hop as u32 >= l.next_step_hop {
             flight.next_step
         } else {
             flight.same_step
         };
         let n = block.hops();
-        let cells = &state.fifo.flight_cells[block.first_flight_cell..];
+        let cells = &state.flights.cells[block.first_flight_cell..];
         let batches = done.batch..flight.begun;
         let on_the_way: f64 = batches
             .map(|batch| {
@@ -149,7 +110,7 @@ impl Setup {
                 part * cells[row * n + hop - block.first_hop as usize]
             })
             .sum();
-        let earlier = state.fifo.earlier.iter();
+        let earlier = state.flights.earlier.iter();
         let earlier = earlier.filter(|it| it.rank as usize == rank);
         let earlier: f64 = earlier.map(|it| it.in_flight(&self.plan, hop)).sum();
         on_the_way + earlier

@@ -105,6 +105,8 @@ impl Setup {
             };
             explanation.apply(&applied, window_pkts);
             explanation.rate_pps = source.rate_pps;
+            explanation.profile_pps =
+                profile.map(|profile| profile.throughput(applied.loss, applied.rtt_s));
             explanation.outside = profile
                 .is_some_and(|profile| profile.is_outside_domain(applied.loss, applied.rtt_s));
         }

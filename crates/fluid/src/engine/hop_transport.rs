@@ -28,19 +28,17 @@ pub(crate) struct QueueOutcome {
     /// Fractions of the available packets: queued before, or admitted now.
     pub keep: f64,
     pub leave: f64,
-    pub fifo: FifoOutcome,
+    pub flight: FlightOutcome,
 }
 
-/// Rows used by FIFO transport; the lists of (row, weight) are stored elsewhere.
+/// Rows of the flight ring used in a step; the list of (row, weight) is stored elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FifoOutcome {
-    /// Row of the arrivals, and the factor applied to that row before the addition.
-    pub arrival_row: u32,
-    pub arrival_memory: f64,
-    pub departures: u32,
-    pub flight_row: u32,
+pub(crate) struct FlightOutcome {
+    /// Row of the departures.
+    pub row: u32,
     /// True if departures are added to the content of that row.
-    pub flight_adds: bool,
+    pub adds: bool,
+    /// Number of rows that are forwarded within the step.
     pub same_step: u32,
 }
 
@@ -98,99 +96,61 @@ pub(crate) fn add_losses(fate: &QueueOutcome, inflow: &[f64], lost: &mut [f64]) 
     }
 }
 
-/// Applies the random loss of a link; `pass` is the delivered fraction of every hop.
-pub(crate) fn apply_link_loss(pass: &[f64], forwarded: &mut [f64], lost: &mut [f64]) {
-    for ((pass, forwarded), lost) in pass.iter().zip(forwarded).zip(lost) {
-        let arrives = *forwarded * pass;
-        *lost += *forwarded - arrives;
-        *forwarded = arrives;
-    }
+/// Slices of one block with their random loss.
+pub(crate) struct BlockWork<'a> {
+    /// Packets of each hop in the queue.
+    pub content: &'a mut [f64],
+    /// Rows of departures.
+    pub flight: &'a mut [f64],
+    pub forwarded: &'a mut [f64],
+    /// Delivered fraction of every hop on a link with random loss.
+    pub pass: Option<&'a [f64]>,
+    pub lost: &'a mut [f64],
 }
 
-/// Well-mixed: every hop keeps and forwards the same fraction.
-pub(crate) fn mix_block(
+/// Moves the packets of a block: every hop keeps and departs the same fraction of its packets. Departures go
+/// into a row of the flight ring. Only the first `same_step` hops of the block forward now, the others before
+/// the next step. Random loss applies at departure, so that later changes do not affect it.
+pub(crate) fn move_block(
     fate: &QueueOutcome,
     inflow: &[f64],
-    content: &mut [f64],
-    forwarded: &mut [f64],
+    same_step: usize,
+    weights: &[RowWeight],
+    work: BlockWork<'_>,
 ) {
     let QueueOutcome {
         admitted,
         keep,
         leave,
+        flight,
         ..
     } = *fate;
-    for ((v, content), forwarded) in inflow.iter().zip(content).zip(forwarded) {
-        let available = *content + v * admitted;
-        *forwarded = available * leave;
-        *content = available * keep;
-    }
-}
-
-/// Rings of one block.
-pub(crate) struct Rings<'a> {
-    /// `queue_slots` rows of arrivals.
-    pub queue: &'a mut [f64],
-    /// `flight_slots` rows of departures.
-    pub flight: &'a mut [f64],
-}
-
-/// Departures and forwarded packets of a link in this step, as weights of rows.
-pub(crate) struct Weights<'a> {
-    pub departures: &'a [RowWeight],
-    pub same_step: &'a [RowWeight],
-}
-
-/// FIFO: departures have the mix of their arrival slots, and forwarded packets the mix of their departure
-/// steps. Only the first `same_step` hops of the block forward now, the others before the next step. The loss
-/// in transit (`on_the_way`: delivered fraction and loss count of every hop) applies at departure, so that
-/// later changes do not affect it.
-pub(crate) fn transport_fifo(
-    fate: &QueueOutcome,
-    inflow: &[f64],
-    same_step: usize,
-    weights: &Weights<'_>,
-    on_the_way: Option<(&[f64], &mut [f64])>,
-    rings: Rings<'_>,
-    forwarded: &mut [f64],
-) {
     let n = inflow.len();
-    let row = |i: u32| i as usize * n..(i as usize + 1) * n;
-    let FifoOutcome {
-        arrival_row,
-        arrival_memory,
-        flight_row,
-        flight_adds,
-        ..
-    } = fate.fifo;
-    let arrivals = &mut rings.queue[row(arrival_row)];
-    if arrival_memory == 0.0 {
-        for (cell, v) in arrivals.iter_mut().zip(inflow) {
-            *cell = v * fate.admitted;
+    let row = &mut work.flight[flight.row as usize * n..][..n];
+    if !flight.adds {
+        row.fill(0.0);
+    }
+    let hops = inflow.iter().zip(work.content).zip(row);
+    match work.pass {
+        None => {
+            for ((v, content), departures) in hops {
+                let available = *content + v * admitted;
+                *departures += available * leave;
+                *content = available * keep;
+            }
         }
-    } else {
-        for (cell, v) in arrivals.iter_mut().zip(inflow) {
-            *cell = *cell * arrival_memory + v * fate.admitted;
+        Some(pass) => {
+            for ((((v, content), departures), pass), lost) in hops.zip(pass).zip(work.lost) {
+                let available = *content + v * admitted;
+                let departs = available * leave;
+                let passes = departs * pass;
+                *departures += passes;
+                *lost += departs - passes;
+                *content = available * keep;
+            }
         }
     }
-    let flight = &mut rings.flight[row(flight_row)];
-    if let Some((pass, lost)) = on_the_way {
-        if !flight_adds {
-            flight.fill(0.0);
-        }
-        add_rows_that_pass(weights.departures, rings.queue, pass, flight, lost);
-    } else if flight_adds {
-        add_rows(weights.departures, rings.queue, n, flight);
-    } else {
-        weigh_rows(weights.departures, rings.queue, n, flight, 0);
-    }
-    weigh_rows(
-        weights.same_step,
-        rings.flight,
-        n,
-        &mut forwarded[..same_step],
-        0,
-    );
+    weigh_rows(weights, work.flight, n, &mut work.forwarded[..same_step], 0);
 }
 
 /// Forwards packets of a block's departure rows, for the hops from `first` on.
@@ -211,7 +171,13 @@ pub(crate) fn add_forwarded(
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
 #[inline]
-fn weigh_rows(weights: &[RowWeight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
+pub(crate) fn weigh_rows(
+    weights: &[RowWeight],
+    rows: &[f64],
+    n: usize,
+    out: &mut [f64],
+    offset: usize,
+) {
     let len = out.len();
     let cells = |row: u32| &rows[row as usize * n + offset..][..len];
     match *weights {
@@ -226,26 +192,6 @@ fn weigh_rows(weights: &[RowWeight], rows: &[f64], n: usize, out: &mut [f64], of
                 *out = a * wa + b * wb;
             }
             add_rows(rest, &rows[offset..], n, out);
-        }
-    }
-}
-
-/// `out[h] += Σ weight · rows[row][h] · pass[h]`, and to `lost[h]` the rest.
-fn add_rows_that_pass(
-    weights: &[RowWeight],
-    rows: &[f64],
-    pass: &[f64],
-    out: &mut [f64],
-    lost: &mut [f64],
-) {
-    let n = out.len();
-    for &(row, w) in weights {
-        let cells = &rows[row as usize * n..][..n];
-        for (((out, lost), cell), pass) in out.iter_mut().zip(&mut *lost).zip(cells).zip(pass) {
-            let departs = cell * w;
-            let passes = departs * pass;
-            *out += passes;
-            *lost += departs - passes;
         }
     }
 }

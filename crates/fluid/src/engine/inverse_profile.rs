@@ -35,20 +35,65 @@ const SLOPE_AT_HIGH_LOSS: f64 = 2.0;
 #[derive(Clone, Debug)]
 pub(crate) struct InverseProfile {
     profile: Arc<dyn Profile>,
-    /// ln p* at each window, by round-trip time.
-    rows: Vec<OnceLock<Box<[f64]>>>,
+    rtts: LogAxis,
+    windows: LogAxis,
+    /// One row for each round-trip time.
+    rows: Vec<OnceLock<Row>>,
 }
 
 /// Logarithmic axis of the table.
-fn position(value: f64, (first, last): (f64, f64), count: usize) -> (usize, f64) {
-    let per_step = (count - 1) as f64 / (ln(last) - ln(first));
-    let x = ((ln(value) - ln(first)) * per_step).clamp(0.0, (count - 1) as f64 - 1e-9);
-    (x as usize, x - (x as usize) as f64)
+#[derive(Clone, Copy, Debug)]
+struct LogAxis {
+    ln_first: f64,
+    ln_last: f64,
+    count: usize,
+    steps_per_ln: f64,
 }
 
-fn values((first, last): (f64, f64), count: usize) -> impl Iterator<Item = f64> {
-    let (first, last) = (ln(first), ln(last));
-    (0..count).map(move |i| first + (last - first) * i as f64 / (count - 1) as f64)
+impl LogAxis {
+    fn new((first, last): (f64, f64), count: usize) -> LogAxis {
+        let (ln_first, ln_last) = (ln(first), ln(last));
+        LogAxis {
+            ln_first,
+            ln_last,
+            count,
+            steps_per_ln: (count - 1) as f64 / (ln_last - ln_first),
+        }
+    }
+
+    /// Returns the interval that contains a value, and the position in it from 0 to 1.
+    fn position(&self, value: f64) -> (usize, f64) {
+        let x = (ln(value) - self.ln_first) * self.steps_per_ln;
+        let x = x.clamp(0.0, (self.count - 1) as f64 - 1e-9);
+        (x as usize, x - (x as usize) as f64)
+    }
+
+    /// Returns ln of the value at each position.
+    fn ln_values(&self) -> impl Iterator<Item = f64> {
+        let LogAxis {
+            ln_first,
+            ln_last,
+            count,
+            ..
+        } = *self;
+        (0..count).map(move |i| ln_first + (ln_last - ln_first) * i as f64 / (count - 1) as f64)
+    }
+}
+
+/// Values for one round-trip time.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// ln p* at each window.
+    ln_losses: Box<[f64]>,
+    /// ln of the window in packets without loss.
+    ln_lossless_window: f64,
+}
+
+/// Profile around a window: p*, and the window without loss in packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InversePoint {
+    pub loss: f64,
+    pub lossless_window_pkts: f64,
 }
 
 impl InverseProfile {
@@ -56,16 +101,18 @@ impl InverseProfile {
     pub fn new(profile: Arc<dyn Profile>) -> InverseProfile {
         InverseProfile {
             profile,
+            rtts: LogAxis::new(RTT_RANGE_S, RTTS),
+            windows: LogAxis::new(WINDOW_RANGE_PKTS, WINDOWS),
             rows: vec![OnceLock::new(); RTTS],
         }
     }
 
-    /// Computes ln p* at each window for the round-trip time of row `i`.
-    fn row(&self, i: usize) -> Box<[f64]> {
-        let Some(ln_rtt) = values(RTT_RANGE_S, RTTS).nth(i) else {
-            return Box::default();
+    /// Computes the row of round-trip time `i`.
+    fn row(&self, i: usize) -> Row {
+        let Some(ln_rtt) = self.rtts.ln_values().nth(i) else {
+            return Row::default();
         };
-        let ln_losses: Vec<f64> = values(LOSS_RANGE, LOSSES).collect();
+        let ln_losses: Vec<f64> = LogAxis::new(LOSS_RANGE, LOSSES).ln_values().collect();
         let losses: Vec<f64> = ln_losses.iter().map(|&x| exp(x)).collect();
         let rtts_s = vec![exp(ln_rtt); LOSSES];
         let mut rates_pps = vec![0.0; LOSSES];
@@ -81,7 +128,7 @@ impl InverseProfile {
         let two_decades = (decades / per_loss) as usize;
         let low =
             ((windows[0] - windows[two_decades]) / decades).clamp(SLOPE_BOUNDS.0, SLOPE_BOUNDS.1);
-        let ln_loss = values(WINDOW_RANGE_PKTS, WINDOWS).map(|x| {
+        let ln_loss = self.windows.ln_values().map(|x| {
             if x >= windows[0] {
                 first - (x - windows[0]) / low
             } else if x <= windows[LOSSES - 1] {
@@ -92,19 +139,41 @@ impl InverseProfile {
                 ln_losses[j - 1] + part * per_loss
             }
         });
-        ln_loss.collect()
+        let lossless_pps = self.profile.throughput(0.0, exp(ln_rtt));
+        Row {
+            ln_losses: ln_loss.collect(),
+            ln_lossless_window: ln(lossless_pps.min(f64::MAX)) + ln_rtt,
+        }
     }
 
-    /// Returns p*, the loss probability in equilibrium at this window in packets and round-trip time.
-    pub fn loss(&self, window_pkts: f64, rtt_s: f64) -> f64 {
-        let (i, a) = position(rtt_s, RTT_RANGE_S, RTTS);
-        let (j, b) = position(window_pkts, WINDOW_RANGE_PKTS, WINDOWS);
-        let at = |i: usize| {
-            let row = self.rows[i].get_or_init(|| self.row(i));
-            row[j] + (row[j + 1] - row[j]) * b
-        };
-        let below = at(i);
-        exp(below + (at(i + 1) - below) * a)
+    /// Returns p*, the loss probability in equilibrium at this window in packets and round-trip time, and the window
+    /// without loss.
+    pub fn at(&self, window_pkts: f64, rtt_s: f64) -> InversePoint {
+        let (i, a) = self.rtts.position(rtt_s);
+        let [below, above] = [i, i + 1].map(|i| self.rows[i].get_or_init(|| self.row(i)));
+        let between = |below: f64, above: f64| exp(below + (above - below) * a);
+        let (j, b) = self.windows.position(window_pkts);
+        let of_window =
+            |row: &Row| row.ln_losses[j] + (row.ln_losses[j + 1] - row.ln_losses[j]) * b;
+        InversePoint {
+            loss: between(of_window(below), of_window(above)),
+            lossless_window_pkts: between(below.ln_lossless_window, above.ln_lossless_window),
+        }
+    }
+
+    /// Returns p*, corrected such that the window in equilibrium at the loss probability `loss` is exactly that of the
+    /// profile: interpolation in the table has errors of up to 1 %.
+    pub fn at_loss(&self, window_pkts: f64, rtt_s: f64, loss: f64) -> InversePoint {
+        let at = self.at(window_pkts, rtt_s);
+        if loss < LOSS_RANGE.0 {
+            return at;
+        }
+        let in_equilibrium_pkts = rtt_s * self.profile.throughput(loss, rtt_s);
+        let interpolated = self.at(in_equilibrium_pkts, rtt_s).loss;
+        InversePoint {
+            loss: (at.loss * (loss / interpolated).clamp(0.5, 2.0)).min(1.0),
+            ..at
+        }
     }
 }
 
@@ -121,7 +190,7 @@ mod tests {
             let mut worst: f64 = 0.0;
             for rtt_s in [0.011, 0.034, 0.107, 0.3] {
                 for window_pkts in [3.3, 10.0, 31.0, 99.0] {
-                    let loss = inverse.loss(window_pkts, rtt_s);
+                    let loss = inverse.at(window_pkts, rtt_s).loss;
                     let again_pkts = profile.throughput(loss, rtt_s) * rtt_s;
                     worst = worst.max((again_pkts / window_pkts - 1.0).abs());
                 }

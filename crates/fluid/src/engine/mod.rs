@@ -7,13 +7,11 @@ pub(crate) mod class_scheduler;
 mod delay_change;
 mod events;
 mod explain;
-pub(crate) mod feedback;
-mod fifo;
+mod flights;
 mod hop_transport;
 mod inverse_profile;
 pub(crate) mod link_loss;
 pub(crate) mod link_order;
-pub(crate) mod next_step_packets;
 pub(crate) mod parallel;
 pub(crate) mod plan;
 mod published_equations;
@@ -28,9 +26,8 @@ mod step;
 mod step_control;
 pub(crate) mod tcp_window;
 
-use feedback::FEEDBACK_RING_LEN;
 use netflow_network::hash::fnv_hash;
-use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
+use netflow_network::{FluidOptions, Network, RunError};
 use plan::Plan;
 pub(crate) use scratch::Scratch;
 use step_control::StepControl;
@@ -43,15 +40,8 @@ pub(crate) struct Setup {
     pub network: Network,
     pub options: FluidOptions,
     pub plan: Plan,
-    /// True for FIFO queues and links, false for well-mixed ones.
-    pub fifo: bool,
-    /// True if sources with profiles learn of losses with delay, by an estimate or by their windows; false if
-    /// they use the profile directly.
-    pub learns: bool,
-    /// Laws of the profiles' congestion windows, if these are state; otherwise empty.
+    /// Laws of the profiles' congestion windows; empty for the published equations.
     pub window_laws: Vec<WindowLaw>,
-    /// True if sources with profiles are evaluated within the implicit solution of their first link's queue.
-    pub within_step: bool,
     /// Step size control, if steps follow round-trip times.
     pub pace: Option<StepControl>,
     /// Start times of sources that limit the step size, with their classes, in order of time.
@@ -85,67 +75,32 @@ pub(crate) struct StepContext<'a> {
 }
 
 impl Setup {
+    /// Returns true for the published equations.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.options, FluidOptions::Literal { .. })
+    }
+
     /// Creates the setup for controllable connections with these initial paths.
     pub fn new(network: Network, options: FluidOptions, paths: &[Option<u32>]) -> Setup {
         let mut plan = Plan::new(network.tables(), paths);
-        let coupling = options.coupling();
-        let learns = matches!(coupling, Coupling::Learned | Coupling::Windows);
-        plan.looks = if coupling == Coupling::Learned {
-            plan.branches.len() * FEEDBACK_RING_LEN
-        } else {
-            0
-        };
-        let window_laws: Vec<WindowLaw> = if coupling == Coupling::Windows {
-            (plan.profiles.iter()).map(WindowLaw::new).collect()
-        } else {
-            Vec::new()
-        };
-        plan.windows = if window_laws.is_empty() {
-            0
-        } else {
-            plan.branches.len()
-        };
-        let mut pace = None;
-        let mut fifo = false;
-        let mut coupled = Coupling::Learned;
-        let chosen = match options {
-            FluidOptions::Fifo { step } => {
-                let paced = StepControl::new(step, &plan, network.tables());
-                let shortest_s = paced.map_or(step.longest_s(), |pace| pace.shortest_s);
-                plan.size_rings(network.tables(), shortest_s);
-                (fifo, pace) = (true, paced);
-                format!("Fluid {step:?} Fifo {coupled:?}")
-            }
-            FluidOptions::WellMixed { step, coupling } => {
-                if learns {
-                    pace = StepControl::new(step, &plan, network.tables());
-                }
-                coupled = coupling;
-                format!("Fluid {step:?} WellMixed {coupling:?}")
-            }
-            FluidOptions::Adaptive { step, coupling } => {
-                coupled = coupling;
-                format!("Fluid {step:?} WellMixed {coupling:?}")
-            }
-            FluidOptions::Literal { step_s } => {
-                format!("FluidLiteral {:?} WellMixed Lagged", Step::auto(step_s))
-            }
-        };
-        if !fifo {
-            plan.find_carried_hops();
+        let (mut window_laws, mut pace) = (Vec::new(), None);
+        if let FluidOptions::Standard { step } = options {
+            window_laws = plan.profiles.iter().map(WindowLaw::new).collect();
+            plan.windows = plan.branches.len();
+            pace = StepControl::new(step, &plan, network.tables());
         }
-        plan.fingerprint = fnv_hash((plan.fingerprint, chosen));
+        let longest_s = options.longest_step_s();
+        let shortest_s = pace.map_or(longest_s, |pace| pace.shortest_s);
+        plan.size_rings(network.tables(), (shortest_s, longest_s));
+        plan.fingerprint = fnv_hash((plan.fingerprint, format!("{options:?}")));
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = fnv_hash((plan.fingerprint, paths));
         }
         let starts = step_control::starts(&plan);
         Setup {
-            within_step: coupled == Coupling::Implicit && !plan.has_precedences,
             network,
             options,
             plan,
-            fifo,
-            learns,
             window_laws,
             pace,
             starts,
@@ -168,7 +123,7 @@ pub(crate) fn advance(
     };
     let result = match setup.options {
         FluidOptions::Literal { .. } => moving.step_literally(),
-        _ => moving.step(),
+        FluidOptions::Standard { .. } => moving.step(),
     };
     if let Err(rank) = result {
         let link = setup.plan.links[rank].link as usize;
@@ -180,7 +135,6 @@ pub(crate) fn advance(
         });
     }
     state.last_step_s = span.length_s;
-    state.evaluations += 1;
     state.steps += 1;
     state.time_s = span.end_s;
     Ok(())

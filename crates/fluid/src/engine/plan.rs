@@ -18,7 +18,6 @@ use netflow_workload::TransferSizes;
 
 use super::aqm_law::EarlyDropPolicy;
 use super::class_scheduler::Schedule;
-use super::feedback::FEEDBACK_RING_LEN;
 use super::link_order::LinkOrder;
 use super::queue::light_rho;
 use super::rio::RioQueue;
@@ -26,7 +25,7 @@ use super::sources::FixedDelays;
 use super::tcp_window::{self, TcpWindow, WindowSample};
 use crate::delays::BranchDelays;
 use crate::load_ramp::Ramp;
-use crate::state::{FeedbackSample, LinkState, LossEstimate, State};
+use crate::state::{LinkState, State};
 
 /// Hops per block, the unit of parallel work. Sums are formed block by block, so this value affects the last
 /// bits of results.
@@ -35,16 +34,12 @@ const BLOCK_HOPS: usize = 4096;
 /// Number of hops from which a step uses several threads.
 pub(super) const FORK_HOPS: usize = 20_000;
 
-/// Maximum number of arrival slots of a queue. Beyond it, arrivals of several steps share a slot.
-const MAX_QUEUE_SLOTS: usize = 64;
-
-/// Minimum number of parts into which a link delay and a queue's buffer are divided. Packets within one part
-/// are stored together, over any number of steps.
-pub(crate) const MIN_PARTS: f64 = 60.0;
+/// Maximum number of parts into which a link delay is divided. Packets within one part are stored together,
+/// over any number of steps.
+const MAX_PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
-    /// Position of each hop's input in `forwarded`: branches (sources) first, then hops, then carried
-    /// packets.
+    /// Position of each hop's input in `forwarded`: branches (sources) first, then hops.
     pub up: Vec<u32>,
     /// Runs of hops with packets of one kind, block by block.
     pub runs: Vec<HopRun>,
@@ -84,27 +79,17 @@ pub(crate) struct Plan {
     pub rio: Vec<RioQueue>,
     /// Links with several queues.
     pub schedules: Vec<Schedule>,
-    /// True if there are queues with drop precedences, or conditioners.
-    pub has_precedences: bool,
     /// True if packets have more bits on the wire of some link than those of IP.
     pub has_overhead: bool,
-    /// True if the routes are free of cycles, so that everything is forwarded within the step: for all paths,
-    /// and for those used from the start.
+    /// True if the routes are free of cycles, so that everything is forwarded within the step.
     pub all_same_step: bool,
-    pub used_same_step: bool,
-    /// Well-mixed: hops whose next link was processed before they forward, in order.
-    pub carried: Vec<u32>,
-    /// Sizes of the rings of FIFO transport (0 without it).
-    pub queue_cells: usize,
+    /// Size of the flight rings.
     pub flight_cells: usize,
-    pub queue_slots: usize,
     pub flight_batches: usize,
-    /// Shortest step for which the rings are sized, in seconds.
-    pub shortest_step_s: f64,
+    /// Shortest and longest step for which they are sized, in seconds.
+    pub step_range_s: (f64, f64),
     /// Number of congestion windows kept as state: one per branch, or none.
     pub windows: usize,
-    /// Number of feedback samples stored for sources, if they estimate.
-    pub looks: usize,
 }
 
 /// Layout of one link: its ranges in the arrays.
@@ -136,10 +121,7 @@ pub(crate) struct LinkPlan {
     pub rio: Option<u32>,
     /// Propagation delay of the link.
     pub delay_s: f64,
-    /// FIFO: number of slots in the queue, and the index of the first.
-    pub queue_slots: u32,
-    pub first_slot: u32,
-    /// FIFO: number of batches in flight on the link (a power of two), and the position of their weights.
+    /// Number of batches in flight on the link (a power of two), and the position of their weights.
     pub flight_slots: u32,
     pub first_flight: u32,
 }
@@ -153,8 +135,7 @@ pub(crate) struct Block {
     pub end_hop: u32,
     pub first_run: u32,
     pub end_run: u32,
-    /// FIFO: first cells of its rings.
-    pub first_queue_cell: usize,
+    /// First cell of its flight ring.
     pub first_flight_cell: usize,
 }
 
@@ -208,7 +189,6 @@ pub(crate) struct BranchPlan {
     pub delivered: u32,
     /// Position of the hop where its acknowledgements leave; `u32::MAX` without.
     pub acknowledged: u32,
-    pub first_hop: u32,
     /// IP bits of a data packet; see [`Plan::wire_bits`].
     pub data_bits: f64,
     /// Acknowledgements per data packet.
@@ -297,8 +277,8 @@ impl PacketKinds {
 }
 
 impl Plan {
-    /// Creates the plan for controllable connections with these initial paths, without the rings of FIFO
-    /// transport (see [`Plan::size_rings`]).
+    /// Creates the plan for controllable connections with these initial paths, without the flight
+    /// rings (see [`Plan::size_rings`]).
     pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>]) -> Plan {
         let used = inner.used_class_paths(paths);
         let ways: Vec<PathPair<'_>> = (0..inner.class_paths.len() as u32)
@@ -370,18 +350,12 @@ impl Plan {
             limited: Vec::new(),
             rio: Vec::new(),
             schedules: Vec::new(),
-            has_precedences: inner.has_precedences(),
             has_overhead: inner.links.iter().any(|link| !link.overhead.is_none()),
             all_same_step: true,
-            used_same_step: true,
-            carried: Vec::new(),
-            queue_cells: 0,
             flight_cells: 0,
-            queue_slots: 0,
             flight_batches: 0,
-            shortest_step_s: 0.0,
+            step_range_s: (0.0, 0.0),
             windows: 0,
-            looks: 0,
         };
 
         let mut kind_of = vec![0_u32; hop_count];
@@ -393,9 +367,6 @@ impl Plan {
                 plan.branch_of[h as usize] = d.branch;
                 plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
-            plan.used_same_step &= !drafts
-                .iter()
-                .any(|d| d.next_step && used[d.branch as usize]);
             let same_step = drafts.partition_point(|d| !d.next_step) as u32;
             // Unused hops count only if there are no others.
             let is_used = |d: &&HopDraft| used[d.branch as usize];
@@ -503,9 +474,10 @@ impl Plan {
     }
 
     /// Returns the duration of a batch in seconds on a link with this delay.
-    pub fn batch_s(&self, delay_s: f64) -> f64 {
-        let parts = parts_of(delay_s, self.shortest_step_s);
-        (delay_s / parts).max(self.shortest_step_s)
+    pub fn batch_s(&self, l: &LinkPlan, delay_s: f64) -> f64 {
+        let longest_s = l.longest_flight_s(delay_s, self.step_range_s);
+        let parts = parts_of(longest_s, self.step_range_s.0);
+        (longest_s / parts).max(self.step_range_s.0)
     }
 
     /// Returns the propagation delays to the receiver and back over a branch, given the delay of each link by
@@ -515,12 +487,6 @@ impl Plan {
             let ranks = &self.path[from as usize..to as usize];
             ranks.iter().map(|&rank| delay_s(rank)).sum()
         })
-    }
-
-    /// Returns the end of the queue cells of a block.
-    pub fn queue_cells_end(&self, block: &Block) -> usize {
-        let slots = self.links[block.rank as usize].queue_slots as usize;
-        block.first_queue_cell + slots * block.hops()
     }
 
     /// Returns the end of the flight cells of a block.
@@ -533,11 +499,6 @@ impl Plan {
         self.up.len()
     }
 
-    /// Returns the number of sources that store estimates: all branches, or 0.
-    pub fn estimate_count(&self) -> usize {
-        self.looks / FEEDBACK_RING_LEN
-    }
-
     /// Returns true if a step uses several threads.
     pub fn is_parallel(&self) -> bool {
         self.hop_count() >= FORK_HOPS
@@ -545,15 +506,10 @@ impl Plan {
 
     /// Returns the memory of a run with this plan, in bytes: arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
-        let cells = self.queue_cells + self.flight_cells;
-        let looks = std::mem::size_of::<FeedbackSample>() * self.looks;
-        let learnt = std::mem::size_of::<LossEstimate>() * self.estimate_count();
         let windows = (std::mem::size_of::<TcpWindow>()
             + tcp_window::SAMPLES * std::mem::size_of::<WindowSample>())
             * self.windows;
-        let carried = (4 + 2 * 8) * self.carried.len();
-        bytes_of(self.hop_count(), self.branches.len())
-            + (8 * cells + looks + learnt + windows + carried) as u64
+        bytes_of(self.hop_count(), self.branches.len()) + (8 * self.flight_cells + windows) as u64
     }
 
     fn add_link(
@@ -597,8 +553,6 @@ impl Plan {
             early: EarlyDropPolicy::of(queue),
             rio: None,
             delay_s,
-            queue_slots: 0,
-            first_slot: 0,
             flight_slots: 0,
             first_flight: 0,
         });
@@ -668,7 +622,6 @@ impl Plan {
                     end_hop,
                     first_run,
                     end_run: self.runs.len() as u32,
-                    first_queue_cell: 0,
                     first_flight_cell: 0,
                 });
             }
@@ -720,7 +673,6 @@ impl Plan {
                     0 => u32::MAX,
                     _ => place_of_end(hops[hops.len() - 1]),
                 },
-                first_hop: hops[0],
                 data_bits: 8.0 * spec.packet_size_bytes,
                 packets_per_data: acks_per_data(inner, spec, way.data, way.back),
                 ramp: match &spec.source {
@@ -748,35 +700,23 @@ impl Plan {
         })
     }
 
-    /// Sizes the rings of FIFO transport for steps of `step_s` or more. Steps that end early (events, output
+    /// Sizes the flight rings for steps between a shortest and a longest one. Steps that end early (events, output
     /// times) may be shorter.
-    pub fn size_rings(&mut self, inner: &CompiledNetwork, step_s: f64) {
-        self.shortest_step_s = step_s;
+    pub fn size_rings(&mut self, inner: &CompiledNetwork, step_range_s: (f64, f64)) {
+        self.step_range_s = step_range_s;
         for l in &mut self.links {
-            let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
-            let slowest_bps = slowest_bps(inner, l.link);
-            let room_bits = l.room.bits.unwrap_or(l.room.nominal_pkts * bits).max(bits);
-            let longest_wait_s = match l.room.time {
-                Some(time) => 8.0 * time.bytes(slowest_bps) / slowest_bps,
-                None => room_bits / slowest_bps,
-            };
-            let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
-            l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
-            l.first_slot = self.queue_slots as u32;
-            let parts = parts_of(inner.delays_s(l.link).1, step_s);
+            let longest_s = l.longest_flight_s(inner.delays_s(l.link).1, step_range_s);
+            let parts = parts_of(longest_s, step_range_s.0);
             // A batch ends when the next step would make it too long, so two consecutive batches are longer
             // than the limit. A delay covers one batch per part, plus a partial one at either end.
             l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
             l.first_flight = self.flight_batches as u32;
             self.flight_batches += l.flight_slots as usize;
-            self.queue_slots += l.queue_slots as usize;
         }
         for block in &mut self.blocks {
             let link = &self.links[block.rank as usize];
             let hops = block.hops();
-            block.first_queue_cell = self.queue_cells;
             block.first_flight_cell = self.flight_cells;
-            self.queue_cells += hops * link.queue_slots as usize;
             self.flight_cells += hops * link.flight_slots as usize;
         }
     }
@@ -786,6 +726,16 @@ impl Plan {
 pub(crate) const NEGLIGIBLE_PKTS: f64 = 1e-9;
 
 impl LinkPlan {
+    /// Returns the longest time that packets stay in the flight ring, in seconds. Packets to links that were
+    /// processed earlier wait for the next step.
+    fn longest_flight_s(&self, delay_s: f64, step_range_s: (f64, f64)) -> f64 {
+        if self.next_step_hop < self.end_hop {
+            delay_s.max(step_range_s.1)
+        } else {
+            delay_s
+        }
+    }
+
     /// Returns the buffer size in packets of the present mean size.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
         let room_pkts = self.buffer_pkts(link, link.queue_pkts, link.queue_bits);
@@ -899,16 +849,5 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 
 /// Returns the number of batches of a delay, given the shortest step.
 fn parts_of(delay_s: f64, step_s: f64) -> f64 {
-    (delay_s / step_s).ceil().clamp(1.0, MIN_PARTS)
-}
-
-/// Returns the lowest bandwidth that a link ever has.
-fn slowest_bps(inner: &CompiledNetwork, link: u32) -> f64 {
-    let mut slowest = inner.links[link as usize].bandwidth_bps;
-    for e in inner.events.iter().filter(|e| e.link == link) {
-        if let netflow_network::Change::Bandwidth(bps) = e.change {
-            slowest = slowest.min(bps);
-        }
-    }
-    slowest
+    (delay_s / step_s).ceil().clamp(1.0, MAX_PARTS)
 }

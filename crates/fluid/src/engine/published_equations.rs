@@ -21,19 +21,19 @@ impl StepContext<'_> {
     /// Advances the network over `span`. Returns the first queue that is not a finite number as the error.
     pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
         self.send(false);
-        self.receive_carried();
+        self.forward_for_next_step(false);
         for &(first, end) in &self.setup.plan.levels {
             for rank in first..end {
                 self.move_queue_literally(rank)?;
             }
         }
-        self.carry_to_next_step();
         self.deliver();
         Ok(())
     }
 
     fn move_queue_literally(&mut self, rank: usize) -> Result<(), usize> {
-        let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
+        let setup = self.setup;
+        let (plan, state, span) = (&setup.plan, &mut *self.state, self.span);
         let l = &plan.links[rank];
         let hops = l.first_hop as usize..l.end_hop as usize;
         let inflow = &mut state.inflow[hops.clone()];
@@ -43,7 +43,7 @@ impl StepContext<'_> {
         let arriving =
             hop_transport::arrive(runs, &plan.up[hops.clone()], &state.forwarded, inflow);
 
-        let link = &mut state.links[rank];
+        let link = &state.links[rank];
         let (pkts, bits) = (
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
@@ -56,7 +56,7 @@ impl StepContext<'_> {
         let service = link.bandwidth_bps / mean_bits * span.length_s;
         let before = link.queue_pkts;
         let idle = before == 0.0 && arriving.pkts < service;
-        link.utilization = if idle { arriving.pkts / service } else { 1.0 };
+        let utilization = if idle { arriving.pkts / service } else { 1.0 };
         // Exactly the arrivals: a rounding error left in an empty queue would make it "busy".
         let departed = if idle { arriving.pkts } else { service };
 
@@ -72,24 +72,41 @@ impl StepContext<'_> {
             return Err(rank);
         }
         let removed = (exact - after).max(0.0);
-        let content = &mut state.content[hops.clone()];
+        let flight = self.fly(rank, departed);
+        let weights = &self.scratch.same_step[l.first_flight as usize..];
+        let weights = &weights[..flight.same_step as usize];
+        let state = &mut *self.state;
         let sources = plan.branches.len();
-        let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
-        for ((v, content), forwarded) in inflow.iter().zip(&mut *content).zip(forwarded) {
-            // Share of this class in the queue; in the arrivals if the queue is empty.
-            *forwarded = if before > 0.0 {
-                departed * *content / before
-            } else if arriving.pkts > 0.0 {
-                departed * v / arriving.pkts
-            } else {
-                0.0
-            };
-            *content = (*content + v - *forwarded).max(0.0);
+        for block in blocks {
+            let n = block.hops();
+            let cells = block.first_flight_cell..plan.flight_cells_end(block);
+            let cells = &mut state.flights.cells[cells];
+            let row = &mut cells[flight.row as usize * n..][..n];
+            if !flight.adds {
+                row.fill(0.0);
+            }
+            let pass = self.scratch.on_the_way.pass_of(rank, block.range());
+            let hops = state.inflow[block.range()].iter().zip(block.range());
+            for (i, (v, hop)) in hops.enumerate() {
+                let content = &mut state.content[hop];
+                // Share of this class in the queue; in the arrivals if the queue is empty.
+                let departs = if before > 0.0 {
+                    departed * *content / before
+                } else if arriving.pkts > 0.0 {
+                    departed * v / arriving.pkts
+                } else {
+                    0.0
+                };
+                *content = (*content + v - departs).max(0.0);
+                let passes = departs * pass.map_or(1.0, |pass| pass[i]);
+                row[i] += passes;
+                state.lost[hop] += departs - passes;
+            }
+            let same_step = l.next_step_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
+            let forwarded = &mut state.forwarded[sources + block.range().start..];
+            hop_transport::weigh_rows(weights, cells, n, &mut forwarded[..same_step as usize], 0);
         }
-        if let Some(pass) = self.scratch.on_the_way.pass_of(rank, hops.clone()) {
-            let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
-            hop_transport::apply_link_loss(pass, forwarded, &mut state.lost[hops.clone()]);
-        }
+        let content = &mut state.content[hops.clone()];
         let of_run = |run: &HopRun| {
             let start = run.first_hop as usize - hops.start;
             let end = run.end_hop as usize - hops.start;
@@ -99,6 +116,7 @@ impl StepContext<'_> {
         if queued > 0.0 {
             content.iter_mut().for_each(|c| *c *= after / queued);
         }
+        let link = &mut state.links[rank];
         link.offered_pkts += arriving.pkts;
         link.lost_pkts += removed;
         link.cut_off_pkts += removed;
@@ -108,7 +126,8 @@ impl StepContext<'_> {
         let bit_s = 1.0 / link.bandwidth_bps;
         link.sending_s += departed * mean_bits * bit_s;
         link.bit_time += departed * bit_s;
-        link.busy_s += link.utilization * span.length_s;
+        link.utilization = utilization;
+        link.busy_s += utilization * span.length_s;
         link.max_queue_pkts = link.max_queue_pkts.max(after);
         link.queue_pkts = after;
         link.queue_bits = after * mean_bits;

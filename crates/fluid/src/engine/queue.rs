@@ -12,9 +12,10 @@ use super::aqm_law::EarlyDropStep;
 use crate::mm1k::{Equilibrium, equilibrium};
 use crate::tcp_drop_tail::{DropTailTcpLaw, Mm1kBufferDerivatives};
 use netflow_units::math::{exp, ln};
+use serde::{Deserialize, Serialize};
 
-/// Loss probability below which 1 ± p rounds to 1.
-pub(crate) const NEGLIGIBLE_LOSS: f64 = 1e-17;
+/// Loss probability that counts as zero: one packet in 10¹².
+pub(crate) const NEGLIGIBLE_LOSS: f64 = 1e-12;
 
 /// Number of packets that counts as zero; its inverse would overflow.
 pub(crate) const MIN_PKTS: f64 = 1e-200;
@@ -24,7 +25,7 @@ pub(crate) const EMPTY_LN_RHO: f64 = -700.0;
 
 /// Relative change of the queue in a step (of the queue plus one packet) above which the step is divided, and
 /// the number of parts.
-const MAX_RELATIVE_CHANGE: f64 = 0.05;
+const MAX_RELATIVE_CHANGE: f64 = 0.2;
 pub(crate) const SUBSTEPS: u32 = 4;
 pub(crate) const SUBSTEP_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
 
@@ -33,6 +34,87 @@ const MIN_CAPACITY_USE: f64 = 0.99;
 
 /// Bounds of ln ρ in the search: beyond them a queue is empty or full to full precision.
 const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
+
+/// Distance up to which a tangent serves, relative to the queue or to its free space, whichever is less.
+const TANGENT_REACH: f64 = 0.03;
+
+/// Utilization and loss of a drop-tail queue near a solution, as linear functions of its mean length. They replace the
+/// evaluation of the law in most steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LawTangent {
+    /// Hash of the queue model.
+    model: u64,
+    buffer_pkts: f64,
+    queue_pkts: f64,
+    ln_rho: f64,
+    utilization: f64,
+    refused: f64,
+    by_queue: LawSlopes,
+    /// Largest distance from `queue_pkts` at which it serves; 0 if there is no tangent.
+    reach_pkts: f64,
+}
+
+/// Derivatives of a queue law with respect to its mean length in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LawSlopes {
+    pub ln_rho: f64,
+    pub utilization: f64,
+    pub refused: f64,
+}
+
+/// Returns a loss probability, or 0 if it is negligible.
+fn without_negligible_loss(loss: f64) -> f64 {
+    if loss < NEGLIGIBLE_LOSS { 0.0 } else { loss }
+}
+
+impl LawTangent {
+    /// Returns the tangent at a solution of a drop-tail queue.
+    pub fn at(solution: &QueueSolution, buffer_pkts: f64, model: u64) -> LawTangent {
+        let reach_pkts = if solution.by_queue.ln_rho > 0.0 {
+            TANGENT_REACH * solution.queue_pkts.min(buffer_pkts - solution.queue_pkts)
+        } else {
+            0.0
+        };
+        LawTangent {
+            model,
+            buffer_pkts,
+            queue_pkts: solution.queue_pkts,
+            ln_rho: solution.ln_rho,
+            utilization: solution.utilization,
+            refused: solution.refused,
+            by_queue: solution.by_queue,
+            reach_pkts,
+        }
+    }
+
+    /// Solves a step with the tangent; `None` if the queue or its buffer leaves the reach. The square of the distance is
+    /// at most proportional to the change in the step, so that a queue in steady state has no error.
+    #[inline]
+    pub fn solve(&self, step: &QueueStep, arriving_pkts: f64, model: u64) -> Option<QueueSolution> {
+        if self.reach_pkts <= 0.0 || self.model != model {
+            return None;
+        }
+        let (at, by) = (self.queue_pkts, &self.by_queue);
+        let slope = 1.0 + step.service_pkts * by.utilization + arriving_pkts * by.refused;
+        let moved = (step.before_pkts - at - step.service_pkts * self.utilization
+            + arriving_pkts * (1.0 - self.refused))
+            / slope;
+        let queue_pkts = at + moved;
+        let change_pkts = (queue_pkts - step.before_pkts).abs();
+        let far_pkts = moved.abs() + (step.buffer_pkts() - self.buffer_pkts).abs();
+        let scale_pkts = self.reach_pkts / TANGENT_REACH;
+        let serves = far_pkts <= self.reach_pkts
+            && far_pkts * far_pkts <= scale_pkts * (change_pkts + 1e-12 * scale_pkts);
+        serves.then(|| QueueSolution {
+            ln_rho: self.ln_rho + by.ln_rho * moved,
+            queue_pkts,
+            utilization: (self.utilization + by.utilization * moved).clamp(0.0, 1.0),
+            refused: without_negligible_loss(self.refused + by.refused * moved).min(1.0),
+            by_queue: self.by_queue,
+            ..QueueSolution::default()
+        })
+    }
+}
 
 /// Queue over one step: everything that does not depend on the solution.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +164,8 @@ pub(crate) struct QueueSolution {
     pub known: f64,
     /// See [`known`](Self::known).
     pub wait_s: f64,
-    /// Derivative of the loss of a drop-tail queue with respect to the waiting packets.
-    pub steepness: f64,
+    /// Derivatives of a drop-tail queue; zero where the buffer limit has no effect.
+    pub by_queue: LawSlopes,
 }
 
 /// Returns the ρ below which a queue of `buffer_pkts` behaves as if its buffer were unlimited: (K+1)² ρ^(K+1)
@@ -209,7 +291,7 @@ impl QueueStep {
             refused: 0.0,
             known: 0.0,
             wait_s: 0.0,
-            steepness: 0.0,
+            by_queue: LawSlopes::default(),
         })
     }
 
@@ -277,9 +359,14 @@ impl QueueStep {
                 eq.mean_pkts += eq.slope * moved;
                 eq.empty -= busy_slope * moved;
                 eq.blocking += blocking_slope * moved;
-                let steepness = blocking_slope / eq.slope.max(MIN_PKTS);
+                let per_pkt = 1.0 / eq.slope.max(MIN_PKTS);
+                let by_queue = LawSlopes {
+                    ln_rho: per_pkt,
+                    utilization: busy_slope * per_pkt,
+                    refused: blocking_slope * per_pkt,
+                };
                 return QueueSolution {
-                    steepness,
+                    by_queue,
                     ..self.solution(x + moved, &eq)
                 };
             }
@@ -321,11 +408,7 @@ impl QueueStep {
             ln_rho,
             queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts()),
             utilization: eq.utilization(),
-            refused: if refused < NEGLIGIBLE_LOSS {
-                0.0
-            } else {
-                refused
-            },
+            refused: without_negligible_loss(refused),
             ..QueueSolution::default()
         };
         match &self.early {

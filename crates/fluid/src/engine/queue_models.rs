@@ -1,5 +1,7 @@
 //! Queue model of every link for the active sources.
 
+use netflow_network::FluidOptions;
+
 use super::Setup;
 use super::aqm_law::EarlyDropPolicy;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
@@ -59,7 +61,7 @@ pub(crate) fn traffic_by_link(
     crossings
 }
 
-/// Computes the queue models; M/M/1/K if sources do not use feedback.
+/// Computes the queue models; M/M/1/K for the published equations.
 pub(super) fn update_queue_models(
     setup: &Setup,
     state: &State,
@@ -69,17 +71,13 @@ pub(super) fn update_queue_models(
     let links = &setup.plan.links;
     out.clear();
     out.resize(links.len(), DropTailTcpLaw::default());
-    if !setup.learns {
+    if matches!(setup.options, FluidOptions::Literal { .. }) {
         return;
     }
     let crossings = traffic_by_link(setup, state, active);
     for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
         let drops_early = matches!(link.early, Some(EarlyDropPolicy::Red(_))) || link.rio.is_some();
-        *filling = if setup.window_laws.is_empty() {
-            crossing.queue_model(link.calibration, drops_early)
-        } else {
-            crossing.queue_model_for_window_state(link.calibration, drops_early)
-        };
+        *filling = crossing.queue_model(link.calibration, drops_early);
         if let Some(EarlyDropPolicy::Pie(_)) = link.early {
             *filling = filling.under_pie();
         }

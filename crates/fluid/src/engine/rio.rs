@@ -46,17 +46,6 @@ impl RioState {
         let dropped: f64 = each.map(|(part, early)| part * early).sum();
         dropped + (1.0 - dropped) * refused
     }
-
-    /// Extrapolates as [`State::extrapolate`] does with all volumes; losses never decrease.
-    pub fn extrapolate(&mut self, whole: &RioState) {
-        for p in 0..3 {
-            let lost = 2.0 * self.lost_pkts[p] - whole.lost_pkts[p];
-            let offered = 2.0 * self.offered_pkts[p] - whole.offered_pkts[p];
-            if lost >= 0.0 && offered >= lost {
-                (self.lost_pkts[p], self.offered_pkts[p]) = (lost, offered);
-            }
-        }
-    }
 }
 
 impl Plan {
@@ -202,11 +191,7 @@ impl StepContext<'_> {
                 tried.early = [0.0; 3];
                 RioSolution::once(QueueSolution::down(), tried)
             }
-            (false, true) if self.setup.learns => solve_in_parts(&rio_step),
-            (false, true) => {
-                let (solution, tried) = solve(&rio_step);
-                RioSolution::once(solution, tried)
-            }
+            (false, true) => solve_in_parts(&rio_step),
             (false, false) => {
                 let solution = QueueSolution {
                     ln_rho: EMPTY_LN_RHO,

@@ -5,7 +5,6 @@ use netflow_network::Edge;
 use super::hop_transport::{Arrivals, QueueOutcome, RowWeight};
 use super::link_loss::LinkPassFractions;
 use super::plan::Plan;
-use super::sending::SentWithin;
 use super::sources::{ActiveSources, FixedDelays, LinkCondition};
 use super::{Setup, queue_models};
 use crate::delays::QueueWait;
@@ -30,19 +29,16 @@ pub(crate) struct Scratch {
     /// Solution by link.
     pub fates: Vec<QueueOutcome>,
     /// Weights of the rows of rings, link by link.
-    pub departures: Vec<RowWeight>,
     pub same_step: Vec<RowWeight>,
     pub next_step: Vec<RowWeight>,
     /// Number of rows in `next_step` by link.
     pub next_step_rows: Vec<u32>,
-    /// ln of the pass probability, and RTT, at the start of the step, for sources evaluated within it.
-    pub seen: Vec<[f64; 2]>,
-    /// Branches just evaluated within the step.
-    pub sent_by: Vec<SentWithin>,
     /// Packets that each branch may still send.
     pub may_send: Vec<f64>,
     /// Queue model of each link for the present sources.
     pub fillings: Vec<DropTailTcpLaw>,
+    /// Hashes of these.
+    pub model_hashes: Vec<u64>,
     /// Waiting times of links at the last sample.
     pub waits: Vec<QueueWait>,
     /// Packets/s of transfers on each link at the last sample.
@@ -63,14 +59,12 @@ impl Scratch {
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
             fates: vec![QueueOutcome::default(); plan.links.len()],
-            departures: vec![(0, 0.0); plan.queue_slots],
             same_step: vec![(0, 0.0); plan.flight_batches],
             next_step: vec![(0, 0.0); plan.flight_batches],
             next_step_rows: vec![0; plan.links.len()],
-            seen: vec![[0.0; 2]; plan.branches.len()],
-            sent_by: Vec::with_capacity(plan.branches.len()),
             may_send: vec![f64::INFINITY; plan.branches.len()],
             fillings: vec![DropTailTcpLaw::default(); plan.links.len()],
+            model_hashes: vec![0; plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),
             transfers_pps: Vec::with_capacity(plan.links.len()),
             edges: (state.aggregates.iter().zip(&inner.aggregates))
@@ -127,5 +121,8 @@ impl Scratch {
         self.active.gather(setup, state, end_s - state.time_s);
         self.move_windows(setup, state);
         queue_models::update_queue_models(setup, state, &self.active, &mut self.fillings);
+        let hashes = self.fillings.iter().map(DropTailTcpLaw::hash);
+        self.model_hashes.clear();
+        self.model_hashes.extend(hashes);
     }
 }

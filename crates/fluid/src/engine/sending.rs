@@ -1,25 +1,20 @@
-//! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
-//! feedback, by its [congestion window](super::tcp_window), or by its profile within the implicit solution of
-//! its first link's queue.
+//! Packets sent by sources during a step. A source sends at a fixed rate, by its
+//! [congestion window](super::tcp_window), or by its profile directly.
 
 use netflow_profile::Provenance;
-use netflow_units::math::exp_m1;
 
-use super::feedback::{FEEDBACK_RING_LEN, LastDelivery};
-use super::hop_transport::Arrivals;
-use super::plan::NO_RAMP;
-use super::queue::{QueueSolution, QueueStep};
-use super::source_law::{AllowedRate, SentPackets};
-use super::sources::{self, LinkCondition, PathCondition, SOURCES_PER_BATCH, path_condition};
-use super::tcp_window::{self, TcpWindow, WindowConditions, WindowRate, WindowSample};
+use super::plan::{NO_RAMP, Plan};
+use super::source_law::AllowedRate;
+use super::sources::{self, LinkCondition, PathCondition, path_condition};
+use super::tcp_window::{self, TcpWindow, WindowConditions, WindowSample};
 use super::{Scratch, Setup, Span, StepContext};
-use crate::state::{BranchState, FeedbackSample, LinkState, LossEstimate};
+use crate::state::{BranchState, LinkState};
 
 /// Minimum number of sources per thread.
 const FORK_SOURCES: usize = 2048;
 
 impl StepContext<'_> {
-    /// Computes the packets of every source in the step, except those evaluated within it.
+    /// Computes the packets of every source in the step.
     pub(crate) fn send(&mut self, fork: bool) {
         self.look_at_links();
         let plan = &self.setup.plan;
@@ -32,7 +27,6 @@ impl StepContext<'_> {
         self.send_at_rates();
         self.send_by_profiles(fork);
         self.lose_overshoot();
-        self.look_within_step();
         self.send_marked();
     }
 
@@ -43,13 +37,7 @@ impl StepContext<'_> {
             return;
         }
         let plan = &self.setup.plan;
-        for &b in self
-            .scratch
-            .active
-            .lagged
-            .iter()
-            .flat_map(|(_, members)| members)
-        {
+        for b in self.scratch.active.with_profiles() {
             let b = b as usize;
             let branch = &plan.branches[b];
             let pkts = std::mem::take(&mut self.state.windows[b].overshoot_pkts) * branch.weight;
@@ -85,16 +73,8 @@ impl StepContext<'_> {
     }
 
     /// Returns the path conditions of a source.
-    pub(super) fn look(&self, b: usize) -> PathCondition {
-        let Scratch {
-            conditions,
-            fixed,
-            on_the_way,
-            ..
-        } = &*self.scratch;
-        let plan = &self.setup.plan;
-        let ln_pass = on_the_way.ln_pass[b];
-        path_condition(plan, &plan.branches[b], conditions, ln_pass, &fixed[b])
+    pub(super) fn path_condition(&self, b: usize) -> PathCondition {
+        self.scratch.path_condition(&self.setup.plan, b)
     }
 
     fn send_at_rates(&mut self) {
@@ -106,8 +86,8 @@ impl StepContext<'_> {
                 Some(ramp) => ramp.active_s(span.start_s, span.end_s),
                 None => sources::active_s(branch, span.start_s, span.end_s),
             };
-            let sight = self.look(b);
-            let wanted = AllowedRate::own(self.state.own_pps(branch), [sight.loss(), sight.rtt_s]);
+            let path = self.path_condition(b);
+            let wanted = AllowedRate::own(self.state.own_pps(branch), [path.loss(), path.rtt_s]);
             let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
             self.state.forwarded[b] = sent.pkts;
             let state = &mut self.state.branches[b];
@@ -132,120 +112,34 @@ impl StepContext<'_> {
             step: self.state.steps,
             before_s: self.state.last_step_s,
             forwarded: by_hop,
+            inflow: &self.state.inflow,
             links: &self.state.links,
         };
-        for (profile, members) in &self.scratch.active.lagged {
+        for (profile, members) in &self.scratch.active.by_profile {
             let work = SourceWork {
                 members,
                 first: 0,
                 forwarded: &mut *by_branch,
                 branches: &mut self.state.branches,
-                learnt: &mut self.state.learnt,
-                looks: &mut self.state.seen,
                 windows: &mut self.state.windows,
                 samples: &mut self.state.window_samples,
             };
             shared.send(*profile as usize, work, fork);
         }
     }
-
-    /// Sets the path conditions at the start of the step, for sources evaluated within it.
-    fn look_within_step(&mut self) {
-        let plan = &self.setup.plan;
-        for i in 0..self.scratch.active.implicit.len() {
-            let b = self.scratch.active.implicit[i] as usize;
-            let branch = &plan.branches[b];
-            let sight = self.look(b);
-            let rtt_s = sight.rtt_s;
-            self.scratch.seen[b] = [sight.ln_pass, rtt_s];
-            self.state.forwarded[b] = 0.0; // until its first link's queue is solved
-            let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-            let seen = [sight.loss(), rtt_s];
-            let rests_on = plan.profiles[branch.profile as usize].provenance(seen[0], rtt_s);
-            self.state.branches[b].record_feedback(seen, active_s, rests_on);
-            self.state.branches[b].rate_pps = 0.0;
-        }
-    }
-
-    /// Solves the queue of a link whose sources are evaluated within the step. Their packets are added to
-    /// `arriving` and to the arrivals of their first hops.
-    pub(super) fn solve_with_sources(
-        &mut self,
-        rank: usize,
-        step: &QueueStep,
-        arriving: &mut Arrivals,
-    ) -> QueueSolution {
-        let (plan, span) = (&self.setup.plan, self.span);
-        let Scratch {
-            active,
-            conditions,
-            seen,
-            may_send,
-            sent_by,
-            ..
-        } = &mut *self.scratch;
-        let here = conditions[rank];
-        let others = arriving.pkts;
-        let sources_at = |tried: &QueueSolution, each: &mut dyn FnMut(SentWithin)| {
-            let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
-            let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
-            let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
-            let mut from_profile = [0.0; SOURCES_PER_BATCH];
-            for (_, profile, range) in active.runs_at(rank) {
-                for batch in active.by_link[range.clone()].chunks(SOURCES_PER_BATCH) {
-                    let n = batch.len();
-                    for (i, &b) in batch.iter().enumerate() {
-                        let seen = seen[b as usize];
-                        loss[i] = -exp_m1(seen[0] + ln_pass);
-                        rtt[i] = seen[1] + waiting_s;
-                    }
-                    let profile = &*plan.profiles[*profile as usize];
-                    profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
-                    for (i, &b) in batch.iter().enumerate() {
-                        let b = b as usize;
-                        let branch = &plan.branches[b];
-                        let active_s = sources::active_s(branch, span.start_s, span.end_s);
-                        let wanted =
-                            AllowedRate::by_profile(branch, [loss[i], rtt[i]], from_profile[i]);
-                        each(SentWithin {
-                            branch: b,
-                            sent: wanted.sent_packets(branch, active_s, may_send[b]),
-                            wanted,
-                            active_s,
-                        });
-                    }
-                }
-            }
-        };
-        let solution = step.solve_by(|tried| {
-            let mut sum = others;
-            sources_at(tried, &mut |it| sum += it.sent.pkts);
-            sum
-        });
-        sent_by.clear();
-        sources_at(&solution, &mut |it| sent_by.push(it));
-        for it in sent_by {
-            let (b, pkts) = (it.branch, it.sent.pkts);
-            let branch = &plan.branches[b];
-            let state = &mut self.state.branches[b];
-            state.record_sent(branch, &it.wanted, it.sent, it.active_s, span.end_s);
-            state.sent_pkts += pkts;
-            self.state.forwarded[b] = pkts;
-            self.state.inflow[branch.first_hop as usize] = pkts;
-            arriving.pkts += pkts;
-            arriving.bits += pkts * plan.wire_bits(rank as u32, branch.data_bits);
-        }
-        solution
-    }
 }
 
-/// Rate and packets of a source evaluated within the step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SentWithin {
-    branch: usize,
-    wanted: AllowedRate,
-    sent: SentPackets,
-    active_s: f64,
+impl Scratch {
+    fn path_condition(&self, plan: &Plan, b: usize) -> PathCondition {
+        let ln_pass = self.on_the_way.ln_pass[b];
+        path_condition(
+            plan,
+            &plan.branches[b],
+            &self.conditions,
+            ln_pass,
+            &self.fixed[b],
+        )
+    }
 }
 
 /// Shared read-only data of threads that evaluate sources.
@@ -257,6 +151,8 @@ struct SharedView<'a> {
     /// Length of the step before, and packets forwarded by hops in it.
     before_s: f64,
     forwarded: &'a [f64],
+    /// Packets that arrived at hops in the step before.
+    inflow: &'a [f64],
     links: &'a [LinkState],
 }
 
@@ -266,10 +162,7 @@ struct SourceWork<'a> {
     first: usize,
     forwarded: &'a mut [f64],
     branches: &'a mut [BranchState],
-    /// Estimates of each branch, and [`FEEDBACK_RING_LEN`] samples; empty without feedback.
-    learnt: &'a mut [LossEstimate],
-    looks: &'a mut [FeedbackSample],
-    /// Congestion windows of each branch, and their samples; empty if they are not state.
+    /// Congestion windows of each branch, and their samples; empty for the published equations.
     windows: &'a mut [TcpWindow],
     samples: &'a mut [WindowSample],
 }
@@ -280,15 +173,10 @@ impl SharedView<'_> {
         if !fork || n < 2 * FORK_SOURCES {
             return self.send_serially(profile, work);
         }
-        // Splits into whole batches, so that batches do not depend on the number of threads.
-        let middle = n / 2 / SOURCES_PER_BATCH * SOURCES_PER_BATCH;
-        let (left, right) = work.members.split_at(middle);
+        let (left, right) = work.members.split_at(n / 2);
         let cut = right[0] as usize - work.first;
         let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
         let (branches_l, branches_r) = work.branches.split_at_mut(cut);
-        let (learnt_l, learnt_r) = work.learnt.split_at_mut(cut.min(work.learnt.len()));
-        let looks_cut = (cut * FEEDBACK_RING_LEN).min(work.looks.len());
-        let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
         let (windows_l, windows_r) = work.windows.split_at_mut(cut.min(work.windows.len()));
         let samples_cut = (cut * tcp_window::SAMPLES).min(work.samples.len());
         let (samples_l, samples_r) = work.samples.split_at_mut(samples_cut);
@@ -297,8 +185,6 @@ impl SharedView<'_> {
             first: work.first,
             forwarded: forwarded_l,
             branches: branches_l,
-            learnt: learnt_l,
-            looks: looks_l,
             windows: windows_l,
             samples: samples_l,
         };
@@ -307,8 +193,6 @@ impl SharedView<'_> {
             first: work.first + cut,
             forwarded: forwarded_r,
             branches: branches_r,
-            learnt: learnt_r,
-            looks: looks_r,
             windows: windows_r,
             samples: samples_r,
         };
@@ -320,98 +204,57 @@ impl SharedView<'_> {
 
     fn send_serially(&self, profile_index: usize, work: SourceWork<'_>) {
         let profile = &*self.setup.plan.profiles[profile_index];
-        let (plan, scratch) = (&self.setup.plan, self.scratch);
-        let (mut loss, mut rtt) = ([0.0; SOURCES_PER_BATCH], [0.0; SOURCES_PER_BATCH]);
-        let mut from_profile = [0.0; SOURCES_PER_BATCH];
-        let mut window_rates = [WindowRate::default(); SOURCES_PER_BATCH];
-        for batch in work.members.chunks(SOURCES_PER_BATCH) {
-            for (i, &b) in batch.iter().enumerate() {
-                let b = b as usize;
-                let sight = path_condition(
-                    plan,
-                    &plan.branches[b],
-                    &scratch.conditions,
-                    scratch.on_the_way.ln_pass[b],
-                    &scratch.fixed[b],
-                );
-                let mine = b - work.first;
-                if let Some(learnt) = work.learnt.get_mut(mine) {
-                    let looks =
-                        &mut work.looks[mine * FEEDBACK_RING_LEN..(mine + 1) * FEEDBACK_RING_LEN];
-                    [loss[i], rtt[i]] = learnt.update_estimate(
-                        looks,
-                        &plan.branches[b],
-                        sight,
-                        self.step,
-                        self.span,
-                    );
-                } else {
-                    (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
-                }
-                if let Some(window) = work.windows.get_mut(mine) {
-                    window_rates[i] = window.advance(
+        let law = self.setup.window_laws.get(profile_index);
+        for &b in work.members {
+            let (b, mine) = (b as usize, b as usize - work.first);
+            let branch = &self.setup.plan.branches[b];
+            let path = self.scratch.path_condition(&self.setup.plan, b);
+            let seen = [path.loss(), path.rtt_s];
+            let mut profile_loss = Some(seen[0]);
+            let wanted = match law {
+                Some(law) => {
+                    let rate = work.windows[mine].advance(
                         &mut work.samples[tcp_window::samples_of(mine)],
-                        &self.setup.window_laws[profile_index],
-                        &plan.branches[b],
-                        &window_conditions(
-                            self.setup,
-                            self.scratch,
-                            &self.links[self.scratch.fixed[b].narrowest.0 as usize],
-                            b,
-                            sight,
-                            [
-                                plan.branches[b].last_data_hop,
-                                plan.narrowest_hop(&self.scratch.fixed[b], b),
-                            ]
-                            .map(|hop| self.forwarded[hop as usize] / self.before_s),
-                        ),
+                        law,
+                        branch,
+                        &self.window_conditions(b, path),
                         self.step,
                         self.span,
                     );
+                    profile_loss = rate.profile_loss;
+                    AllowedRate::by_window(seen, rate)
                 }
+                None => AllowedRate::by_profile(branch, seen, profile.throughput(seen[0], seen[1])),
+            };
+            let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
+            let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
+            let state = &mut work.branches[mine];
+            state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
+            if let Some(window) = work.windows.get_mut(mine) {
+                window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
             }
-            let n = batch.len();
-            profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
-            for (i, &b) in batch.iter().enumerate() {
-                let b = b as usize;
-                let branch = &plan.branches[b];
-                let state = &mut work.branches[b - work.first];
-                let mut learnt = work.learnt.get_mut(b - work.first);
-                let learns = learnt.as_deref_mut().map(|learnt| {
-                    let pkts = self.forwarded[branch.last_data_hop as usize];
-                    let delivered = LastDelivery {
-                        pps: pkts / (branch.weight * self.before_s),
-                        length_s: self.before_s,
-                    };
-                    (learnt, delivered)
-                });
-                let seen = [loss[i], rtt[i]];
-                let mut window = work.windows.get_mut(b - work.first);
-                let wanted = if window.is_some() {
-                    AllowedRate::by_window(seen, from_profile[i], window_rates[i])
-                } else {
-                    state.allowed_rate(branch, seen, from_profile[i], learns, self.span)
-                };
-                let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-                let sent = wanted.sent_packets(branch, active_s, scratch.may_send[b]);
-                state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
-                if let Some(learnt) = learnt {
-                    learnt.record_sent(&sent, branch);
-                }
-                if let Some(window) = &mut window {
-                    let permitted_pkts = wanted.mean_pps * active_s;
-                    window.record_sent(sent.pkts / branch.weight, permitted_pkts);
-                }
-                work.forwarded[b - work.first] = sent.pkts;
-                state.sent_pkts += sent.pkts;
-                state.record_feedback(seen, active_s, profile.provenance(loss[i], rtt[i]));
-            }
+            work.forwarded[mine] = sent.pkts;
+            state.sent_pkts += sent.pkts;
+            let rests_on = profile_loss.map_or(Provenance::Measured, |loss| {
+                profile.provenance(loss, seen[1])
+            });
+            state.record_feedback(seen, active_s, rests_on);
         }
+    }
+
+    /// Returns the conditions of the congestion windows of a branch.
+    fn window_conditions(&self, b: usize, path: PathCondition) -> WindowConditions {
+        let (plan, fixed) = (&self.setup.plan, &self.scratch.fixed[b]);
+        let delivered_pkts = self.forwarded[plan.branches[b].last_data_hop as usize];
+        let own_pkts = self.inflow[plan.narrowest_hop(fixed, b) as usize];
+        let last_pps = [delivered_pkts, own_pkts].map(|pkts| pkts / self.before_s);
+        let narrowest = &self.links[fixed.narrowest.0 as usize];
+        window_conditions(self.setup, self.scratch, narrowest, b, path, last_pps)
     }
 }
 
-/// Returns the conditions of the congestion windows of a branch. `forwarded_pps` is the rate of the class in the last
-/// step where its data leaves the network, and at its narrowest link.
+/// Returns the conditions of the congestion windows of a branch. The last argument is the rate of the class in
+/// the last step where its data leaves the network, and at its narrowest link.
 pub(super) fn window_conditions(
     setup: &Setup,
     scratch: &Scratch,

@@ -1,18 +1,19 @@
-//! Rate law of sources in a step, common to all coupling modes.
+//! Rate law of sources in a step.
 //!
-//! A source has an estimate of loss and round-trip time ([`BranchState::record_feedback`]) and computes its rate
-//! ([`BranchState::allowed_rate`]). It sends at that rate if it has data ([`AllowedRate::sent_packets`], [`BranchState::record_sent`]).
+//! A source observes the loss and the round-trip time of its path ([`BranchState::record_feedback`]) and computes its rate
+//! ([`AllowedRate`]). It sends at that rate if it has data ([`AllowedRate::sent_packets`], [`BranchState::record_sent`]).
+
+use std::f64::consts::LN_2;
 
 use netflow_network::{AppliedLimits, Limit};
 use netflow_profile::Provenance;
 
-use super::feedback::LastDelivery;
-use super::plan::BranchPlan;
+use super::plan::{BranchPlan, NO_PROFILE};
+use super::sources;
 use super::tcp_window::WindowRate;
-use super::{Span, sources};
-use crate::state::{BranchState, LossEstimate};
+use crate::state::BranchState;
 
-/// Loss probability and round-trip time in seconds that a source assumes.
+/// Loss probability and round-trip time in seconds that a source observes.
 pub(crate) type LossAndRtt = [f64; 2];
 
 /// Rate that a source may use.
@@ -22,8 +23,6 @@ pub(crate) struct AllowedRate {
     pub mean_pps: f64,
     pub end_pps: f64,
     pub seen: LossAndRtt,
-    /// Rate given by its profile, if it has one.
-    pub profile_pps: Option<f64>,
     limit: Limit,
 }
 
@@ -42,30 +41,31 @@ impl AllowedRate {
             mean_pps: rate_pps,
             end_pps: rate_pps,
             seen,
-            profile_pps: None,
             limit: Limit::Own,
         }
     }
 
     /// Returns the rate of a source that uses its profile directly.
     pub fn by_profile(branch: &BranchPlan, seen: LossAndRtt, profile_pps: f64) -> AllowedRate {
-        let may_pps = branch.within_window(profile_pps, seen[1]);
+        let may_pps = window_limited_pps(profile_pps, branch.window_pkts, seen[1]);
         AllowedRate {
             mean_pps: may_pps,
             end_pps: may_pps,
             seen,
-            profile_pps: Some(profile_pps),
-            limit: branch.limit(seen[1], profile_pps, may_pps, may_pps),
+            limit: if may_pps < profile_pps {
+                Limit::Window
+            } else {
+                Limit::Profile
+            },
         }
     }
 
     /// Returns the rate of a source whose congestion window is state.
-    pub fn by_window(seen: LossAndRtt, profile_pps: f64, rate: WindowRate) -> AllowedRate {
+    pub fn by_window(seen: LossAndRtt, rate: WindowRate) -> AllowedRate {
         AllowedRate {
             mean_pps: rate.mean_pps,
             end_pps: rate.end_pps,
             seen,
-            profile_pps: Some(profile_pps),
             limit: if rate.is_at_maximum {
                 Limit::Window
             } else {
@@ -87,32 +87,6 @@ impl AllowedRate {
 }
 
 impl BranchState {
-    /// Returns the rate of a source whose profile gives `profile_pps`. With feedback, the rate grows towards
-    /// it, limited by the estimates and by the deliveries of the step before.
-    #[inline]
-    pub fn allowed_rate(
-        &mut self,
-        branch: &BranchPlan,
-        seen: LossAndRtt,
-        profile_pps: f64,
-        learns: Option<(&mut LossEstimate, LastDelivery)>,
-        span: Span,
-    ) -> AllowedRate {
-        let Some((learnt, delivered)) = learns else {
-            return AllowedRate::by_profile(branch, seen, profile_pps);
-        };
-        let may_pps = branch.within_window(profile_pps, seen[1]);
-        let mean_pps = learnt.grow(&mut self.rate_pps, may_pps, delivered, branch, span);
-        let end_pps = self.rate_pps;
-        AllowedRate {
-            mean_pps,
-            end_pps,
-            seen,
-            profile_pps: Some(profile_pps),
-            limit: branch.limit(seen[1], profile_pps, may_pps, end_pps),
-        }
-    }
-
     /// Records the rate and the packets of a step that ended at `end_s`. Returns the mean rate of one
     /// connection in packets/s.
     #[inline]
@@ -132,11 +106,11 @@ impl BranchState {
             },
             loss: wanted.seen[0],
             rtt_s: wanted.seen[1],
-            profile_pps: wanted.profile_pps,
+            profile_pps: None, // computed where it is read
             until_s: end_s,
         });
         self.rate_pps = wanted.end_pps;
-        if sent.short && branch.application_pps < f64::INFINITY && wanted.profile_pps.is_some() {
+        if sent.short && branch.application_pps < f64::INFINITY && branch.profile != NO_PROFILE {
             // Data that is not sent affects neither growth nor loss.
             self.rate_pps = sent.pkts / (branch.weight * active_s);
             return self.rate_pps;
@@ -164,6 +138,12 @@ impl BranchState {
     }
 }
 
+/// Returns the initial rate of slow start, in packets/s: its windows of 2, 4, 8 … packets match a rate that
+/// begins there and doubles every RTT.
+pub(crate) fn initial_rate_pps(rtt_s: f64) -> f64 {
+    2.0 * LN_2 / rtt_s
+}
+
 /// Returns the rate of one connection in packets/s: that of its profile, limited by the largest window.
 #[inline]
 pub fn window_limited_pps(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64 {
@@ -171,21 +151,6 @@ pub fn window_limited_pps(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64
 }
 
 impl BranchPlan {
-    fn within_window(&self, profile_pps: f64, rtt_s: f64) -> f64 {
-        window_limited_pps(profile_pps, self.window_pkts, rtt_s)
-    }
-
-    /// Returns the limit that applied to a source with the permitted rate `may_pps` and the rate `end_pps` at
-    /// the end of the step.
-    fn limit(&self, rtt_s: f64, profile_pps: f64, may_pps: f64, end_pps: f64) -> Limit {
-        match end_pps {
-            pps if pps < may_pps * (1.0 - 1e-9) => Limit::Growth,
-            pps if pps > may_pps * (1.0 + 1e-9) => Limit::Decline,
-            _ if self.window_pkts / rtt_s < profile_pps => Limit::Window,
-            _ => Limit::Profile,
-        }
-    }
-
     /// Returns the limit of a source that ran out of data before `end_s`.
     fn limit_of_data(&self, end_s: f64) -> Limit {
         let made_pkts = self.application_pps * self.weight * sources::active_s(self, 0.0, end_s);

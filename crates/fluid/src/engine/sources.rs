@@ -9,17 +9,12 @@ use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::state::{LinkState, State};
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
-/// Sources per batch, chosen so that their conditions fit into the first-level cache.
-pub(crate) const SOURCES_PER_BATCH: usize = 64;
-
 /// Loss and wait at one link for a packet that arrives now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCondition {
     /// ln of the probability to pass.
     pub ln_pass: f64,
     pub waiting_s: f64,
-    /// Derivative of the loss with respect to the waiting time, in 1/s.
-    pub steepness_per_s: f64,
 }
 
 impl LinkCondition {
@@ -36,7 +31,6 @@ impl LinkCondition {
             } else {
                 link.queue_bits / (link.bandwidth_bps * link.share)
             },
-            steepness_per_s: link.steepness_per_s,
         }
     }
 }
@@ -51,15 +45,8 @@ pub fn ln_pass(refused: f64) -> f64 {
 pub(crate) struct ActiveSources {
     /// Fixed-rate sources, in order of branches.
     pub rates: Vec<u32>,
-    /// Sources with a profile that use the path conditions at the start of the step: (profile, branches).
-    pub lagged: Vec<(u32, Vec<u32>)>,
-    /// Sources with a profile that are evaluated within the step.
-    pub implicit: Vec<u32>,
-    /// The latter by first link: (rank, profile, range of `by_link`).
-    pub runs: Vec<(u32, u32, std::ops::Range<usize>)>,
-    pub by_link: Vec<u32>,
-    /// Range of `runs` for each rank.
-    pub runs_at: Vec<(u32, u32)>,
+    /// Sources with a profile: (profile, branches).
+    pub by_profile: Vec<(u32, Vec<u32>)>,
     /// Members of aggregates: the first branch of each.
     pub marked: Vec<u32>,
     /// Time at which the list must be rebuilt.
@@ -72,11 +59,10 @@ impl ActiveSources {
         let plan = &setup.plan;
         let now = state.time_s;
         self.rates.clear();
-        self.implicit.clear();
         self.marked.clear();
-        self.lagged
+        self.by_profile
             .resize_with(plan.profiles.len(), Default::default);
-        for (p, (profile, members)) in self.lagged.iter_mut().enumerate() {
+        for (p, (profile, members)) in self.by_profile.iter_mut().enumerate() {
             *profile = p as u32;
             members.clear();
         }
@@ -97,68 +83,27 @@ impl ActiveSources {
             match branch.profile {
                 _ if branch.aggregate.is_some() => self.marked.push(b),
                 NO_PROFILE => self.rates.push(b),
-                _ if setup.within_step => self.implicit.push(b),
-                p => self.lagged[p as usize].1.push(b),
+                p => self.by_profile[p as usize].1.push(b),
             }
         }
         self.rates.sort_unstable();
-        self.implicit.sort_unstable();
         // Measurements of edges are sums over their members.
         self.marked
             .sort_unstable_by_key(|&b| plan.branch_rank[b as usize]);
-        for (_, members) in &mut self.lagged {
+        for (_, members) in &mut self.by_profile {
             members.sort_unstable();
         }
-        self.index_by_link(plan);
     }
 
     /// Returns all active branches.
     pub fn all(&self) -> impl Iterator<Item = u32> + Clone + '_ {
-        let lagged = self.lagged.iter().flat_map(|(_, members)| members);
-        let others = self.rates.iter().chain(&self.implicit).chain(&self.marked);
-        lagged.chain(others).copied()
+        let others = self.rates.iter().chain(&self.marked).copied();
+        self.with_profiles().chain(others)
     }
 
-    fn index_by_link(&mut self, plan: &Plan) {
-        let first_rank = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
-        let profile = |b: u32| plan.branches[b as usize].profile;
-        self.by_link.clone_from(&self.implicit);
-        // Profiles are numbered in file order, so sums use the order of their first branches.
-        let rank = |b: u32| plan.branch_rank[b as usize];
-        let mut first_of = vec![u32::MAX; plan.profiles.len()];
-        for &b in &self.implicit {
-            let first = &mut first_of[profile(b) as usize];
-            *first = rank(b).min(*first);
-        }
-        self.by_link
-            .sort_unstable_by_key(|&b| (first_rank(b), first_of[profile(b) as usize], rank(b)));
-        self.runs.clear();
-        self.runs_at.clear();
-        self.runs_at.resize(plan.links.len(), (0, 0));
-        let mut start = 0;
-        for run in self
-            .by_link
-            .chunk_by(|&a, &b| (first_rank(a), profile(a)) == (first_rank(b), profile(b)))
-        {
-            let rank = first_rank(run[0]);
-            let at = &mut self.runs_at[rank as usize];
-            let index = self.runs.len() as u32;
-            *at = if at.1 == 0 {
-                (index, index + 1)
-            } else {
-                (at.0, index + 1)
-            };
-            self.runs
-                .push((rank, profile(run[0]), start..start + run.len()));
-            start += run.len();
-        }
-    }
-
-    pub fn runs_at(&self, rank: usize) -> &[(u32, u32, std::ops::Range<usize>)] {
-        match self.runs_at.get(rank) {
-            Some(&(a, b)) => &self.runs[a as usize..b as usize],
-            None => &[],
-        }
+    /// Returns the active branches with a profile outside aggregates.
+    pub fn with_profiles(&self) -> impl Iterator<Item = u32> + Clone + '_ {
+        (self.by_profile.iter()).flat_map(|(_, members)| members.iter().copied())
     }
 }
 
@@ -220,8 +165,6 @@ pub(crate) struct PathCondition {
     pub rtt_s: f64,
     /// Propagation delay to the receiver, a part of `rtt_s`.
     pub forward_s: f64,
-    /// Derivative of the loss with respect to the waiting time, in 1/s.
-    pub steepness_per_s: f64,
     /// ln of the probability that an acknowledgement passes.
     pub acks_ln_pass: f64,
 }
@@ -244,12 +187,10 @@ pub(crate) fn path_condition(
     fixed: &FixedDelays,
 ) -> PathCondition {
     let mut rtt_s = fixed.round_trip_s;
-    let mut steepness_per_s = 0.0;
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
         let c = conditions[p as usize];
         ln_pass += c.ln_pass;
         rtt_s += c.waiting_s;
-        steepness_per_s += c.steepness_per_s;
     }
     let ack_path = branch.ack_path();
     let mut acks_ln_pass = 0.0;
@@ -262,7 +203,6 @@ pub(crate) fn path_condition(
         ln_pass,
         rtt_s,
         forward_s: fixed.forward_s,
-        steepness_per_s,
         acks_ln_pass,
     }
 }

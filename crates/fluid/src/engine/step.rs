@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::aqm_law::{EarlyDropPolicy, EarlyDropStep, PieStep, RedStep};
 use super::block_work::{ArriveWork, ShareWork};
-use super::hop_transport::{self, Arrivals, FifoOutcome, QueueOutcome, Rings, RowWeight, Weights};
+use super::hop_transport::{self, Arrivals, BlockWork, QueueOutcome};
 use super::parallel::{for_blocks, for_cells};
 use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NEGLIGIBLE_PKTS, NO_PROFILE, Plan};
-use super::queue::{self, QueueSolution, QueueStep};
+use super::queue::{self, LawTangent, QueueSolution, QueueStep};
 use super::sources::FixedDelays;
 use super::{Scratch, Setup, StepContext};
 use crate::state::State;
@@ -44,47 +44,17 @@ impl Scratch {
         let fate = &self.fates[block.rank as usize];
         hop_transport::add_losses(fate, inflow, &mut work.lost[..n]);
         let pass = (self.on_the_way).pass_of(block.rank as usize, block.range());
-        if setup.fifo {
-            self.share_fifo(link, block, work, inflow, pass);
-            return;
-        }
-        let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
-        hop_transport::mix_block(fate, inflow, content, forwarded);
-        if let Some(pass) = pass {
-            hop_transport::apply_link_loss(pass, forwarded, &mut work.lost[..n]);
-        }
-    }
-
-    /// Applies FIFO transport to one block.
-    fn share_fifo(
-        &self,
-        link: &LinkPlan,
-        block: &Block,
-        work: ShareWork<'_>,
-        inflow: &[f64],
-        pass: Option<&[f64]>,
-    ) {
-        let fate = &self.fates[block.rank as usize];
-        let n = inflow.len();
-        let list = |all, first: u32, n: u32| {
-            let all: &[RowWeight] = all;
-            &all[first as usize..(first + n) as usize]
-        };
-        let weights = Weights {
-            departures: list(&self.departures, link.first_slot, fate.fifo.departures),
-            same_step: list(&self.same_step, link.first_flight, fate.fifo.same_step),
-        };
-        let rings = Rings {
-            queue: &mut work.queue[..n * link.queue_slots as usize],
-            flight: &mut work.flight[..n * link.flight_slots as usize],
-        };
         let same_step = link.next_step_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
-        let forwarded = &mut work.forwarded[..n];
-        let same_step = same_step as usize;
-        let on_the_way = pass.map(|pass| (pass, &mut work.lost[..n]));
-        hop_transport::transport_fifo(
-            fate, inflow, same_step, &weights, on_the_way, rings, forwarded,
-        );
+        let weights = &self.same_step[link.first_flight as usize..];
+        let weights = &weights[..fate.flight.same_step as usize];
+        let work = BlockWork {
+            content: &mut work.content[..n],
+            flight: &mut work.flight[..n * link.flight_slots as usize],
+            forwarded: &mut work.forwarded[..n],
+            pass,
+            lost: &mut work.lost[..n],
+        };
+        hop_transport::move_block(fate, inflow, same_step as usize, weights, work);
     }
 }
 
@@ -98,27 +68,14 @@ impl Setup {
     ) -> (ShareWork<'a>, &'a [f64]) {
         let (plan, sources) = (&self.plan, self.plan.branches.len());
         let hops = first.first_hop as usize..last.end_hop as usize;
-        let queue_cells = first.first_queue_cell..plan.queue_cells_end(last);
         let flight_cells = first.first_flight_cell..plan.flight_cells_end(last);
-        // Each transport mode has its own arrays.
-        let (content, queue, flight): (&mut [f64], &mut [f64], &mut [f64]) = if self.fifo {
-            (
-                &mut [],
-                &mut state.fifo.queue_cells[queue_cells],
-                &mut state.fifo.flight_cells[flight_cells],
-            )
-        } else {
-            (&mut state.content[hops.clone()], &mut [], &mut [])
-        };
         let work = ShareWork {
             first_hop: hops.start,
-            first_queue_cell: first.first_queue_cell,
             first_flight_cell: first.first_flight_cell,
             forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
-            content,
+            content: &mut state.content[hops.clone()],
             lost: &mut state.lost[hops.clone()],
-            queue,
-            flight,
+            flight: &mut state.flights.cells[flight_cells],
         };
         (work, &state.inflow[hops])
     }
@@ -132,7 +89,6 @@ impl StepContext<'_> {
         self.schedule();
         self.send(fork);
         self.forward_for_next_step(fork);
-        self.receive_carried();
         for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
             if fork {
                 self.step_level(first..end)?;
@@ -155,7 +111,6 @@ impl StepContext<'_> {
                 self.step_link(rank, arriving)?;
             }
         }
-        self.carry_to_next_step();
         self.deliver();
         Ok(())
     }
@@ -179,16 +134,15 @@ impl StepContext<'_> {
         let link = &mut self.state.links[rank];
         let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
-            && self.scratch.active.runs_at(rank).is_empty()
             && l.rio.is_none()
             && self.scratch.next_step_rows[rank] == 0
-            && !(self.setup.fifo && self.state.fifo.flights[rank].carries(l))
-            && !self.state.fifo.has_earlier(rank);
+            && !self.state.flights.links[rank].carries(l)
+            && !self.state.flights.has_earlier(rank);
         if quiet && link.quiet_steps > 0 {
             return Ok(()); // nothing queued or in flight, and the hops are up to date
         }
-        if self.setup.fifo && link.quiet_steps > 0 {
-            self.state.fifo.flights[rank].restart();
+        if link.quiet_steps > 0 {
+            self.state.flights.links[rank].restart();
         }
         link.quiet_steps = u32::from(quiet);
         self.move_queue(rank, arriving)?;
@@ -266,12 +220,10 @@ impl StepContext<'_> {
         let service_bits = link.bandwidth_bps * link.share * span.length_s;
         let service_pkts = if l.one_kind || pkts <= NEGLIGIBLE_PKTS {
             service_bits * l.pkts_per_bit
-        } else if self.setup.fifo && l.room.bits.is_some() {
-            self.served_in_order(rank, service_bits, arriving)
         } else {
             service_bits * pkts / bits
         };
-        let filling = self.scratch.fillings[rank];
+        let (filling, model) = (self.scratch.fillings[rank], self.scratch.model_hashes[rank]);
         let step = QueueStep {
             room_pkts: l.buffer_pkts(link, pkts, bits),
             light_rho: l.light_rho,
@@ -301,16 +253,16 @@ impl StepContext<'_> {
             solution
         } else if link.down {
             QueueSolution::down()
-        } else if self.scratch.active.runs_at(rank).is_empty() {
-            let (solution, at_end) = if self.setup.learns {
-                step.solve_in_substeps(arriving.pkts)
-            } else {
-                (step.solve(arriving.pkts), None)
-            };
-            refused_at_end = at_end;
-            solution
+        } else if let Some(near) = (link.tangent).solve(&step, arriving.pkts, model) {
+            near
         } else {
-            self.solve_with_sources(rank, &step, &mut arriving)
+            let (solution, at_end) = step.solve_in_substeps(arriving.pkts);
+            refused_at_end = at_end;
+            self.state.links[rank].tangent = match (at_end, step.early) {
+                (None, None) => LawTangent::at(&solution, step.buffer_pkts(), model),
+                _ => LawTangent::default(),
+            };
+            solution
         };
         let link = &self.state.links[rank];
         let admitted = arriving.pkts * (1.0 - solution.refused);
@@ -321,33 +273,20 @@ impl StepContext<'_> {
             return Err(rank);
         }
 
+        let bits_queued = link.queue_bits;
         // Too few packets to divide by: all of them leave.
         let something = available > queue::MIN_PKTS;
         let per_pkt = if something { 1.0 / available } else { 0.0 };
-        let mut fate = QueueOutcome {
+        let fate = QueueOutcome {
             admitted: 1.0 - solution.refused,
             refused: solution.refused,
             keep: solution.queue_pkts * per_pkt,
             leave: if something { departed * per_pkt } else { 1.0 },
-            fifo: FifoOutcome::default(),
+            flight: self.fly(rank, departed),
         };
         let admitted_bits = arriving.bits * fate.admitted;
-        let bits_available = link.queue_bits + admitted_bits;
-        let mut bits_after = bits_available * fate.keep;
-        if self.setup.fifo {
-            let admitted = Arrivals {
-                pkts: admitted,
-                bits: admitted_bits,
-            };
-            let bits_departed;
-            (fate.fifo, bits_departed) =
-                self.queue_slots(rank, admitted, departed, step.buffer_pkts());
-            bits_after = (bits_available - bits_departed).max(0.0);
-            if self.state.fifo.queues[rank].count == 0 {
-                bits_after = 0.0;
-            }
-            self.forward(rank, departed, &mut fate.fifo);
-        }
+        let bits_available = bits_queued + admitted_bits;
+        let bits_after = bits_available * fate.keep;
         let link = &mut self.state.links[rank];
         link.offered_pkts += arriving.pkts;
         link.lost_pkts += arriving.pkts * solution.refused;
@@ -363,7 +302,6 @@ impl StepContext<'_> {
         link.queue_bits = bits_after;
         link.ln_rho = solution.ln_rho;
         link.refused = refused_at_end.unwrap_or(solution.refused);
-        link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
         link.arriving_pps = arriving.pkts / span.length_s;
         (link.early, link.early_wait_s) = (solution.known, solution.wait_s);

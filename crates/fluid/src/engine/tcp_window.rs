@@ -54,6 +54,12 @@ const HYSTART_SPACING_S: f64 = 0.002;
 /// product: the mean over the position of the end of the train within a doubling.
 const HYSTART_TRAIN: f64 = 1.22;
 
+/// Doublings or halvings of the rate per RTT below which the equilibrium is corrected for interpolation.
+const NEARLY_STEADY_DOUBLINGS: f64 = 0.1;
+
+/// Loss of acknowledgements below which no timer expires; at twice this loss its effect is complete.
+const MIN_ACK_LOSS: f64 = 0.01;
+
 /// CUBIC: constant C in packets/s³ and relative growth per RTT before the first loss (Linux).
 const CUBIC_C: f64 = 0.4;
 const CUBIC_FIRST_GROWTH: f64 = 0.05;
@@ -122,6 +128,8 @@ pub(crate) struct WindowSample {
     pub lost_pkts: f64,
     pub loss_events: f64,
     pub slow_start_pkts: f64,
+    /// Sending rate of a flow in packets/s.
+    pub rate_pps: f64,
 }
 
 /// Congestion windows of the flows of one branch.
@@ -152,8 +160,8 @@ pub(crate) struct TcpWindow {
     met_loss: f64,
     /// Sent packets of the last step, relative to what the window permits.
     used: f64,
-    /// Time up to which the sender has learned of losses.
-    learned_until_s: f64,
+    /// Lost packets of one flow of which the sender has learned.
+    learned_lost_pkts: f64,
     /// Fraction of the flows that wait for a retransmission timer, and until when.
     waiting_fraction: f64,
     waiting_until_s: f64,
@@ -193,6 +201,8 @@ pub(crate) struct WindowRate {
     pub end_pps: f64,
     /// True if the window has its largest value.
     pub is_at_maximum: bool,
+    /// Loss at which the profile was evaluated: that of the window in equilibrium; `None` in slow start.
+    pub profile_loss: Option<f64>,
 }
 
 impl TcpWindow {
@@ -225,7 +235,6 @@ impl TcpWindow {
         let window_pkts = dynamics.initial_window_pkts * LN_2;
         *self = TcpWindow {
             since_s: Some(now_s),
-            learned_until_s: now_s,
             doublings: 1.0,
             used: 1.0,
             slow_start_fraction: 1.0,
@@ -264,6 +273,7 @@ impl TcpWindow {
             lost_pkts: between(before.lost_pkts, after.lost_pkts),
             loss_events: between(before.loss_events, after.loss_events),
             slow_start_pkts: between(before.slow_start_pkts, after.slow_start_pkts),
+            rate_pps: between(before.rate_pps, after.rate_pps),
         }
     }
 
@@ -287,6 +297,7 @@ impl TcpWindow {
             lost_pkts: self.lost_pkts,
             loss_events: self.loss_events,
             slow_start_pkts: self.slow_start_pkts,
+            rate_pps: self.mean_pps,
         };
         if self.samples == 0 || (now_s - last.time_s) * SAMPLES_PER_RTT >= met.rtt_s {
             self.last_sample = (self.last_sample + 1) % SAMPLES as u32;
@@ -307,7 +318,6 @@ impl TcpWindow {
         span: Span,
     ) -> WindowRate {
         let WindowLaw { dynamics, inverse } = law;
-        let max_window_pkts = branch.window_pkts.min(dynamics.max_window_pkts);
         let rtt_s = met.rtt_s;
         if span.end_s <= branch.start_s {
             self.rtt_s = rtt_s;
@@ -317,18 +327,27 @@ impl TcpWindow {
         if !self.is_running(step) {
             self.begin(dynamics, span.start_s.max(branch.start_s), rtt_s);
         }
+        let of_profile = if self.doublings < NEARLY_STEADY_DOUBLINGS {
+            inverse.at_loss(self.avoidance_pkts, rtt_s, met.loss)
+        } else {
+            inverse.at(self.avoidance_pkts, rtt_s)
+        };
+        let max_window_pkts = (branch.window_pkts)
+            .min(dynamics.max_window_pkts)
+            .min(of_profile.lossless_window_pkts);
         self.last_step = step;
         self.min_rtt_s = self.min_rtt_s.min(rtt_s);
         let now = self.sample(ring, met, span.start_s);
-        let before = self.at(ring, now, self.learned_until_s);
-        let last = self.at(ring, now, span.end_s);
-        let learned_pkts = (last.lost_pkts - before.lost_pkts).max(0.0);
-        self.learned_until_s = span.end_s;
-        let recovering = self.at(
-            ring,
-            now,
-            span.start_s - met.forward_s - (RECOVERY_RTTS - 1.0) * rtt_s,
-        );
+        let learned_lost_pkts = self.at(ring, now, span.end_s).lost_pkts;
+        let learned_pkts = (learned_lost_pkts - self.learned_lost_pkts).max(0.0);
+        self.learned_lost_pkts += learned_pkts;
+        // One recovery time ago; without losses it does not matter.
+        let recovering = if learned_pkts > 0.0 {
+            let ago_s = (RECOVERY_RTTS - 1.0) * rtt_s;
+            self.at(ring, now, span.start_s - met.forward_s - ago_s)
+        } else {
+            now
+        };
         let (window0, slow0) = (self.window_pkts, self.slow_start_pkts);
         let fraction0 = self.slow_start_fraction;
         let growing = (2.0 * self.used - 1.0).max(0.0);
@@ -343,7 +362,9 @@ impl TcpWindow {
             let acked = if span.start_s < since_s + rtt_s {
                 1.0
             } else {
-                (met.delivered_pps / self.mean_pps.max(1e-9)).min(1.0)
+                // Packets that are delivered now were sent one forward delay ago.
+                let sent = self.at(ring, now, span.start_s + rtt_s - 2.0 * met.forward_s);
+                (met.delivered_pps / sent.rate_pps.max(1e-9)).min(1.0)
             };
             // A window doubles per round trip; once the queue grows, each acknowledgement releases two packets.
             let per_ack = LN_2 + (1.0 - LN_2) * (2.0 * (1.0 - acked)).min(1.0);
@@ -351,11 +372,11 @@ impl TcpWindow {
             self.slow_start_pkts = (slow0 * grown).min(max_window_pkts);
         }
         let avoiding = 1.0 - fraction0;
-        let mut events = 0.0;
+        let (mut events, mut profile_loss) = (0.0, None);
         if avoiding > 0.0 {
+            profile_loss = Some(of_profile.loss);
             events = self.advance_avoidance(
                 dynamics,
-                inverse,
                 met,
                 AvoidanceInputs {
                     max_window_pkts,
@@ -363,6 +384,7 @@ impl TcpWindow {
                     recent_events: (self.loss_events - recovering.loss_events) / avoiding,
                     growing,
                     active_s,
+                    profile_loss: of_profile.loss,
                 },
             );
         }
@@ -374,6 +396,7 @@ impl TcpWindow {
         if leaving > 0.0 {
             let part = leaving / (avoiding + leaving);
             // Probability of three or more losses in the window, after which Reno waits for its timer.
+            let then_pkts = recovering.slow_start_pkts.min(slow0);
             let several = if dynamics.needs_timer {
                 let m = grown_pkts;
                 1.0 - exp(-m) * (1.0 + m + 0.5 * m * m)
@@ -381,7 +404,7 @@ impl TcpWindow {
                 0.0
             };
             self.wait_for_timer(dynamics, met, leaving * several, span.start_s);
-            let after_pkts = (dynamics.beta * recovering.slow_start_pkts.min(slow0)).max(1.0);
+            let after_pkts = (dynamics.beta * then_pkts).max(1.0);
             self.avoidance_pkts += part * (after_pkts - self.avoidance_pkts);
             if dynamics.is_cubic {
                 self.cubic_k_s += part * (libm::cbrt(0.3 * slow0 / CUBIC_C) - self.cubic_k_s);
@@ -429,10 +452,14 @@ impl TcpWindow {
         };
         self.note_change(end_pps, rtt_s, span.length_s);
         (self.rate_pps, self.rtt_s, self.mean_pps) = (end_pps, rtt_s, mean_pps);
+        if self.window_pkts >= of_profile.lossless_window_pkts {
+            profile_loss = Some(met.loss);
+        }
         WindowRate {
             mean_pps,
             end_pps,
             is_at_maximum: self.window_pkts >= max_window_pkts,
+            profile_loss,
         }
     }
 
@@ -440,7 +467,6 @@ impl TcpWindow {
     fn advance_avoidance(
         &mut self,
         dynamics: &TcpDynamics,
-        inverse: &InverseProfile,
         met: &WindowConditions,
         inputs: AvoidanceInputs,
     ) -> f64 {
@@ -450,6 +476,7 @@ impl TcpWindow {
             recent_events,
             growing,
             active_s,
+            profile_loss,
         } = inputs;
         let (window, rtt_s) = (self.avoidance_pkts, met.rtt_s);
         let mut events = 0.0;
@@ -458,7 +485,7 @@ impl TcpWindow {
             events = free * -exp_m1(-learned_pkts * window / self.window_pkts);
         }
         // Events in this step in equilibrium: e = x (1 − e T R/δ), with x = 1 − exp(−W p* δ/R).
-        let x = -exp_m1(-window * inverse.loss(window, rtt_s) * active_s / rtt_s);
+        let x = -exp_m1(-window * profile_loss * active_s / rtt_s);
         let expected = x / (1.0 + x * RECOVERY_RTTS * rtt_s / active_s.max(1e-12));
         let decrease = (1.0 - dynamics.mean_beta) * window;
         let (growth, take);
@@ -511,11 +538,12 @@ impl TcpWindow {
         window_pkts: f64,
         active_s: f64,
     ) -> f64 {
-        if met.acks_ln_pass > -0.01 {
+        if met.acks_ln_pass > -MIN_ACK_LOSS {
             return 0.0;
         }
         let q = -exp_m1(met.acks_ln_pass);
-        let none = exp(window_pkts.max(1.0) * netflow_units::math::ln(q));
+        let weight = ((q - MIN_ACK_LOSS) / MIN_ACK_LOSS).clamp(0.0, 1.0);
+        let none = weight * exp(window_pkts.max(1.0) * netflow_units::math::ln(q));
         let part = (none * active_s / met.rtt_s).min(0.9);
         self.avoidance_pkts -= (self.avoidance_pkts - 1.0).max(0.0) * part;
         self.slow_start_pkts -= (self.slow_start_pkts - 1.0).max(0.0) * part;
@@ -564,4 +592,6 @@ struct AvoidanceInputs {
     /// Fraction of the growth that applies: 0 if the application leaves half of the window unused.
     growing: f64,
     active_s: f64,
+    /// Loss at which the profile has this window.
+    profile_loss: f64,
 }

@@ -53,7 +53,6 @@ impl Fluid {
             } else {
                 before.first_path
             },
-            strayed: !is_start && (before.strayed || self.leaves_initial_paths(id, set)),
             since_s: self.state.time_s,
             unrouted_pkts,
             blocked_s,
@@ -65,17 +64,6 @@ impl Fluid {
         }
     }
 
-    /// Returns true if the given values put a connection on a path that the initial values do not use.
-    fn leaves_initial_paths(&self, id: ConnectionId, set: ControlState) -> bool {
-        let inner = self.setup.network.tables();
-        let paths = self.state.set.iter().map(|it| it.first_path);
-        let used = inner.used_class_paths(&paths.collect::<Vec<_>>());
-        let class = inner.class_of[id.index()];
-        let epochs = 0..inner.epochs.len();
-        let mut branches = epochs.filter_map(|epoch| inner.class_path_of(epoch, class, set.path));
-        branches.any(|b| !used[b as usize])
-    }
-
     /// Rebuilds the engine before the first step, so that the order of the links matches the initial control
     /// values.
     fn rebuild(&mut self) {
@@ -83,7 +71,7 @@ impl Fluid {
         let paths: Vec<Option<u32>> = before.set.iter().map(|it| it.first_path).collect();
         let network = self.setup.network.clone();
         let setup = Setup::new(network, self.setup.options, &paths);
-        let mut state = State::new(&setup, self.duration_s, before.next_step_s);
+        let mut state = State::new(&setup, self.duration_s, before.last_step_s);
         for (l, &rank) in self.setup.plan.rank.iter().enumerate() {
             let (from, to) = (rank as usize, setup.plan.rank[l] as usize);
             state.links[to].bandwidth_bps = before.links[from].bandwidth_bps;

@@ -30,7 +30,6 @@ pub(super) const DICTIONARY: &[&str] = &[
     "path",
     "acks = true",
     "model = \"fluid\"",
-    "transport = \"well-mixed\"",
     "\"1 ms\"",
     "\"1e9 s\"",
     "\"8 Mbit/s\"",

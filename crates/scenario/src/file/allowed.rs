@@ -115,10 +115,6 @@ pub(super) const COUNT: Allowed<u64> = Allowed {
     test: |n| (1..=1_000_000_000).contains(n),
     text: "1 to 1000000000",
 };
-pub(super) const TOLERANCE: Allowed<f64> = Allowed {
-    test: |t| (1e-9..=1.0).contains(t),
-    text: "1e-9 to 1",
-};
 pub(super) const FRACTION: Allowed<f64> = Allowed {
     test: |x| *x > 0.0 && *x <= 1.0,
     text: "above 0, at most 1",

@@ -44,11 +44,11 @@ pub use queue::{
     CoDel, CoDelDiscipline, Curve, Pie, PieDiscipline, Plain, QueueSetting, Red, RedDiscipline,
     Rio, RioDiscipline,
 };
-pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
+pub use simulation::{ModelSetting, Simulation};
 pub use source::{SourceSetting, UsersSourceSetting};
 pub use srlg::RiskGroups;
 pub use stack::StackSetting;
-pub use step::{Adaptive, Auto, StepSetting};
+pub use step::{Auto, StepSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{

@@ -1,7 +1,7 @@
 //! `[simulation]`
 
 use netflow_document::{Quantity, Spanned, Table, keyword_enum, table};
-use netflow_network::{Coupling, ModelName, Transport};
+use netflow_network::ModelName;
 use netflow_units::Seconds;
 
 use super::{ByteSize, OverheadSetting, StepSetting, Time, allowed};
@@ -16,9 +16,8 @@ pub struct Simulation {
     /// run --from` overrides it. Time series cover the whole run. Default: 0 s.
     #[key(allowed = allowed::MOMENT, example = "10 s")]
     pub warmup: Option<Time>,
-    /// Longest time step of the fluid model, `"auto"`, or a table for adaptive steps. Steps are derived from the
-    /// round-trip times of the sources and never exceed the length that is accurate for them. Default: auto,
-    /// which is at most 50 ms.
+    /// Longest time step of the fluid model, or `"auto"`. Steps are derived from the round-trip times of the
+    /// sources and never exceed the length that is accurate for them. Default: auto, which is at most 50 ms.
     #[key(example = "50 ms")]
     pub step: Option<Spanned<StepSetting>>,
     /// Size of a data packet with its IP header, for connections without their own `packet-size`. Rates in pkt/s
@@ -47,20 +46,6 @@ pub struct Simulation {
     /// and more with SACK blocks. Default: true.
     #[key(example = true)]
     pub acks: Option<Spanned<bool>>,
-    /// Fluid model: order of packets of different connections in a queue. `fifo`: traffic leaves in the order of
-    /// its arrival and reaches the next link after the propagation delay. `well-mixed`: departing traffic has the
-    /// mix of the whole queue and reaches the next link at once. Default: fifo. Adaptive steps and
-    /// `fluid-literal` support well-mixed only.
-    #[key(example = "fifo")]
-    pub transport: Option<Spanned<TransportSetting>>,
-    /// With `well-mixed`: how a profile source obtains loss and round-trip time. `learned`: it estimates loss
-    /// from its recent losses, delayed by the return path, as with `fifo`. `implicit`: it uses the values of its
-    /// path directly, solved within the step together with its first link. `lagged`: it uses the values at the
-    /// start of the step. `windows` (experimental, implies `well-mixed`): its congestion window is state, which grows and shrinks as that of the TCP;
-    /// it is faster, and more accurate in transients and at high bandwidth-delay products. Default: learned;
-    /// implicit with adaptive steps, lagged with `fluid-literal`.
-    #[key(example = "learned")]
-    pub coupling: Option<Spanned<CouplingSetting>>,
     /// Interval of the arrival counts from which burstiness is computed. Default: 100 ms.
     #[key(allowed = allowed::INTERVAL, example = "100 ms")]
     pub burstiness_interval: Option<Time>,
@@ -95,30 +80,6 @@ pub enum ModelSetting {
     Packet,
 }
 
-/// Order of packets of different connections in a queue.
-#[keyword_enum]
-#[schemars(rename = "Transport")]
-pub enum TransportSetting {
-    /// In the order of arrival.
-    Fifo,
-    /// Well mixed in every queue.
-    WellMixed,
-}
-
-/// How a profile source obtains the loss and round-trip time of its path.
-#[keyword_enum]
-#[schemars(rename = "Coupling")]
-pub enum CouplingSetting {
-    /// Estimated from its recent losses.
-    Learned,
-    /// Values of the path, solved within the step.
-    Implicit,
-    /// Values of the path at the start of the step.
-    Lagged,
-    /// TCP windows as state: they grow, and shrink after losses.
-    Windows,
-}
-
 impl Default for Simulation {
     /// One minute with every setting at its default.
     fn default() -> Self {
@@ -132,26 +93,6 @@ impl From<ModelSetting> for ModelName {
             ModelSetting::Fluid => ModelName::Fluid,
             ModelSetting::FluidLiteral => ModelName::FluidLiteral,
             ModelSetting::Packet => ModelName::Packets,
-        }
-    }
-}
-
-impl From<TransportSetting> for Transport {
-    fn from(name: TransportSetting) -> Transport {
-        match name {
-            TransportSetting::Fifo => Transport::Fifo,
-            TransportSetting::WellMixed => Transport::WellMixed,
-        }
-    }
-}
-
-impl From<CouplingSetting> for Coupling {
-    fn from(name: CouplingSetting) -> Coupling {
-        match name {
-            CouplingSetting::Learned => Coupling::Learned,
-            CouplingSetting::Implicit => Coupling::Implicit,
-            CouplingSetting::Lagged => Coupling::Lagged,
-            CouplingSetting::Windows => Coupling::Windows,
         }
     }
 }

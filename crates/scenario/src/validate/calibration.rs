@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use netflow_document::{FileId, ProblemKind, SourceSpan};
-use netflow_network::{
-    CalibrationPlan, Coupling, FluidOptions, Model, Source, TcpVariant, WindowSource,
-};
+use netflow_network::{CalibrationPlan, FluidOptions, Model, Source, TcpVariant, WindowSource};
 use netflow_profile::{Profile, builtin, builtin_names};
 use netflow_tcpmodel::{CongestionControl, Stack};
 use netflow_units::Seconds;
@@ -48,23 +46,17 @@ impl Validator<'_> {
         let Some(calibrate) = &simulation.calibrate else {
             return;
         };
-        let learns = match self.settings.options.model {
+        match self.settings.options.model {
             Model::Packets(_) => {
                 let message = "`calibrate` has no effect in the packet model";
                 return self.warning(ProblemKind::WithoutEffect, calibrate.place(), message, "");
             }
-            Model::Fluid(FluidOptions::Fifo { .. }) => true,
-            Model::Fluid(FluidOptions::WellMixed { coupling, .. }) => {
-                matches!(coupling, Coupling::Learned | Coupling::Windows)
+            Model::Fluid(FluidOptions::Literal { .. }) => {
+                let message = "model \"fluid-literal\" does not support `calibrate`".to_owned();
+                let help = "leave out `calibrate` or `model`";
+                return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
             }
-            Model::Fluid(FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. }) => false,
-        };
-        if !learns {
-            let message =
-                "`calibrate` needs the fluid model with `coupling = \"learned\"` or `\"windows\"`"
-                    .to_owned();
-            let help = "leave out `calibrate`, or remove `step`, `coupling` and `model`";
-            return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
+            Model::Fluid(FluidOptions::Standard { .. }) => {}
         }
         let plan = CalibrationPlan::new(calibrate.get());
         let (watched, followed) = (Seconds(plan.watched_s), Seconds(plan.simulated_s()));

@@ -21,7 +21,7 @@ mod tables;
 mod workloads;
 
 use netflow_document::{
-    FileId, Findings, OverrideTarget, Overrides, ProblemKind, SourceSpan, Sources, Spanned,
+    FileId, Findings, OverrideTarget, Overrides, ProblemKind, SourceSpan, Sources,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,8 +29,8 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
-    BuildError, Coupling, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network,
-    NetworkBuilder, NodeId, Options, Overhead,
+    BuildError, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network, NetworkBuilder,
+    NodeId, Options, Overhead,
 };
 
 use self::aggregates::Aggregates;
@@ -43,7 +43,7 @@ use crate::compiled_scenario::{NodeAnnotation, SplitTraffic, TransferDemand};
 use crate::default_changes;
 use crate::file::{
     Aggregate, ApplicationName, Connection, Demand, Event, Include, Link, ModelSetting, Node,
-    Scenario, Simulation, StepSetting, Workload,
+    Scenario, Simulation, Workload,
 };
 use crate::load::FileAccess;
 use crate::memory_limit;
@@ -396,52 +396,31 @@ impl Validator<'_> {
 
     /// Warns of settings without effect in the chosen model.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
-        let mut idle: Vec<(&str, Option<SourceSpan>, &str)> = Vec::new();
-        if let Model::Packets(_) = self.settings.options.model {
-            let reason = "the packet model does not use it";
-            let transport = simulation.transport.as_ref().map(Spanned::place);
-            idle.push(("transport", transport, reason));
-            let coupling = simulation.coupling.as_ref().map(Spanned::place);
-            idle.push(("coupling", coupling, reason));
-            self.warn_of_fractional_packets();
-        } else {
-            let reason = "only the packet model uses it";
-            let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
-            idle.push(("burstiness-interval", interval, reason));
-        }
-        let at_its_word = match self.settings.options.model {
-            Model::Fluid(FluidOptions::Literal { .. }) => {
-                simulation.model.as_ref().map(Spanned::place)
+        match self.settings.options.model {
+            Model::Packets(_) => self.warn_of_fractional_packets(),
+            Model::Fluid(_) => {
+                if let Some(interval) = &simulation.burstiness_interval
+                    && !self.findings.has_errors()
+                {
+                    let message =
+                        "`burstiness-interval` has no effect: only the packet model uses it";
+                    self.warning(ProblemKind::WithoutEffect, interval.place(), message, "");
+                }
             }
-            Model::Fluid(FluidOptions::WellMixed {
-                coupling: Coupling::Lagged | Coupling::Implicit,
-                ..
-            }) => simulation.coupling.as_ref().map(Spanned::place),
-            Model::Fluid(_) | Model::Packets(_) => None,
-        };
-        if let Some(place) = at_its_word
+        }
+        if let Model::Fluid(FluidOptions::Literal { .. }) = self.settings.options.model
+            && let Some(model) = &simulation.model
             && !self.findings.has_errors()
         {
             let message =
-                "without `coupling = \"learned\"`, profile sources may oscillate from step to step"
-                    .to_owned();
-            let help = "the length of steps is not checked: compare with a shorter `step`, or leave the setting out";
-            self.warning(ProblemKind::Conflict, place, message, help);
-        }
-        for (key, place, reason) in idle {
-            if let Some(place) = place
-                && !self.findings.has_errors()
-            {
-                let message = format!("`{key}` has no effect: {reason}");
-                self.warning(ProblemKind::WithoutEffect, place, message, "");
-            }
+                "with model \"fluid-literal\", profile sources may oscillate from step to step";
+            let help = "the length of steps is not checked: compare with a shorter `step`, or use model \"fluid\"";
+            self.warning(ProblemKind::Conflict, model.place(), message, help);
         }
     }
 
     /// Chooses the model: some features need the packet model, which is then the default.
     fn choose_model(&mut self, scenario: &Scenario) {
-        let step = scenario.simulation.step.as_deref();
-        let adaptive = matches!(step, Some(StepSetting::Adaptive(_)));
         let video = (scenario.workloads.iter())
             .find(|workload| *workload.application == ApplicationName::Video);
         if let Some(workload) = video {
@@ -451,18 +430,13 @@ impl Validator<'_> {
                 .get_or_insert((place, "a video workload".to_owned()));
         }
         let model = scenario.simulation.model.as_deref();
-        let is_fluid = model == Some(&ModelSetting::Fluid) && !adaptive;
+        let is_fluid = model == Some(&ModelSetting::Fluid);
         let rather = self.prefers_packet_model.take().filter(|_| !is_fluid);
         let by_fluids = self.requires_packet_model.is_none();
         let Some((place, what)) = self.requires_packet_model.take().or(rather) else {
             return;
         };
         match &scenario.simulation.model {
-            None if adaptive => {
-                let message = format!("{what} does not support adaptive steps");
-                let help = "leave out `step`: the packet model has no time step";
-                self.error(ProblemKind::Conflict, place, message, help);
-            }
             None => {
                 self.packet_model_reason = by_fluids.then_some(what);
                 let model = simulation::model(ModelName::Packets, &scenario.simulation);
@@ -470,9 +444,7 @@ impl Validator<'_> {
             }
             Some(model) if **model == ModelSetting::Packet => {}
             Some(_) if by_fluids => {
-                let message = format!(
-                    "{what} needs the packet model, or the fluid model without adaptive steps"
-                );
+                let message = format!("{what} needs the packet model or model \"fluid\"");
                 let help = "write `model = \"packet\"` or `model = \"fluid\"` in [simulation]";
                 self.error(ProblemKind::Conflict, place, message, help);
             }

@@ -1,13 +1,12 @@
 //! Validation of the simulation's settings, and their defaults.
 
-use netflow_document::{Findings, ProblemKind, Spanned, Words};
+use netflow_document::{Findings, ProblemKind, Spanned};
 use netflow_network::{
-    Coupling, FluidOptions, Model, ModelName, Options, Overhead, PACKET_BYTES, PacketOptions, Step,
-    Transport,
+    FluidOptions, Model, ModelName, Options, Overhead, PACKET_BYTES, PacketOptions, Step,
 };
 use netflow_units::{Bytes, Seconds};
 
-use crate::file::{Adaptive, CouplingSetting, Scenario, Simulation, StepSetting, TransportSetting};
+use crate::file::{Scenario, Simulation, StepSetting};
 
 /// Default packet size on the wire.
 const PACKET_SIZE: Bytes = Bytes(PACKET_BYTES);
@@ -38,7 +37,6 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
     let name = simulation.model.as_deref().copied();
     let name = name.map_or_else(ModelName::default, Into::into);
     check_steps(simulation, duration_s, findings);
-    check_step_and_model(simulation, name, findings);
     let options = Options {
         duration_s,
         seed: simulation.seed.as_deref().copied().unwrap_or(1),
@@ -81,40 +79,18 @@ fn warmup_s(simulation: &Simulation, findings: &mut Findings) -> f64 {
 /// Returns the model of this name with the file's settings; conflicts were reported.
 pub(super) fn model(name: ModelName, simulation: &Simulation) -> Model {
     let duration_s = simulation.duration.get();
-    let (mut longest_s, mut adaptive) = (Step::default().longest_s(), None);
-    match simulation.step.as_deref() {
-        None | Some(StepSetting::Auto(_)) => {}
-        Some(StepSetting::Longest(step)) => longest_s = step.get(),
-        Some(StepSetting::Adaptive(of)) => {
-            let (min_s, max_s) = of.limits_s();
-            adaptive = Some(netflow_network::Adaptive {
-                tolerance: *of.tolerance,
-                min_s: min_s.min(duration_s),
-                max_s: max_s.min(duration_s),
-            });
-        }
-    }
+    let longest_s = match simulation.step.as_deref() {
+        None | Some(StepSetting::Auto(_)) => Step::default().longest_s(),
+        Some(StepSetting::Longest(step)) => step.get(),
+    };
     let longest_s = longest_s.min(duration_s);
-    let coupling = simulation.coupling.as_deref().copied();
-    let coupling = coupling.map(Coupling::from);
-    match (name, adaptive) {
-        (ModelName::Fluid, Some(step)) => FluidOptions::Adaptive {
-            step,
-            coupling: coupling.unwrap_or(Coupling::Implicit),
+    match name {
+        ModelName::Fluid => FluidOptions::Standard {
+            step: Step::auto(longest_s),
         }
         .into(),
-        (ModelName::Fluid, None) => {
-            let transport = simulation.transport.as_deref().copied();
-            let transport = match (transport, coupling) {
-                (Some(transport), _) => transport.into(),
-                (None, Some(Coupling::Windows)) => Transport::WellMixed,
-                (None, _) => Transport::default(),
-            };
-            let coupling = coupling.unwrap_or_default();
-            FluidOptions::new(transport, coupling, Step::auto(longest_s)).into()
-        }
-        (ModelName::FluidLiteral, _) => FluidOptions::Literal { step_s: longest_s }.into(),
-        (ModelName::Packets, _) => {
+        ModelName::FluidLiteral => FluidOptions::Literal { step_s: longest_s }.into(),
+        ModelName::Packets => {
             let default = PacketOptions::default();
             let interval = simulation.burstiness_interval.as_ref();
             Model::Packets(PacketOptions {
@@ -155,28 +131,6 @@ fn check_steps(simulation: &Simulation, duration_s: f64, findings: &mut Findings
                 report_too_many_steps(step, message, findings);
             }
         }
-        Some(StepSetting::Adaptive(adaptive)) => {
-            check_adaptive(adaptive, duration_s, &simulation.duration, findings);
-        }
-    }
-}
-
-fn check_adaptive<T: std::fmt::Display>(
-    adaptive: &Adaptive,
-    duration_s: f64,
-    duration: &Spanned<T>,
-    findings: &mut Findings,
-) {
-    if let Some(min) = &adaptive.min
-        && min.get() > duration_s
-        && duration.is_valid()
-    {
-        let message = format!(
-            "the shortest step of {} is longer than the duration of {}",
-            **min, **duration
-        );
-        let finding = findings.error(ProblemKind::OutOfRange, min.place(), message);
-        finding.set_help("make `min` at most `duration`; 1 ms is the default");
     }
 }
 
@@ -185,72 +139,6 @@ fn report_too_many_steps<T>(setting: &Spanned<T>, message: String, findings: &mu
     finding.set_help(format!(
         "at most {MAX_STEPS:.0e} steps: make the step longer or the duration shorter"
     ));
-}
-
-/// Reports settings that conflict with the model.
-fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mut Findings) {
-    let literal = model == ModelName::FluidLiteral;
-    let adaptive = simulation
-        .step
-        .as_ref()
-        .filter(|step| matches!(***step, StepSetting::Adaptive(_)));
-    if literal && let Some(step) = adaptive {
-        let message = "model \"fluid-literal\" does not support adaptive steps";
-        let finding = findings.error(ProblemKind::Conflict, step.place(), message);
-        finding.set_help("write `step = \"50 ms\"`, or use model \"fluid\"");
-    }
-    if model == ModelName::Packets
-        && let Some(step) = adaptive
-    {
-        let message = "model \"packet\" does not support adaptive steps";
-        let finding = findings.error(ProblemKind::Conflict, step.place(), message);
-        finding.set_help("leave out `step`: the packet model has no time step");
-    }
-    let transport = simulation.transport.as_ref();
-    if let Some(transport) = transport.filter(|transport| ***transport == TransportSetting::Fifo) {
-        let (other, else_help) = match (literal, adaptive.is_some()) {
-            (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
-            (false, true) => ("adaptive steps", "a fixed step"),
-            (false, false) => {
-                let coupling = simulation.coupling.as_deref();
-                if coupling != Some(&CouplingSetting::Windows) {
-                    return check_coupling(simulation, literal, findings);
-                }
-                ("coupling \"windows\"", "coupling \"learned\"")
-            }
-        };
-        let message = format!("transport \"fifo\" does not support {other}");
-        let finding = findings.error(ProblemKind::Conflict, transport.place(), message);
-        finding.set_help(format!(
-            "write `transport = \"well-mixed\"`, or use {else_help}"
-        ));
-    }
-    check_coupling(simulation, literal, findings);
-    let needs_automatic_steps = |coupling: &&Spanned<CouplingSetting>| match ***coupling {
-        CouplingSetting::Learned | CouplingSetting::Windows => true,
-        CouplingSetting::Implicit | CouplingSetting::Lagged => false,
-    };
-    if let (Some(_), Some(coupling)) = (
-        adaptive,
-        simulation.coupling.as_ref().filter(needs_automatic_steps),
-    ) {
-        let word = coupling.name();
-        let message = format!("coupling \"{word}\" does not support adaptive steps");
-        let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
-        finding.set_help("leave out `step`: automatic steps suit this coupling");
-    }
-}
-
-fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Findings) {
-    let coupling = simulation.coupling.as_ref();
-    if let Some(coupling) =
-        coupling.filter(|coupling| literal && ***coupling != CouplingSetting::Lagged)
-    {
-        let word = coupling.name();
-        let message = format!("model \"fluid-literal\" does not support coupling \"{word}\"");
-        let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
-        finding.set_help("write `coupling = \"lagged\"`, or use model \"fluid\"");
-    }
 }
 
 impl super::Validator<'_> {

@@ -29,14 +29,12 @@ const EVERY_KEY: &str = r#"
 [simulation]
 duration = "10 s"
 warmup = "2 s"
-step = { tolerance = 1e-3, min = "1 ms", max = "1 s" }
+step = "20 ms"
 packet-size = "1000 B"
 overhead = { bytes = "10 B", minimum = "84 B", cells = "atm" }
 seed = 1
 model = "fluid"
 acks = true
-transport = "well-mixed"
-coupling = "implicit"
 burstiness-interval = "100 ms"
 hour = 20.5
 [[node]]

@@ -56,20 +56,9 @@ fn number() -> impl Strategy<Value = Spanned<f64>> {
     (-1e6..1e6).prop_map(Spanned::from)
 }
 
-prop_compose! {
-    fn adaptive()(
-        tolerance in fraction(),
-        min in of(time(1e-6..1e-3)),
-        max in of(time(1e-3..1e3)),
-    ) -> StepSetting {
-        StepSetting::Adaptive(Adaptive { tolerance, min, max })
-    }
-}
-
 fn step() -> impl Strategy<Value = Spanned<StepSetting>> {
     prop_oneof![
         Just(StepSetting::Auto(Auto::Auto)),
-        adaptive(),
         time(1e-6..10.0).prop_map(StepSetting::Longest)
     ]
     .prop_map(Spanned::from)
@@ -84,8 +73,6 @@ prop_compose! {
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
         model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Packet]).prop_map(Spanned::from)),
         acks in of(flag()),
-        transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
-        coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
         (written_for, demand_scale, ecmp, calibrate, hour) in (
             of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
@@ -96,7 +83,7 @@ prop_compose! {
         ),
         overhead in of(overhead().boxed()),
     ) -> Simulation {
-        Simulation { duration, warmup, step, calibrate, packet_size, overhead, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, hour, ecmp, written_for }
+        Simulation { duration, warmup, step, calibrate, packet_size, overhead, seed, model, acks, burstiness_interval, demand_scale, hour, ecmp, written_for }
     }
 }
 

@@ -56,7 +56,7 @@ fn reader_accepts_schema_keys() {
         keys.sort();
         keys
     };
-    let text = "zzz = 1\n[simulation]\nzzz = 1\nstep = { zzz = 1 }\n[include]\nzzz = 1\n[[node]]\nzzz = 1\n\
+    let text = "zzz = 1\n[simulation]\nzzz = 1\n[include]\nzzz = 1\n[[node]]\nzzz = 1\n\
         [[link]]\nzzz = 1\nqueue = { discipline = \"red\", zzz = 1 }\n[[connection]]\nzzz = 1\n\
         [[demand]]\nzzz = 1\n[[day]]\nzzz = 1\n[[workload]]\nzzz = 1\n[[event]]\nzzz = 1\nset = { zzz = 1 }\n";
     let problems = netflow_scenario::parse("zzz.toml", text).unwrap_err();
@@ -76,7 +76,6 @@ fn reader_accepts_schema_keys() {
     assert_eq!(allowed("the scenario"), keys(&schema));
     for (place, name) in [
         ("[simulation]", "Simulation"),
-        ("`step`", "Adaptive"),
         ("[include]", "Include"),
         ("this [[node]]", "Node"),
         ("this [[link]]", "Link"),

@@ -3,8 +3,8 @@
 use netflow_scenario::{CompiledScenario, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Acks, Adaptive, Application, Buffer, Cells, Change, Coupling, DropPolicy, FluidOptions,
-    LinkLoss, Model, ModelName, Overhead, Simulation, Source, Step,
+    Acks, Application, Buffer, Cells, Change, DropPolicy, FluidOptions, LinkLoss, Model, ModelName,
+    Overhead, Simulation, Source, Step,
 };
 use netflow_tcpmodel::CongestionControl;
 
@@ -131,9 +131,8 @@ fn connections_inherit_acks_unless_set() {
 }
 
 #[test]
-fn model_and_step_determine_transport() {
+fn model_and_step_determine_options() {
     let options = |settings: &str| good(&[START, settings, LINK, CONNECTION].concat()).options;
-    // Steps that are not adaptive cause a warning.
     let warned = |settings: &str| {
         let prepared = read(&[START, settings, LINK, CONNECTION].concat()).unwrap();
         assert_eq!(prepared.warnings.len(), 1);
@@ -142,22 +141,9 @@ fn model_and_step_determine_transport() {
     };
     let literal = warned("model = \"fluid-literal\"\n");
     assert_eq!(literal.model, FluidOptions::Literal { step_s: 0.05 }.into());
-    let adaptive = options("step = { tolerance = 1e-3, max = \"500 ms\" }\n");
-    let step = Adaptive {
-        tolerance: 1e-3,
-        min_s: 1e-3,
-        max_s: 0.5,
-    };
-    let coupling = Coupling::Implicit;
-    let wanted = FluidOptions::Adaptive { step, coupling };
-    assert_eq!(adaptive.model, wanted.into());
-    let mixed = warned("transport = \"well-mixed\"\ncoupling = \"lagged\"\n");
-    let (step, coupling) = (Step::default(), Coupling::Lagged);
-    let wanted = FluidOptions::WellMixed { step, coupling };
-    assert_eq!(mixed.model, wanted.into());
     let short = good(&["[simulation]\nduration = \"20 ms\"\n", LINK, CONNECTION].concat());
     let step = Step::auto(0.02);
-    assert_eq!(short.options.model, FluidOptions::Fifo { step }.into());
+    assert_eq!(short.options.model, FluidOptions::Standard { step }.into());
     let packets = options("model = \"packet\"\n");
     assert_eq!(packets.model.name(), ModelName::Packets);
 }
@@ -423,12 +409,12 @@ fn options_change_application_keys_or_application() {
 
 #[test]
 fn options_change_settings() {
-    let prepared = with_options(&["simulation.duration=20 s", "simulation.step = { tolerance"]);
+    let prepared = with_options(&["simulation.duration=20 s", "simulation.step = { max"]);
     assert!(prepared.is_err());
     let prepared = with_options(&[
         "simulation.duration = 20 s",
         "simulation.duration=30 s",
-        "simulation.step.tolerance=1e-2",
+        "simulation.step=20 ms",
         "simulation.seed=7",
         "link.A->B.bandwidth=\"4 Mbit/s\"",
         "link.A->B.queue.discipline=red",
@@ -450,7 +436,7 @@ fn options_change_settings() {
     assert_eq!((prepared.options.duration_s, prepared.seed), (30.0, 7));
     assert!(matches!(
         prepared.options.model,
-        Model::Fluid(FluidOptions::Adaptive { step, .. }) if step.tolerance == 1e-2
+        Model::Fluid(FluidOptions::Standard { step }) if step.longest_s() == 0.02
     ));
     let network = &prepared.network;
     let link = network.link_spec(network.link_by_name("A->B").unwrap());
@@ -690,7 +676,7 @@ fn changed_defaults_are_reported_for_older_scenarios() {
         said.collect::<Vec<_>>()
     };
     let said = written("0.1", "");
-    assert_eq!(said.len(), 4, "{said:?}");
+    assert_eq!(said.len(), 5, "{said:?}");
     assert!(
         said[0].contains("`simulation.packet-size` changed in 0.2: it was 1000 B, it is 1500 B")
     );
@@ -699,10 +685,11 @@ fn changed_defaults_are_reported_for_older_scenarios() {
         said[2],
         "the default of `simulation.step` changed in 0.2: it was 50 ms, it is chosen from the network"
     );
-    assert!(said[3].starts_with("the default of `connection.source.profile` changed in 0.2"));
+    assert!(said[3].starts_with("the default of `simulation.model` changed in 0.2"));
+    assert!(said[4].starts_with("the default of `connection.source.profile` changed in 0.2"));
     assert_eq!(
         written("0.1.0", "step = \"20 ms\"\npacket-size = \"1000 B\"\n").len(),
-        2
+        3
     );
     assert!(written("0.2", "").is_empty());
     let said = written("99.0", "");

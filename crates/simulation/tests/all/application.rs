@@ -2,8 +2,8 @@
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Application, Change, ConnectionSpec, Coupling, EventSpec, FluidOptions, Network,
-    NetworkBuilder, Options, Run, Simulation, Source, Step, Transport,
+    Application, Change, ConnectionSpec, EventSpec, Network, NetworkBuilder, Options, Run,
+    Simulation, Source,
 };
 
 /// Returns a connection with an application of 100 packets/s over one link, whose bandwidth
@@ -40,44 +40,31 @@ fn run(network: Network, options: Options) -> [f64; 3] {
     [totals.offered_pkts, totals.delivered_pkts, totals.lost_pkts]
 }
 
-fn options(transport: Transport, duration_s: f64) -> Options {
+fn options(duration_s: f64) -> Options {
     Options {
         duration_s,
-        model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
         ..Options::default()
     }
 }
 
-/// With a capacity of 1000 packets/s, all packets are sent at once: 100/s from 1 s to 61 s.
+/// With a capacity of 1000 packets/s, all packets are sent at once: 100/s from 1 s to 61 s. Those of the last 31 ms
+/// are on the way.
 #[test]
 fn source_sends_all_application_data() {
-    for transport in [Transport::Fifo, Transport::WellMixed] {
-        let [sent, delivered, lost] = run(network(1000.0, None), options(transport, 61.0));
-        assert!(lost < 0.01, "{transport:?}: {lost} lost");
-        assert!((sent - 6000.0).abs() < 1.0, "{transport:?}: {sent} sent");
-        // In flight: 30 ms of the rate, if the model has delays.
-        let under_way = if transport == Transport::Fifo {
-            3.0
-        } else {
-            0.0
-        };
-        assert!((sent - delivered - under_way).abs() < 0.5, "{delivered}");
-    }
+    let [sent, delivered, lost] = run(network(1000.0, None), options(61.0));
+    assert!(lost < 0.01, "{lost} lost");
+    assert!((sent - 6000.0).abs() < 1.0, "{sent} sent");
+    assert!((sent - 3.1 - delivered).abs() < 0.5, "{delivered}");
 }
 
 /// A capacity of 50 packets/s for 30 s leaves half of the packets at the sender; they are sent
 /// later.
 #[test]
 fn unsent_data_waits_at_the_sender() {
-    for transport in [Transport::Fifo, Transport::WellMixed] {
-        let narrow = run(network(50.0, None), options(transport, 61.0));
-        assert!(narrow[1] < 50.0 * 60.0, "{transport:?}: {narrow:?}");
-        let widened = network(50.0, Some((31.0, 1000.0)));
-        let [sent, _, lost] = run(widened, options(transport, 91.0));
-        // Packets of 90 s, and the retransmissions.
-        assert!(
-            (sent - lost - 9000.0).abs() < 1.0,
-            "{transport:?}: {sent} - {lost}"
-        );
-    }
+    let narrow = run(network(50.0, None), options(61.0));
+    assert!(narrow[1] < 50.0 * 60.0, "{narrow:?}");
+    let widened = network(50.0, Some((31.0, 1000.0)));
+    let [sent, _, lost] = run(widened, options(91.0));
+    // Packets of 90 s, and the retransmissions.
+    assert!((sent - lost - 9000.0).abs() < 1.0, "{sent} - {lost}");
 }

@@ -197,7 +197,7 @@ proptest! {
         let network = row.network(0);
         let id = network.connections().next().unwrap();
         let step = Step::auto(0.001);
-        let model = Model::Fluid(FluidOptions::new(Transport::Fifo, Coupling::Learned, step));
+        let model = Model::Fluid(FluidOptions::Standard { step });
         let mut simulation = begin(network, model);
         for i in 1..=50 {
             let until_ns = 77_000_000 * i;

@@ -56,12 +56,14 @@ impl DiffservNetwork {
         })
     }
 
-    fn run(self, transport: Transport, duration_s: f64) -> Simulation {
+    fn run(self, duration_s: f64) -> Simulation {
         let network = self.builder.build().expect("a good network");
         let options = Options {
             duration_s,
-            model: FluidOptions::new(transport, Coupling::default(), Step::Fixed { step_s: 0.01 })
-                .into(),
+            model: FluidOptions::Standard {
+                step: Step::Fixed { step_s: 0.01 },
+            }
+            .into(),
             ..Options::default()
         };
         finish(Simulation::new(network, options).expect("good options"))
@@ -93,38 +95,34 @@ fn rio(discipline: Discipline) -> DropPolicy {
     })
 }
 
-const TRANSPORTS: [Transport; 2] = [Transport::Fifo, Transport::WellMixed];
-
 /// 4 Mbit/s, of which 2 are committed and 1 more is tolerated: fractions 1/2, 1/4, 1/4. The single
 /// rate marker gives no yellow, because its second bucket is not refilled.
 #[test]
 fn colours_match_the_committed_rates() {
-    for transport in TRANSPORTS {
-        for (edge, wanted) in [
-            (standard(2e6, 3e6), [0.5, 0.25, 0.25]),
-            (
-                Edge::TrTcm(TrTcm::new(2_000_000, 10_000, 3_000_000, 10_000).unwrap()),
-                [0.5, 0.25, 0.25],
-            ),
-            (
-                Edge::SrTcm(SrTcm::new(2_000_000, 10_000, 10_000).unwrap()),
-                [0.5, 0.0, 0.5],
-            ),
-        ] {
-            let mut lab = DiffservNetwork::new(rio(Discipline::RioC));
-            let member = lab.constant("c", 500.0);
-            let id = lab.aggregate("F", edge, vec![member]);
-            let simulation = lab.run(transport, 200.0);
-            let totals = simulation.aggregate_totals(id);
-            // The estimator starts with the committed rate, and needs some seconds.
-            for (found, wanted) in totals.fractions().to_array().into_iter().zip(wanted) {
-                assert!((found - wanted).abs() < 0.01, "{transport:?}: {totals:?}");
-            }
-            for (found, wanted) in totals.marking.into_iter().zip(wanted) {
-                assert!((found - wanted).abs() < 1e-9, "{transport:?}: {totals:?}");
-            }
-            assert_eq!(simulation.send_pps(member), 500.0);
+    for (edge, wanted) in [
+        (standard(2e6, 3e6), [0.5, 0.25, 0.25]),
+        (
+            Edge::TrTcm(TrTcm::new(2_000_000, 10_000, 3_000_000, 10_000).unwrap()),
+            [0.5, 0.25, 0.25],
+        ),
+        (
+            Edge::SrTcm(SrTcm::new(2_000_000, 10_000, 10_000).unwrap()),
+            [0.5, 0.0, 0.5],
+        ),
+    ] {
+        let mut lab = DiffservNetwork::new(rio(Discipline::RioC));
+        let member = lab.constant("c", 500.0);
+        let id = lab.aggregate("F", edge, vec![member]);
+        let simulation = lab.run(200.0);
+        let totals = simulation.aggregate_totals(id);
+        // The estimator starts with the committed rate, and needs some seconds.
+        for (found, wanted) in totals.fractions().to_array().into_iter().zip(wanted) {
+            assert!((found - wanted).abs() < 0.01, "{totals:?}");
         }
+        for (found, wanted) in totals.marking.into_iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-9, "{totals:?}");
+        }
+        assert_eq!(simulation.send_pps(member), 500.0);
     }
 }
 
@@ -132,41 +130,39 @@ fn colours_match_the_committed_rates() {
 /// higher precedences lose more; the link is kept busy.
 #[test]
 fn colours_are_conserved_and_higher_ones_lose_more() {
-    for transport in TRANSPORTS {
-        for discipline in [Discipline::RioC, Discipline::RioD, Discipline::Wred] {
-            let mut lab = DiffservNetwork::new(rio(discipline));
-            let members = vec![lab.constant("a", 1200.0), lab.constant("b", 800.0)];
-            let id = lab.aggregate("F", standard(4e6, 8e6), members);
-            let link = lab.link;
-            let simulation = lab.run(transport, 100.0);
-            assert!(simulation.totals().imbalance() < 1e-12);
+    for discipline in [Discipline::RioC, Discipline::RioD, Discipline::Wred] {
+        let mut lab = DiffservNetwork::new(rio(discipline));
+        let members = vec![lab.constant("a", 1200.0), lab.constant("b", 800.0)];
+        let id = lab.aggregate("F", standard(4e6, 8e6), members);
+        let link = lab.link;
+        let simulation = lab.run(100.0);
+        assert!(simulation.totals().imbalance() < 1e-12);
 
-            let aggregate = simulation.aggregate_totals(id);
-            let at_link = simulation.precedence_totals(link).unwrap();
-            let totals = simulation.link_totals(link);
-            let sum = |of: fn(&PrecedenceTotals) -> f64| -> f64 { at_link.iter().map(of).sum() };
-            let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + b.abs());
-            assert!(near(sum(|p| p.offered_pkts), totals.offered_pkts));
-            assert!(near(sum(|p| p.lost_pkts), totals.lost_pkts));
-            let mut under_way = 0.0;
-            for (p, at_link) in at_link.iter().enumerate() {
-                assert!(near(aggregate.lost_pkts[p], at_link.lost_pkts));
-                assert!(near(aggregate.sent_pkts[p], at_link.offered_pkts));
-                let rest = aggregate.sent_pkts[p] - aggregate.delivered_pkts[p];
-                under_way += rest - aggregate.lost_pkts[p];
-            }
-            let all = simulation.totals();
-            assert!(near(under_way, all.queued_pkts + all.in_flight_pkts));
-
-            let [dp0, dp1, dp2] = at_link.map(|p| p.loss_probability);
-            assert!(
-                dp0 <= dp1 + 1e-9 && dp1 <= dp2 + 1e-9,
-                "{discipline:?} {at_link:?}"
-            );
-            assert!(dp2 > 0.5, "{discipline:?} {at_link:?}");
-            assert!(totals.utilization > 0.9, "{discipline:?} {totals:?}");
-            assert!(aggregate.mean_goodput_bps < BPS * (1.0 + 1e-9));
+        let aggregate = simulation.aggregate_totals(id);
+        let at_link = simulation.precedence_totals(link).unwrap();
+        let totals = simulation.link_totals(link);
+        let sum = |of: fn(&PrecedenceTotals) -> f64| -> f64 { at_link.iter().map(of).sum() };
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + b.abs());
+        assert!(near(sum(|p| p.offered_pkts), totals.offered_pkts));
+        assert!(near(sum(|p| p.lost_pkts), totals.lost_pkts));
+        let mut under_way = 0.0;
+        for (p, at_link) in at_link.iter().enumerate() {
+            assert!(near(aggregate.lost_pkts[p], at_link.lost_pkts));
+            assert!(near(aggregate.sent_pkts[p], at_link.offered_pkts));
+            let rest = aggregate.sent_pkts[p] - aggregate.delivered_pkts[p];
+            under_way += rest - aggregate.lost_pkts[p];
         }
+        let all = simulation.totals();
+        assert!(near(under_way, all.queued_pkts + all.in_flight_pkts));
+
+        let [dp0, dp1, dp2] = at_link.map(|p| p.loss_probability);
+        assert!(
+            dp0 <= dp1 + 1e-9 && dp1 <= dp2 + 1e-9,
+            "{discipline:?} {at_link:?}"
+        );
+        assert!(dp2 > 0.5, "{discipline:?} {at_link:?}");
+        assert!(totals.utilization > 0.9, "{discipline:?} {totals:?}");
+        assert!(aggregate.mean_goodput_bps < BPS * (1.0 + 1e-9));
     }
 }
 
@@ -177,7 +173,7 @@ fn packets_outside_aggregates_are_dropped_first() {
     let inside = lab.constant("inside", 600.0);
     let outside = lab.constant("outside", 600.0);
     lab.aggregate("F", standard(6e6, 8e6), vec![inside]);
-    let simulation = lab.run(Transport::Fifo, 100.0);
+    let simulation = lab.run(100.0);
     let loss = |id| simulation.connection_totals(id).loss_probability.unwrap();
     assert!(
         loss(inside) < 0.02 && loss(outside) > 0.2,
@@ -196,21 +192,19 @@ fn rio_with_unreachable_thresholds_is_drop_tail() {
         weight: 0.002,
         gentle: false,
     });
-    for transport in TRANSPORTS {
-        let run = |queue| {
-            let mut lab = DiffservNetwork::new(queue);
-            lab.constant("a", 1100.0);
-            let link = lab.link;
-            lab.run(transport, 5.0).link_totals(link)
-        };
-        let (early, tail) = (run(never), run(DropPolicy::DropTail));
-        assert!(
-            (early.lost_pkts / tail.lost_pkts - 1.0).abs() < 1e-6,
-            "{early:?} {tail:?}"
-        );
-        let queues = early.mean_queue_pkts / tail.mean_queue_pkts;
-        assert!((queues - 1.0).abs() < 1e-6, "{early:?} {tail:?}");
-    }
+    let run = |queue| {
+        let mut lab = DiffservNetwork::new(queue);
+        lab.constant("a", 1100.0);
+        let link = lab.link;
+        lab.run(5.0).link_totals(link)
+    };
+    let (early, tail) = (run(never), run(DropPolicy::DropTail));
+    assert!(
+        (early.lost_pkts / tail.lost_pkts - 1.0).abs() < 1e-4,
+        "{early:?} {tail:?}"
+    );
+    let queues = early.mean_queue_pkts / tail.mean_queue_pkts;
+    assert!((queues - 1.0).abs() < 1e-4, "{early:?} {tail:?}");
 }
 
 /// All sources saturated: 3 : 1 : 1 by weight; all for the first by priority. Unused capacity of
@@ -238,7 +232,7 @@ fn class_queues_share_their_link() {
             }
             id
         });
-        let simulation = lab.run(Transport::Fifo, 60.0);
+        let simulation = lab.run(60.0);
         assert!(simulation.totals().imbalance() < 1e-12);
         ids.map(|id| simulation.connection_totals(id).mean_goodput_pps)
     };

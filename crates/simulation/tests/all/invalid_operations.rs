@@ -95,18 +95,13 @@ fn build_errors(builder: NetworkBuilder) -> Vec<String> {
 
 #[test]
 fn fluid_model_rejects_window_sources() {
-    for transport in [Transport::Fifo, Transport::WellMixed] {
-        let fluid = Options {
-            model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
-            ..options(Model::FLUID)
-        };
-        let error = expect_rejection(Simulation::new(Lab::new().with(window()), fluid));
-        assert_eq!(
-            error,
-            "option model: connection `c1` has a TCP source of the packet model: set `model = \"packet\"`, or \
-             give it a `profile`"
-        );
-    }
+    let fluid = options(Model::FLUID);
+    let error = expect_rejection(Simulation::new(Lab::new().with(window()), fluid));
+    assert_eq!(
+        error,
+        "option model: connection `c1` has a TCP source of the packet model: set `model = \"packet\"`, or \
+         give it a `profile`"
+    );
     assert!(Simulation::new(Lab::new().with(window()), options(Model::PACKETS)).is_ok());
 }
 
@@ -145,7 +140,7 @@ fn state_of_other_network_or_options_is_rejected() {
         told
     );
     let others = Options {
-        model: FluidOptions::Fifo {
+        model: FluidOptions::Standard {
             step: Step::Fixed { step_s: 0.004 },
         }
         .into(),

@@ -35,11 +35,9 @@ fn run(network: Network, model: Model, duration_s: f64) -> Simulation {
     simulation
 }
 
-fn models() -> [Model; 4] {
-    let step = Step::auto(0.05);
+fn models() -> [Model; 3] {
     [
         Model::FLUID,
-        FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
         FluidOptions::Literal { step_s: 0.01 }.into(),
         Model::PACKETS,
     ]
@@ -232,12 +230,7 @@ fn losses_of_links_equal_losses_of_connections() {
         b.event(EventSpec { at_s, link, change });
     }
     let network = b.build().unwrap();
-    let step = Step::auto(0.05);
-    for model in [
-        Model::FLUID,
-        FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
-        Model::PACKETS,
-    ] {
+    for model in [Model::FLUID, Model::PACKETS] {
         let simulation = run(network.clone(), model, 60.0);
         let of_links = network.links().map(|id| {
             let totals = simulation.link_totals(id);

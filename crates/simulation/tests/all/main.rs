@@ -1,6 +1,5 @@
 //! Integration tests of networks. A single binary builds much faster than one for each file.
 
-mod adaptive;
 mod application;
 mod aqm;
 mod bandwidth_control;
@@ -20,7 +19,6 @@ mod loss_events;
 mod measurement_periods;
 mod metamorphic;
 mod mm1k;
-mod ode;
 mod outages;
 mod overhead;
 mod packet_model;

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Adaptive, Change, ConnectionSpec, ConnectionTotals, Coupling, EventSpec, FluidOptions,
-    Interval, LinkTotals, Model, Network, NetworkBuilder, Options, Period, Recorder, Run, RunError,
-    Simulation, Source, Totals, WindowSource,
+    Change, ConnectionSpec, ConnectionTotals, EventSpec, FluidOptions, Interval, LinkTotals, Model,
+    Network, NetworkBuilder, Options, Period, Recorder, Run, RunError, Simulation, Source, Step,
+    Totals, WindowSource,
 };
 
 /// Returns TCP and an unresponsive source over two links; the second link fails for some time.
@@ -114,14 +114,9 @@ fn cases() -> Vec<(Network, Options)> {
         duration_s: 14.0,
         ..Options::default()
     };
-    let adaptive = Options {
-        model: FluidOptions::Adaptive {
-            step: Adaptive {
-                tolerance: 1e-3,
-                min_s: 1e-4,
-                max_s: 0.05,
-            },
-            coupling: Coupling::Implicit,
+    let fixed = Options {
+        model: FluidOptions::Standard {
+            step: Step::Fixed { step_s: 0.03 },
         }
         .into(),
         ..options
@@ -132,7 +127,7 @@ fn cases() -> Vec<(Network, Options)> {
     };
     vec![
         (profile.clone(), options),
-        (profile, adaptive),
+        (profile, fixed),
         (window, packets),
     ]
 }

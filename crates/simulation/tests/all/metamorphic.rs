@@ -63,12 +63,7 @@ fn with_open_loop_sources(seed: u64) -> WideNetwork {
 
 fn finish(wide: &WideNetwork, model: Model) -> Simulation {
     let options = Options {
-        model: match model {
-            Model::Fluid(_) => {
-                FluidOptions::new(wide.transport, Coupling::default(), Step::default()).into()
-            }
-            Model::Packets(_) => model,
-        },
+        model,
         duration_s: wide.duration_s,
         ..Options::default()
     };

@@ -2,8 +2,7 @@
 
 use netflow_problems::{RandomNetwork, random_network};
 use netflow_simulation::{
-    Adaptive, Change, Coupling, FluidOptions, Model, Options, PacketOptions, Run, Simulation,
-    State, Step, Transport,
+    Change, FluidOptions, Model, Options, PacketOptions, Run, Simulation, State, Step,
 };
 use proptest::prelude::*;
 
@@ -28,41 +27,18 @@ fn any_network() -> impl Strategy<Value = RandomNetwork> {
 }
 
 fn any_options() -> impl Strategy<Value = Options> {
-    let transport = prop_oneof![Just(Transport::Fifo), Just(Transport::WellMixed)];
-    let coupling = prop_oneof![
-        Just(Coupling::Learned),
-        Just(Coupling::Lagged),
-        Just(Coupling::Implicit),
-        Just(Coupling::Windows)
-    ];
-    (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(
-        |(transport, coupling, step_s, adaptive)| Options {
-            duration_s: 10.0,
-            model: match (adaptive, transport) {
-                (true, Transport::WellMixed) if coupling != Coupling::Windows => {
-                    FluidOptions::Adaptive {
-                        step: Adaptive {
-                            tolerance: 1e-2,
-                            min_s: 1e-3,
-                            max_s: 1.0,
-                        },
-                        coupling,
-                    }
-                }
-                (true, _) => FluidOptions::new(
-                    transport,
-                    coupling,
-                    Step::Auto {
-                        longest_s: step_s,
-                        per_round_trip: 2.0,
-                    },
-                ),
-                (false, _) => FluidOptions::new(transport, coupling, Step::Fixed { step_s }),
-            }
-            .into(),
-            ..Options::default()
-        },
-    )
+    (0.01_f64..0.5, any::<bool>()).prop_map(|(step_s, auto)| Options {
+        duration_s: 10.0,
+        model: FluidOptions::Standard {
+            step: if auto {
+                Step::auto(step_s)
+            } else {
+                Step::Fixed { step_s }
+            },
+        }
+        .into(),
+        ..Options::default()
+    })
 }
 
 /// offered = delivered + lost + queued + in flight: in total, for every class, for every link.
@@ -221,31 +197,28 @@ proptest! {
     }
 }
 
-/// In an emptying well-mixed queue the content decreases by a factor every step, until its inverse
-/// overflows. Regression: it became NaN half a minute after the last packet.
+/// In an emptying queue the content decreases by a factor every step, until its inverse overflows.
+/// Regression: it became NaN half a minute after the last packet.
 #[test]
 fn long_idle_queue_stays_finite() {
     let case = netflow_problems::cbr();
-    for coupling in [Coupling::Lagged, Coupling::Implicit] {
-        let options = Options {
-            duration_s: 200.0,
-            model: FluidOptions::WellMixed {
-                step: Step::Fixed { step_s: 0.05 },
-                coupling,
-            }
-            .into(),
-            ..Options::default()
-        };
-        let mut sim = Simulation::new(case.network.clone(), options).unwrap();
-        while !sim.is_done() {
-            sim.step().unwrap();
+    let options = Options {
+        duration_s: 200.0,
+        model: FluidOptions::Standard {
+            step: Step::Fixed { step_s: 0.05 },
         }
-        assert!(sim.queue_pkts(case.links[0]) < 1e-100);
-        assert!(sim.totals().imbalance() < 1e-12);
+        .into(),
+        ..Options::default()
+    };
+    let mut sim = Simulation::new(case.network.clone(), options).unwrap();
+    while !sim.is_done() {
+        sim.step().unwrap();
     }
+    assert!(sim.queue_pkts(case.links[0]) < 1e-100);
+    assert!(sim.totals().imbalance() < 1e-12);
 }
 
-/// Steady state of one queue with Poisson arrivals: M/M/1/K, by both transports and any step.
+/// Steady state of one queue with Poisson arrivals: M/M/1/K, for any step.
 #[test]
 fn a_poisson_fed_queue_settles_at_mm1k() {
     let (mu, room) = (1000.0, 20.0);
@@ -261,29 +234,25 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
             .sum::<f64>()
             / total;
         let blocking = weights[20] / total;
-        for transport in [Transport::Fifo, Transport::WellMixed] {
-            for step_s in [0.01, 0.05, 0.2] {
-                let options = Options {
-                    duration_s: 20.0,
-                    model: FluidOptions::new(
-                        transport,
-                        Coupling::default(),
-                        Step::Fixed { step_s },
-                    )
-                    .into(),
-                    ..Options::default()
-                };
-                let mut sim = Simulation::new(network.clone(), options).unwrap();
-                while !sim.is_done() {
-                    sim.step().unwrap();
+        for step_s in [0.01, 0.05, 0.2] {
+            let options = Options {
+                duration_s: 20.0,
+                model: FluidOptions::Standard {
+                    step: Step::Fixed { step_s },
                 }
-                assert!((sim.queue_pkts(link) - mean).abs() < 1e-9 * mean, "{rho}");
-                assert!((sim.blocking(link) - blocking).abs() < 1e-12, "{rho}");
-                assert!(
-                    (sim.utilization(link) - rho * (1.0 - blocking)).abs() < 1e-9,
-                    "{rho}"
-                );
+                .into(),
+                ..Options::default()
+            };
+            let mut sim = Simulation::new(network.clone(), options).unwrap();
+            while !sim.is_done() {
+                sim.step().unwrap();
             }
+            assert!((sim.queue_pkts(link) - mean).abs() < 1e-9 * mean, "{rho}");
+            assert!((sim.blocking(link) - blocking).abs() < 1e-12, "{rho}");
+            assert!(
+                (sim.utilization(link) - rho * (1.0 - blocking)).abs() < 1e-9,
+                "{rho}"
+            );
         }
     }
 }
@@ -305,7 +274,7 @@ fn fluid_mean_delay_matches_mm1k() {
         let delay_s = mean / (rho * mu * (1.0 - weights[20] / total));
         let options = Options {
             duration_s: 200.0,
-            model: FluidOptions::Fifo {
+            model: FluidOptions::Standard {
                 step: Step::Fixed { step_s: 0.05 },
             }
             .into(),
@@ -334,13 +303,8 @@ fn fluid_mean_delay_matches_mm1k() {
 fn staggered_starts_lose_no_packets() {
     let starts_s: Vec<f64> = (0..11).map(|i| 1.0 + 2e-3 * f64::from(i)).collect();
     let network = netflow_problems::poisson_starts(1000.0, 0.08, 20.0, 50.0, &starts_s);
-    let step = Step::Auto {
-        longest_s: 0.05,
-        per_round_trip: 12.0,
-    };
     let options = Options {
         duration_s: 3.0,
-        model: FluidOptions::Fifo { step }.into(),
         ..Options::default()
     };
     let mut sim = Simulation::new(network, options).unwrap();

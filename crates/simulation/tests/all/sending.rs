@@ -303,11 +303,10 @@ fn small_transfers_are_delivered_completely() {
     let constant = || Source::Constant {
         rate_pps: 25.0 / 3.0,
     };
-    let well_mixed = FluidOptions::new(Transport::WellMixed, Coupling::Lagged, Step::auto(0.05));
-    let well_mixed = Model::Fluid(well_mixed);
+    let literal = Model::Fluid(FluidOptions::Literal { step_s: 0.05 });
     let cases: [(Source, f64, u32, f64, Model); 5] = [
         (reno(), 0.42, 1, 4.0, Model::FLUID),
-        (reno(), 1.0, 1, 1.74, well_mixed),
+        (reno(), 1.0, 1, 1.74, literal),
         (reno(), 2.5, 3, 1.74, Model::FLUID),
         (constant(), 2.0, 100, 4.0, Model::FLUID),
         (constant(), 0.3, 1, 4.0, Model::FLUID),

@@ -315,7 +315,7 @@ fn fluid_model_rejects_stacks_and_aqm() {
     ] {
         assert!(refused(managed(aqm)).contains("link A->B"));
     }
-    // PIE has a queue law, for non-adaptive steps and sources other than the paper's.
+    // PIE has a queue law, for sources other than the paper's.
     let pie = || managed(Aqm::Pie(Pie::default()));
     assert!(tried(pie(), Model::FLUID).is_ok());
     let literal = Model::Fluid(FluidOptions::Literal { step_s: 0.01 });

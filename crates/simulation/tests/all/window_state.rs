@@ -1,4 +1,4 @@
-//! Fluid model with congestion windows as state: starts, high bandwidth-delay products, equilibrium, new paths.
+//! Congestion windows of the fluid model: starts, high bandwidth-delay products, equilibrium, new paths.
 
 use netflow_problems::{connection, link};
 use netflow_profile::builtin;
@@ -6,10 +6,9 @@ use netflow_simulation::*;
 
 use crate::comparison::NullRecorder;
 
-fn options(duration_s: f64, coupling: Coupling) -> Options {
+fn options(duration_s: f64) -> Options {
     Options {
         duration_s,
-        model: FluidOptions::new(Transport::WellMixed, coupling, Step::default()).into(),
         ..Options::default()
     }
 }
@@ -45,22 +44,20 @@ fn utilization(simulation: &mut Simulation, link: LinkId, from_s: f64, to_s: f64
 }
 
 /// After the overshoot of slow start a window of Reno is halved, not held down for minutes. The packet model has a
-/// utilization of 0.965 over the first minute at 100 Mbit/s, 80 ms and a buffer of one bandwidth-delay product. With
-/// estimated losses it is 0.42.
+/// utilization of 0.965 over the first minute at 100 Mbit/s, 80 ms and a buffer of one bandwidth-delay product.
 #[test]
 fn reno_recovers_from_slow_start() {
     let (network, link) = one_link("ns-reno", 1, 0.04, 1000.0);
-    let mut simulation = Simulation::new(network, options(60.0, Coupling::Windows)).unwrap();
+    let mut simulation = Simulation::new(network, options(60.0)).unwrap();
     let used = utilization(&mut simulation, link, 0.0, 60.0);
     assert!((0.85..0.99).contains(&used), "{used}");
 }
 
-/// Eight windows of CUBIC at 200 ms come to rest. The packet model has a utilization of 1.00 from 20 s on; with
-/// estimated losses the rates oscillate without end, at 0.67.
+/// Eight windows of CUBIC at 200 ms reach steady state. The packet model has a utilization of 1.00 from 20 s on.
 #[test]
 fn cubic_settles_at_long_round_trips() {
     let (network, link) = one_link("linux-cubic", 8, 0.1, 2500.0);
-    let mut simulation = Simulation::new(network, options(120.0, Coupling::Windows)).unwrap();
+    let mut simulation = Simulation::new(network, options(120.0)).unwrap();
     let used = utilization(&mut simulation, link, 20.0, 120.0);
     assert!(used > 0.98, "{used}");
     let mut queues = Vec::new();
@@ -78,7 +75,7 @@ fn profile_is_the_equilibrium() {
     for (profile, delay_s) in [("ns-reno", 0.02), ("linux-reno", 0.02), ("mathis", 0.05)] {
         let (network, link) = one_link(profile, 30, delay_s, 500.0);
         let id = network.connections().next().unwrap();
-        let mut simulation = Simulation::new(network, options(600.0, Coupling::Windows)).unwrap();
+        let mut simulation = Simulation::new(network, options(600.0)).unwrap();
         run_until(&mut simulation, 600.0);
         let loss = simulation.blocking(link);
         let explained = simulation.explain(id);

@@ -5,7 +5,7 @@ use netflow_steady::{ConnectionSelection, Measure, Solver, Steady, SteadyOptions
 
 use crate::networks::{
     random_bulk_network, with_buffers_in_bytes, with_buffers_in_seconds, with_calibration_factors,
-    with_overhead, with_transfers, with_two_tcps,
+    with_overhead, with_tcps, with_transfers, with_two_tcps,
 };
 
 const EXACT: SteadyOptions = SteadyOptions {
@@ -169,6 +169,12 @@ fn derivatives_match_with_two_tcps() {
     // In network 5 the 95th percentile of the delay is at a kink, and differences of both steps see
     // the same side.
     all(6..18, with_two_tcps);
+}
+
+/// The sawtooth of CUBIC has no loss.
+#[test]
+fn derivatives_match_with_cubic() {
+    all(0..12, |network| with_tcps(network, &["linux-cubic"]));
 }
 
 /// The number of packets in a queue depends on their sizes, and these on all parameters.

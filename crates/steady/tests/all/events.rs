@@ -42,7 +42,7 @@ fn assert_events_apply(
 fn loss_events_apply_from_their_time() {
     let mut solved = 0;
     for seed in 0..30 {
-        let (network, _, duration_s) = random_bulk_network(seed);
+        let (network, duration_s) = random_bulk_network(seed);
         let losses = (0..network.link_count() as u64).map(|l| 0.003 * ((seed + l) % 5) as f64);
         let losses: Vec<LinkLoss> = losses.map(LinkLoss::from).collect();
         let mut built = network.to_builder();
@@ -61,7 +61,7 @@ fn loss_events_apply_from_their_time() {
 fn delay_events_apply_from_their_time() {
     let (mut solved, mut others) = (0, 0);
     for seed in 0..30 {
-        let (network, _, duration_s) = random_bulk_network(seed);
+        let (network, duration_s) = random_bulk_network(seed);
         let mut network = network.to_builder();
         network.each_link(|link| link.metric = Some(1.0));
         let network = network.build().unwrap();
@@ -82,7 +82,7 @@ fn delay_events_apply_from_their_time() {
 /// Later changes of one link at one time count as one ignored event.
 #[test]
 fn later_events_are_counted_per_link_and_time() {
-    let (network, _, duration_s) = random_bulk_network(1);
+    let (network, duration_s) = random_bulk_network(1);
     let mut builder = network.to_builder();
     let links: Vec<_> = network.links().take(2).collect();
     for (link, at) in [(0, 0.6), (1, 0.6), (0, 0.8)] {

@@ -1,6 +1,6 @@
 //! Headroom, compared with known bounds and with runs.
 
-use netflow_network::{Application, Coupling, FluidOptions, Network, Options, Step, Transport};
+use netflow_network::{Application, Network, Options};
 use netflow_simulation::Simulation;
 use netflow_steady::{Binding, Bounds, ConnectionSelection, Solver, SteadyError, SteadyOptions};
 
@@ -125,10 +125,8 @@ fn bisection_over_runs_gives_the_same_factor() {
         .unwrap();
     let loss = |factor: f64| {
         let (network, [a, _]) = network(factor);
-        let options = FluidOptions::new(Transport::Fifo, Coupling::default(), Step::default());
         let options = Options {
             duration_s: 60.0,
-            model: options.into(),
             ..Options::default()
         };
         let mut simulation = Simulation::new(network.clone(), options).unwrap();

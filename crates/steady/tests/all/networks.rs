@@ -4,22 +4,21 @@ use std::sync::Arc;
 
 use netflow_network::{
     Application, Buffer, BufferTime, Calibration, Cells, ConnectionId, DropPolicy, LinkId,
-    LinkSpec, Network, NetworkBuilder, NodeId, Overhead, Source, Transport,
+    LinkSpec, Network, NetworkBuilder, NodeId, Overhead, Source,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
 use netflow_profile::{ScaledProfile, builtin};
 use netflow_workload::{Distribution, TransferSizes};
 
-/// Returns a random network of any scale with permanently active connections, its transport model,
-/// and a duration that is long compared with its delays.
-pub fn random_bulk_network(seed: u64) -> (Network, Transport, f64) {
+/// Returns a random network of any scale with permanently active connections, and a duration that is long compared with its delays.
+pub fn random_bulk_network(seed: u64) -> (Network, f64) {
     let mut wide = wide_network(seed);
     for (_, _, connection) in &mut wide.connections {
         connection.size_pkts = None;
         connection.stop_s = None;
         connection.start_s = 0.0;
     }
-    (wide.build(), wide.transport, wide.duration_s)
+    (wide.build(), wide.duration_s)
 }
 
 /// Returns the network with alternating calibration factors of links and sources.
@@ -61,6 +60,18 @@ pub fn with_two_tcps(network: &Network) -> Network {
     builder.each_connection(|spec| {
         if let (Source::Profile(profile), Some(true)) = (&mut spec.source, others.next()) {
             *profile = builtin("linux-cubic").unwrap();
+        }
+    });
+    builder.build().unwrap()
+}
+
+/// Returns the network with these TCPs in turn.
+pub fn with_tcps(network: &Network, names: &[&str]) -> Network {
+    let mut builder = network.to_builder();
+    let mut names = names.iter().cycle();
+    builder.each_connection(|spec| {
+        if let Source::Profile(profile) = &mut spec.source {
+            *profile = builtin(names.next().unwrap()).unwrap();
         }
     });
     builder.build().unwrap()

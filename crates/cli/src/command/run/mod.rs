@@ -16,7 +16,7 @@ use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_wi
 use netflow::number::{count, duration, plain};
 use netflow::results::{self, Summary, rounded_time};
 use netflow::scenario::CompiledScenario;
-use netflow::simulation::{FluidOptions, Model, RunError};
+use netflow::simulation::{Model, RunError};
 use netflow::units::Seconds;
 
 use crate::failure::Failure;
@@ -275,7 +275,7 @@ fn print(
     if arguments.no_notes {
         return Ok(());
     }
-    print_run_notes(arguments, scenario, periods, out)
+    print_run_notes(arguments, periods, out)
 }
 
 /// Prints the model, the simulated time and the wall-clock time.
@@ -313,19 +313,13 @@ fn print_heading(
 /// Prints the notes of all periods, each once, and the command that avoids estimates.
 fn print_run_notes(
     arguments: &RunArguments,
-    scenario: &CompiledScenario,
     periods: &[Summary],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let notes: IndexSet<String> = periods.iter().flat_map(Summary::notes).collect();
     let notes: Vec<String> = notes.into_iter().collect();
     print_notes(&notes, out)?;
-    // The packet model rejects adaptive steps.
-    let is_adaptive = matches!(
-        scenario.options.model,
-        Model::Fluid(FluidOptions::Adaptive { .. })
-    );
-    if !is_adaptive && periods.iter().any(Summary::packet_model_is_more_accurate) {
+    if periods.iter().any(Summary::packet_model_is_more_accurate) {
         let longest_s = periods.iter().map(Summary::packet_model_s);
         let longest_s = longest_s.fold(0.0, f64::max);
         writeln!(

@@ -228,7 +228,12 @@ fn print_connections(
         rows.iter().any(|(spec, it)| of(spec, it))
     };
     let is_partly_active = has(&|_, it| (it.active_s - summary.duration_s).abs() > 1e-9);
-    let is_outside = has(&|_, it| it.extrapolated_fraction > 0.0);
+    let is_outside = has(&|_, it| {
+        let measured = Provenance::Measured.name();
+        it.profile_use
+            .as_deref()
+            .is_some_and(|rests_on| rests_on != measured)
+    });
     let is_sized = has(&|spec, _| spec.size_pkts.is_some());
     let has_several = has(&|spec, _| spec.size_pkts.is_some() && spec.count > 1);
     let mut table = Table::of(rows).text("connection", |(spec, it)| match spec.count {

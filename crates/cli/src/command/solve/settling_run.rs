@@ -12,12 +12,11 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::json::object;
 
-/// Runs the fluid model. Step and transport are those of the scenario, if its model is a fluid that
-/// accounts for upstream losses.
+/// Runs the fluid model. The step is that of the scenario, if its model is `fluid`.
 pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<RunComparison, Failure> {
     let options = match model {
-        Model::Fluid(options) if !matches!(options, FluidOptions::Literal { .. }) => options,
-        _ => FluidOptions::Fifo {
+        Model::Fluid(options @ FluidOptions::Standard { .. }) => options,
+        Model::Fluid(FluidOptions::Literal { .. }) | Model::Packets(_) => FluidOptions::Standard {
             step: Step::default(),
         },
     };

@@ -1,7 +1,7 @@
 /* ---- the run ---- */
 
 function showFacts() {
-  const step = (s) => (s.auto ? `${s.auto.per_round_trip} per RTT, at most ${period(s.auto.longest_s)}` : s.fixed ? period(s.fixed.step_s) : s.adaptive ? `adaptive, tolerance ${s.adaptive.tolerance}, ${period(s.adaptive.min_s)} to ${period(s.adaptive.max_s)}` : "–");
+  const step = (s) => (s.auto ? `automatic, at most ${period(s.auto.longest_s)}` : s.fixed ? period(s.fixed.step_s) : "–");
   const outside = (run) => {
     const some = run.connections.filter((c) => c.outside > 0);
     const worst = most(some, (c) => c.outside);

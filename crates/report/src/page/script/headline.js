@@ -33,7 +33,7 @@ function showTiles() {
   const total = bits.every(known) && bits.length > 0 ? rate(bits.reduce((a, b) => a + b, 0), digits) : `${digits(run.duration_s > 0 ? t.delivered_pkts / run.duration_s : null)}\u00a0pkt/s`;
   tile(total, `delivered by all connections; ${t.lost_pkts > 0 ? `${percent(t.lost_pkts / t.offered_pkts)} of the packets` : "no packets"} lost`);
   const outside = most(run.connections, (it) => it.outside);
-  if (outside && outside.outside > 0) tile(percent(outside.outside), `of the active time outside the measured range of the profile${notUsable(outside)}: ${outside.name}`, () => select("connection", outside.name));
+  if (outside && outside.outside > 0.01) tile(percent(outside.outside), `of the active time outside the measured range of the profile${notUsable(outside)}: ${outside.name}`, () => select("connection", outside.name));
 }
 function showRun() {
   const run = here();

@@ -1,127 +1,33 @@
-//! FIFO transport: departures by arrival slot, and propagation of batches over a link.
+//! Propagation: packets in flight on links, in batches.
 //!
-//! Queues are divided by packets and links by time, not by steps. A slot takes the arrivals of several steps
-//! up to its part of the buffer. A batch takes the departures of several steps up to its part of the delay.
-//! The resolution therefore does not depend on the step size if steps are short.
+//! A batch takes the departures of several steps up to its part of the delay. The resolution therefore does
+//! not depend on the step size if steps are short.
 
 use super::block_work::ForwardWork;
-use super::hop_transport::{self, Arrivals, FifoOutcome, RowWeight};
+use super::hop_transport::{self, FlightOutcome, RowWeight};
 use super::parallel::for_blocks;
-use super::plan::{Block, LinkPlan, MIN_PARTS, Plan};
+use super::plan::{Block, LinkPlan, Plan};
 use super::{Scratch, StepContext};
-use crate::state::{ArrivalSlot, Flight, Forwarded};
+use crate::state::{Flight, Forwarded};
+
+/// Maximum ratio of arrival rate to departure rate at links that forward before the step: a long step's departures
+/// do not arrive at once in a shorter one.
+const MAX_ARRIVAL_RATIO: f64 = 1.05;
 
 impl StepContext<'_> {
-    /// Assigns arrivals and departures of a queue to slots. Also returns the bits that depart.
-    pub(super) fn queue_slots(
-        &mut self,
-        rank: usize,
-        admitted: Arrivals,
-        departed_pkts: f64,
-        buffer_pkts: f64,
-    ) -> (FifoOutcome, f64) {
-        let (l, state) = (&self.setup.plan.links[rank], &mut *self.state);
-        let capacity = l.queue_slots;
-        let slots =
-            &mut state.fifo.slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
-        let queue = &mut state.fifo.queues[rank];
-        let mut fate = FifoOutcome::default();
-
-        // An empty queue restarts at the first row, which improves locality.
-        if queue.count == 0 {
-            queue.head = 0;
-        }
-        // Arrivals use a new slot if the last one has its part and a slot is free.
-        let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
-        let newest = wrap(queue.head + queue.count.max(1) - 1);
-        let held_pkts = slots[newest as usize].pkts * slots[newest as usize].remains;
-        let goes_on = queue.count > 0 && held_pkts + admitted.pkts <= buffer_pkts / MIN_PARTS;
-        if queue.count < capacity && !goes_on {
-            fate.arrival_row = wrap(queue.head + queue.count);
-            queue.count += 1;
-            slots[fate.arrival_row as usize] = ArrivalSlot {
-                pkts: admitted.pkts,
-                bits: admitted.bits,
-                remains: 1.0,
-            };
-        } else {
-            fate.arrival_row = newest;
-            let slot = &mut slots[fate.arrival_row as usize];
-            fate.arrival_memory = slot.remains;
-            *slot = ArrivalSlot {
-                pkts: slot.pkts * slot.remains + admitted.pkts,
-                bits: slot.bits * slot.remains + admitted.bits,
-                remains: 1.0,
-            };
-        }
-
-        // Departures, from the head.
-        let departures = &mut self.scratch.departures[l.first_slot as usize..];
-        let mut to_go = departed_pkts;
-        let mut bits = 0.0;
-        let emptied = state.links[rank].queue_pkts + admitted.pkts <= departed_pkts;
-        while queue.count > 0 {
-            let slot = &mut slots[queue.head as usize];
-            let there = slot.pkts * slot.remains;
-            let whole = there <= to_go || emptied;
-            if !whole && to_go <= 0.0 {
-                break;
-            }
-            let part = if whole {
-                slot.remains
-            } else {
-                (to_go / slot.pkts).min(slot.remains)
-            };
-            departures[fate.departures as usize] = (queue.head, part);
-            fate.departures += 1;
-            bits += slot.bits * part;
-            slot.remains -= part;
-            if !whole {
-                break;
-            }
-            to_go -= there;
-            queue.head = wrap(queue.head + 1);
-            queue.count -= 1;
-        }
-        (fate, bits)
-    }
-
-    /// Returns the number of packets in the first `bits` bits of the queue, and then of the arrivals.
-    pub(super) fn served_in_order(&self, rank: usize, bits: f64, arriving: Arrivals) -> f64 {
-        let l = &self.setup.plan.links[rank];
-        let slots = &self.state.fifo.slots[l.first_slot as usize..][..l.queue_slots as usize];
-        let queue = &self.state.fifo.queues[rank];
-        let (mut left, mut pkts) = (bits, 0.0);
-        for i in queue.head..queue.head + queue.count {
-            let slot = &slots[(i % l.queue_slots) as usize];
-            let there = slot.bits * slot.remains;
-            if there >= left {
-                return pkts + slot.pkts * slot.remains * left / there;
-            }
-            left -= there;
-            pkts += slot.pkts * slot.remains;
-        }
-        pkts + if arriving.bits > 0.0 {
-            left * arriving.pkts / arriving.bits
-        } else {
-            left * l.pkts_per_bit
-        }
-    }
-
     /// Computes the packets that a link forwards, from the departures of this step and of earlier ones.
-    pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoOutcome) {
+    pub(super) fn fly(&mut self, rank: usize, departed_pkts: f64) -> FlightOutcome {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-        let flight = &mut self.state.fifo.flights[rank];
-        let starts = &mut self.state.fifo.batch_start_s[range.clone()];
-        let delay_s = self.state.links[rank].propagation_s(l);
-        let batch_s = self.setup.plan.batch_s(delay_s);
-        fate.flight_adds = flight.takes_more(l, starts, span.end_s, batch_s);
-        if !fate.flight_adds {
+        let flight = &mut self.state.flights.links[rank];
+        let starts = &mut self.state.flights.batch_start_s[range.clone()];
+        let delay_s = self.setup.data_delay_s(&self.state.links[rank], l);
+        let batch_s = self.setup.plan.batch_s(l, delay_s);
+        let adds = flight.takes_more(l, starts, span.end_s, batch_s);
+        if !adds {
             starts[l.flight_row(flight.begun) as usize] = span.start_s;
             flight.begun += 1;
         }
-        fate.flight_row = l.flight_row(flight.begun - 1);
         debug_assert!(
             flight.begun - flight.oldest(l) <= u64::from(l.flight_slots),
             "a batch that is on the way is overwritten"
@@ -135,7 +41,11 @@ impl StepContext<'_> {
             end_s: span.end_s,
         };
         let weights = &mut self.scratch.same_step[range.clone()];
-        fate.same_step = batches.forward(span.end_s - delay_s, &mut flight.same_step, weights);
+        FlightOutcome {
+            row: l.flight_row(flight.begun - 1),
+            adds,
+            same_step: batches.forward(span.end_s - delay_s, &mut flight.same_step, weights),
+        }
     }
 
     /// Forwards to next links of the same or an earlier level: packets that left their queues before this
@@ -143,7 +53,7 @@ impl StepContext<'_> {
     /// step before.
     pub(super) fn forward_for_next_step(&mut self, fork: bool) {
         let (plan, span) = (&self.setup.plan, self.span);
-        if plan.all_same_step || !self.setup.fifo {
+        if plan.all_same_step {
             return;
         }
         let (state, sources) = (&mut *self.state, plan.branches.len());
@@ -152,14 +62,20 @@ impl StepContext<'_> {
                 continue;
             }
             let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-            let flight = &mut state.fifo.flights[rank];
+            let flight = &mut state.flights.links[rank];
             let batches = Batches {
-                starts: &state.fifo.batch_start_s[range.clone()],
+                starts: &state.flights.batch_start_s[range.clone()],
                 begun: flight.begun,
                 end_s: span.start_s,
             };
-            let delay_s = state.links[rank].propagation_s(l);
-            let until_s = (span.end_s - delay_s).min(span.start_s);
+            let delay_s = self.setup.data_delay_s(&state.links[rank], l);
+            let forwarded_s = batches.forwarded_until_s(&flight.next_step);
+            // The oldest batch must leave before its row is used again.
+            let full_s = batches.start_s((flight.begun + 2).saturating_sub(l.flight_slots.into()));
+            let until_s = (span.end_s - delay_s)
+                .min(forwarded_s + MAX_ARRIVAL_RATIO * span.length_s)
+                .max(full_s)
+                .min(span.start_s);
             let weights = &mut self.scratch.next_step[range];
             self.scratch.next_step_rows[rank] =
                 batches.forward(until_s, &mut flight.next_step, weights);
@@ -173,14 +89,14 @@ impl StepContext<'_> {
                     forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
                 };
                 self.scratch
-                    .forward_block(plan, block, work, &state.fifo.flight_cells);
+                    .forward_block(plan, block, work, &state.flights.cells);
             }
         }
         if !fork {
             return self.forward_earlier_for_next_step();
         }
         let (links, scratch) = (&state.links, &*self.scratch);
-        let cells = &state.fifo.flight_cells;
+        let cells = &state.flights.cells;
         let work = ForwardWork {
             first_hop: 0,
             forwarded: &mut state.forwarded[sources..],
@@ -275,6 +191,12 @@ impl Batches<'_> {
             return self.end_s;
         }
         self.starts[self.row(batch) as usize]
+    }
+
+    /// Returns the departure time up to which everything was forwarded.
+    fn forwarded_until_s(&self, done: &Forwarded) -> f64 {
+        let start_s = self.start_s(done.batch);
+        start_s + done.fraction * (self.start_s(done.batch + 1) - start_s)
     }
 
     fn row(&self, batch: u64) -> u32 {
