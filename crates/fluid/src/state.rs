@@ -28,7 +28,7 @@ pub struct State {
     pub(crate) next_event: usize,
     pub(crate) links: Vec<LinkState>,
     pub(crate) branches: Vec<BranchState>,
-    /// Packets in the queue, by hop (well-mixed transport).
+    /// Packets in the queue, by hop.
     pub(crate) content: Vec<f64>,
     /// Packets forwarded during the step, by branch (sent by its source) and by hop.
     #[serde(rename = "handed")]

@@ -409,7 +409,7 @@ fn tiles_respond_to_clicks() {
     );
     assert!(tiles[3].contains("Mbit/s"), "{tiles:?}");
     browser.click(".tile");
-    assert_eq!(browser.text("#details-title"), "Link R->T");
+    assert_eq!(browser.text("#details-title"), "Link R->S");
     assert_no_violations(&browser, &file);
 }
 

@@ -1,4 +1,5 @@
-//! Mix of connections in a queue: arrivals, content, losses and departures of each hop.
+//! Mix of connections in a queue: arrivals, content, losses and departures of each hop. Packets leave in the mix of the
+//! whole queue (\[Prof\] equation 7).
 //!
 //! Volumes are data packets (of a class, including its weight) in one step. The loops run over contiguous
 //! slices without branches, so that the compiler can vectorize them.

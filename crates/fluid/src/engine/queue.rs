@@ -587,6 +587,25 @@ mod tests {
             prop_assert!(error(parts.queue_pkts) <= error(whole) + 1e-6 * (1.0 + k), "{parts:?} {whole}");
         }
 
+        /// A tangent conserves packets, and its error is of second order in the distance.
+        #[test]
+        fn tangent_is_near_the_law(
+            k in 2.0..1000.0_f64, fill in 0.05..0.95_f64, service in 0.01..500.0_f64, part in -0.03..0.03_f64,
+        ) {
+            let s = step(k, fill * k, service);
+            let solution = s.solve(service);
+            let tangent = LawTangent::at(&solution, k, 1);
+            let other = QueueStep { before_pkts: s.before_pkts * (1.0 + part), ..s };
+            prop_assert!(tangent.solve(&other, service, 2).is_none());
+            let Some(near) = tangent.solve(&other, service, 1) else { return Ok(()) };
+            let balance = other.before_pkts + service * (1.0 - near.refused)
+                - service * near.utilization - near.queue_pkts;
+            prop_assert!(balance.abs() < 1e-9 * (1.0 + other.before_pkts + service), "{balance}");
+            let exact = other.solve(service);
+            let error = (near.queue_pkts - exact.queue_pkts).abs();
+            prop_assert!(error <= 2e-3 * exact.queue_pkts.min(k - exact.queue_pkts) + 1e-9, "{near:?} {exact:?}");
+        }
+
         /// The derivative-free search agrees with Newton's method.
         #[test]
         fn false_position_agrees_with_newton(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {

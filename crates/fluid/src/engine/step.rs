@@ -211,8 +211,7 @@ impl StepContext<'_> {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let link = &self.state.links[rank];
 
-        // The service rate follows from the mean size of the packets present during the step. For FIFO queues
-        // with a limit in bytes, it follows from the first packets.
+        // The service rate follows from the mean size of the packets present during the step.
         let (pkts, bits) = (
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
