@@ -48,7 +48,7 @@ fn options(duration_s: f64) -> Options {
 }
 
 /// With a capacity of 1000 packets/s, all packets are sent at once: 100/s from 1 s to 61 s. Those of the last 31 ms
-/// are on the way.
+/// are in flight.
 #[test]
 fn source_sends_all_application_data() {
     let [sent, delivered, lost] = run(network(1000.0, None), options(61.0));
