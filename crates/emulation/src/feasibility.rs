@@ -11,7 +11,9 @@ use netflow_testbed::network::TcpRoute;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Infeasible {
     /// The link has an unsupported queue.
-    #[error("link {link}: {what} is not emulated; use drop-tail, RED, CoDel, FQ-CoDel or PIE")]
+    #[error(
+        "link {link}: {what} is not emulated; use `queue = \"red\"` or a queue without drop precedences"
+    )]
     Queue {
         /// Name of the link.
         link: String,

@@ -8,7 +8,7 @@ use netflow_network::{
     TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
-use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
+use netflow_queues::{Aqm, CoDel, DualPi2, FqCoDel, LinkLoss, Pie};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
@@ -327,14 +327,19 @@ fn random_discipline(rng: &mut impl Rng) -> Aqm {
         ecn: rng.random_bool(0.5),
         ..CoDel::default()
     };
-    match rng.random_range(0..3) {
-        0 => Aqm::CoDel(codel),
-        1 => Aqm::FqCoDel(FqCoDel {
+    let all: Vec<Aqm> = Aqm::all().collect();
+    match one_of(rng, &all) {
+        Aqm::CoDel(_) => Aqm::CoDel(codel),
+        Aqm::FqCoDel(_) => Aqm::FqCoDel(FqCoDel {
             codel,
             flows: one_of(rng, &[2, 1024]),
             quantum_bytes: 1500,
         }),
-        _ => Aqm::Pie(Pie {
+        Aqm::DualPi2(_) => Aqm::DualPi2(DualPi2 {
+            target_ns: codel.target_ns,
+            ..DualPi2::default()
+        }),
+        Aqm::Pie(_) => Aqm::Pie(Pie {
             target_ns: codel.target_ns,
             ecn: codel.ecn,
             ..Pie::default()

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
+use netflow_network::EcnCodepoint;
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
 use netflow_tcpmodel::Stack;
@@ -11,7 +12,7 @@ use netflow_units::NonMaxU32;
 use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, listed_blocks};
 use crate::link::class_scheduler::senders;
 use crate::link::queue::Link;
-use crate::link::queue_disc::RETRANSMITTED;
+use crate::link::queue_disc::{CONGESTED, RETRANSMITTED};
 use crate::link::wire::{Packet, Wires};
 use crate::tie_break::TieBreak;
 
@@ -48,8 +49,8 @@ pub(crate) struct HopSpec {
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
-    /// True if its packets may be marked instead of dropped (ECT, RFC 3168).
-    ecn: bool,
+    /// ECN code point of its packets.
+    ecn: EcnCodepoint,
     /// Drop precedence of its packets. A path of marked packets has three copies of its hops, one for each
     /// precedence. They are `stride` hops apart.
     pub precedence: u8,
@@ -116,10 +117,16 @@ impl HopSpec {
         2 * u64::from(self.transfer) + u64::from(self.is_ack)
     }
 
-    /// Returns true if this packet may be marked. A SYN negotiates ECN, so it is not marked (RFC 3168,
+    /// Returns the ECN code point of this packet. A SYN negotiates ECN, so it is not marked (RFC 3168,
     /// 6.1.1); retransmissions are not marked either.
-    pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        self.ecn && packet.seq != 0 && packet.metadata & RETRANSMITTED == 0
+    pub fn ecn(&self, packet: &Packet) -> EcnCodepoint {
+        if packet.seq == 0 || packet.metadata & RETRANSMITTED != 0 {
+            EcnCodepoint::NotEct
+        } else if packet.metadata & CONGESTED != 0 && self.ecn.is_capable() {
+            EcnCodepoint::Ce
+        } else {
+            self.ecn
+        }
     }
 }
 
@@ -171,7 +178,7 @@ struct PacketStream {
     bits: f64,
     /// Bits of the first packet.
     header_bits: f64,
-    ecn: bool,
+    ecn: EcnCodepoint,
     /// Aggregate whose edge marks the packets.
     marking_aggregate: Option<u32>,
 }
@@ -251,7 +258,11 @@ impl Topology {
                     Source::Ns2Tcp(w) if !w.variant.opens_connections() => bits,
                     _ => bits.min(syn_bits),
                 },
-                ecn: stack.is_some_and(Stack::has_ecn),
+                ecn: if stack.is_some_and(Stack::has_ecn) {
+                    EcnCodepoint::Ect0
+                } else {
+                    EcnCodepoint::NotEct
+                },
                 marking_aggregate: inner.classes[inner.class_paths[branch as usize].class as usize]
                     .aggregate,
             };
@@ -280,7 +291,7 @@ impl Topology {
                         },
                         bits: 8.0 * spec.source.ack_bytes(),
                         header_bits: syn_bits,
-                        ecn: false,
+                        ecn: EcnCodepoint::NotEct,
                         marking_aggregate: None,
                     };
                     (ends.acks, ends.acks_input_wire) = self.add_path(inner, back, &acks, links);

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, FqCoDel, Pie};
+use netflow_queues::{Aqm, AqmQueue, Buffer, PacketInfo};
 
 const PACKETS: u64 = 20_000;
 const SERVICE_NS: u64 = 1_000_000;
@@ -20,21 +20,22 @@ fn play(aqm: Aqm, gap_ns: u64) -> u64 {
             sent += 1;
         }
         free_ns = free_ns.max(now_ns);
-        queue.enqueue(now_ns, number, 1000, number % 100, false, &mut dropped);
+        let info = PacketInfo {
+            bytes: 1000,
+            flow: number % 100,
+            ..PacketInfo::default()
+        };
+        queue.enqueue(now_ns, number, info, &mut dropped);
         dropped.clear();
     }
     sent
 }
 
 fn managed(c: &mut Criterion) {
-    let each = [
-        ("codel", Aqm::CoDel(CoDel::default())),
-        ("fq-codel", Aqm::FqCoDel(FqCoDel::default())),
-        ("pie", Aqm::Pie(Pie::default())),
-    ];
     let mut group = c.benchmark_group("managed");
     group.throughput(Throughput::Elements(PACKETS));
-    for (name, aqm) in each {
+    for aqm in Aqm::all() {
+        let name = aqm.name();
         for (load, gap_ns) in [("light", SERVICE_NS * 4 / 3), ("heavy", SERVICE_NS * 3 / 4)] {
             group.bench_function(format!("{name}/{load}"), |b| {
                 b.iter(|| play(black_box(aqm), gap_ns))

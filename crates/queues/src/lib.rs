@@ -19,6 +19,7 @@
 
 mod aqm;
 mod departure_ring;
+mod ecn;
 mod losses;
 mod overhead;
 mod scheduler;
@@ -27,8 +28,9 @@ use std::ops::Add;
 
 use netflow_units::{Fifo, Size};
 
-pub use aqm::{Aqm, AqmQueue, CoDel, DequeuedPacket, FqCoDel, Pie, WaitingPacket};
+pub use aqm::{Aqm, AqmQueue, CoDel, DualPi2, FqCoDel, PacketInfo, Pie, WaitingPacket};
 pub use departure_ring::DepartureRing;
+pub use ecn::EcnCodepoint;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
 pub use overhead::{Cells, Overhead};
 pub use scheduler::{PacketScheduler, Scheduler};

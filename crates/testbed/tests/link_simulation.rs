@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Aqm, BitErrors, Buffer, Change, CoDel, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec,
-    Overhead,
+    Aqm, BitErrors, Buffer, Change, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec, Overhead,
 };
-use netflow_network::{Network, NetworkBuilder, Pie, Red};
+use netflow_network::{Network, NetworkBuilder, Red};
 use netflow_problems::m_d_1_k;
+use netflow_queues::{EcnCodepoint, PacketInfo};
 use netflow_testbed::network::{EnteringPacket, LinkSimulation, PathSchedule};
 use netflow_units::SplitMix64;
 use proptest::prelude::*;
@@ -64,9 +64,11 @@ fn enter(simulation: &mut LinkSimulation<u32>, at_ns: u64, number: u32, bytes: u
         at_ns,
         EnteringPacket {
             path: 0,
-            bytes,
-            flow: u64::from(number % 7),
-            ecn: number.is_multiple_of(3),
+            info: PacketInfo {
+                bytes,
+                flow: u64::from(number % 7),
+                ecn: EcnCodepoint::from_bits((number % 3) as u8),
+            },
             payload: number,
         },
     );
@@ -146,13 +148,11 @@ fn discipline() -> impl Strategy<Value = DropPolicy> {
         ecn: true,
         hard_drop: true,
     };
-    prop_oneof![
-        Just(DropPolicy::DropTail),
-        Just(DropPolicy::Red(red)),
-        Just(DropPolicy::Managed(Aqm::CoDel(CoDel::default()))),
-        Just(DropPolicy::Managed(Aqm::FqCoDel(FqCoDel::default()))),
-        Just(DropPolicy::Managed(Aqm::Pie(Pie::default()))),
-    ]
+    let managed = Aqm::all().map(DropPolicy::Managed);
+    let all = [DropPolicy::DropTail, DropPolicy::Red(red)]
+        .into_iter()
+        .chain(managed);
+    proptest::sample::select(all.collect::<Vec<_>>())
 }
 
 fn any_link() -> impl Strategy<Value = LinkSpec> {

@@ -1,5 +1,6 @@
 //! The subcommand `netflow explain SCENARIO CONNECTION`.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use clap::Args;
@@ -213,15 +214,29 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
         let what = "at links with class queues, waiting counts the packets present; later arrivals of other classes add to it";
         writeln!(out, " {what}")?;
     }
-    let by_flow = |link: LinkId| {
-        let queue = &network.link_spec(link).queue;
-        matches!(queue, DropPolicy::Managed(Aqm::FqCoDel(_)))
-    };
-    if any(&by_flow) {
-        let what = "at fq-codel, waiting counts all packets; a flow below its fair share waits hardly at all";
-        writeln!(out, " {what}")?;
+    let notes: BTreeSet<&str> = (it.hops.iter())
+        .filter_map(|hop| waiting_note(&network.link_spec(hop.link).queue))
+        .collect();
+    for note in notes {
+        writeln!(out, " {note}")?;
     }
     Ok(())
+}
+
+/// Returns what the waiting time of a queue counts, if a packet does not wait for all packets before it.
+fn waiting_note(queue: &DropPolicy) -> Option<&'static str> {
+    match queue {
+        DropPolicy::Managed(Aqm::FqCoDel(_)) => Some(
+            "at fq-codel, waiting counts all packets; a flow below its fair share waits hardly at all",
+        ),
+        DropPolicy::Managed(Aqm::DualPi2(_)) => {
+            Some("at dualpi2, waiting counts all packets; L4S packets wait hardly at all")
+        }
+        DropPolicy::Managed(Aqm::CoDel(_) | Aqm::Pie(_))
+        | DropPolicy::DropTail
+        | DropPolicy::Red(_)
+        | DropPolicy::Rio(_) => None,
+    }
 }
 
 /// Prints the factors of the loss probability `p` of the path.

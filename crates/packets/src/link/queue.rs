@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision};
 use netflow_network::{Red, service_ns};
-use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses};
+use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses, PacketInfo};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -436,15 +436,20 @@ impl Queue {
             }
             None => true,
         };
-        let ecn = spec.may_be_marked(&waits.packet);
+        let info = PacketInfo {
+            bytes: waits.bytes(),
+            flow: spec.flow(),
+            ecn: spec.ecn(&waits.packet),
+        };
         let mut congested = false;
         let before = dropped.len();
-        if is_admitted && !self.drops_early(now_ns, ecn.then_some(&mut congested)) {
+        let asks = info.ecn.is_capable().then_some(&mut congested);
+        if is_admitted && !self.drops_early(now_ns, asks) {
             if congested {
                 waits.packet.metadata |= CONGESTED;
             }
             if let Some(managed) = &mut self.managed {
-                managed.enqueue(waits, spec.flow(), ecn, dropped);
+                managed.enqueue(waits, info, dropped);
             }
             if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
                 red.average.on_overflow();

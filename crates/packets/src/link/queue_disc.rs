@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_queues::{Aqm, AqmQueue, Buffer};
+use netflow_queues::{Aqm, AqmQueue, Buffer, PacketInfo};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
@@ -93,7 +93,7 @@ impl FifoQueue {
 }
 
 impl QueuedPacket {
-    fn bytes(&self) -> u32 {
+    pub fn bytes(&self) -> u32 {
         (self.bits / 8.0).round() as u32
     }
 }
@@ -151,8 +151,7 @@ impl QueueDisc {
     pub fn enqueue(
         &mut self,
         arrival: QueuedPacket,
-        flow: u64,
-        ecn: bool,
+        info: PacketInfo,
         dropped: &mut Vec<QueuedPacket>,
     ) {
         let now_ns = arrival.packet.time_ns;
@@ -162,7 +161,7 @@ impl QueueDisc {
         }
         match &mut self.queue {
             Discipline::Managed(queue) => {
-                queue.enqueue(now_ns, arrival, arrival.bytes(), flow, ecn, dropped);
+                queue.enqueue(now_ns, arrival, info, dropped);
             }
             Discipline::DropTail(line) => {
                 if !line.push(arrival, self.free_ns > now_ns) {

@@ -164,7 +164,7 @@ impl Engine {
         }
         let left_ns = if !link.queue.has_rio() {
             let mut congested = false;
-            let asks = spec.may_be_marked(&packet).then_some(&mut congested);
+            let asks = spec.ecn(&packet).is_capable().then_some(&mut congested);
             let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
             if congested {
                 packet.metadata |= CONGESTED;

@@ -1,7 +1,8 @@
 //! CoDel (controlled delay) active queue management: head drop when the sojourn time stays above a target
 //! (RFC 8289).
 
-use super::WaitingPacket;
+use super::{Discipline, FifoQueue, Settings, WaitingPacket};
+use crate::Buffer;
 
 /// Controlled delay: drops at the head of the queue when no packet has had a sojourn time below the target
 /// during an interval. The drop rate increases until a packet is below the target.
@@ -77,7 +78,7 @@ impl CoDelState {
                 *first_above_ns = None;
                 return (None, false);
             };
-            *largest = packet.bytes.max(*largest);
+            *largest = packet.info.bytes.max(*largest);
             let waited_ns = now_ns.saturating_sub(packet.arrived_ns);
             let low = waited_ns < rules.target_ns || left_bytes <= u64::from(*largest);
             let late = !low && first_above_ns.is_some_and(|at| now_ns >= at);
@@ -126,19 +127,79 @@ impl CoDelState {
         if let (Some(packet), Some(threshold_ns)) = (&mut first, rules.ce_threshold_ns)
             && now_ns.saturating_sub(packet.arrived_ns) > threshold_ns
         {
-            packet.marked |= packet.ecn;
+            packet.mark();
         }
         first
+    }
+}
+
+/// A queue with CoDel.
+#[derive(Clone, Debug)]
+pub(super) struct CoDelQueue<P> {
+    rules: CoDel,
+    codel: CoDelState,
+    largest: u32,
+    fifo: FifoQueue<P>,
+}
+
+impl<P> CoDelQueue<P> {
+    pub fn new(rules: CoDel, _seed: u64) -> CoDelQueue<P> {
+        CoDelQueue {
+            rules,
+            codel: CoDelState::default(),
+            largest: 0,
+            fifo: FifoQueue::default(),
+        }
+    }
+}
+
+impl Settings for CoDel {
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold_ns.is_some()
+    }
+}
+
+impl<P> Discipline<P> for CoDelQueue<P> {
+    #[inline]
+    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+        if self.fifo.fits(packet.info.bytes, buffer) {
+            self.fifo.push(packet)
+        } else {
+            dropped.push(packet.packet)
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+        let fifo = &mut self.fifo;
+        let pop = || fifo.pop().map(|packet| (packet, fifo.bytes));
+        let (rules, largest) = (&self.rules, &mut self.largest);
+        (self.codel).dequeue(rules, now_ns, largest, pop, dropped)
+    }
+
+    fn len(&self) -> usize {
+        self.fifo.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes
+    }
+
+    fn clear(&mut self, dropped: &mut Vec<P>) {
+        self.fifo.clear(dropped);
+        self.codel = CoDelState::default();
+        self.largest = 0;
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_> {
+        Box::new(self.fifo.iter())
     }
 }
 
 /// Marks an ECN-capable packet. Returns false if it cannot be marked.
 fn mark<P>(packet: &mut Option<WaitingPacket<P>>, rules: &CoDel) -> bool {
     match packet {
-        Some(packet) if rules.ecn && packet.ecn => {
-            packet.marked = true;
-            true
-        }
+        Some(packet) if rules.ecn => packet.mark(),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::codel::{CoDel, CoDelState};
 use netflow_units::hash_mix;
 
-use super::{FifoQueue, WaitingPacket};
+use super::{Discipline, FifoQueue, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Queues served by deficit round robin, new ones first, each with CoDel (RFC 8290). A hash assigns flows to
@@ -64,8 +64,8 @@ pub(super) struct FqCoDelQueue<P> {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     largest: u32,
-    pub len: usize,
-    pub bytes: u64,
+    len: usize,
+    bytes: u64,
 }
 
 impl<P> FqCoDelQueue<P> {
@@ -103,29 +103,6 @@ impl<P> FqCoDelQueue<P> {
         *bucket
     }
 
-    pub fn enqueue(
-        &mut self,
-        packet: WaitingPacket<P>,
-        flow: u64,
-        buffer: Buffer,
-        dropped: &mut Vec<P>,
-    ) {
-        let index = self.queue_of(flow);
-        let queue = &mut self.queues[index as usize];
-        self.len += 1;
-        self.bytes += u64::from(packet.bytes);
-        queue.fifo.push(packet);
-        if !queue.listed {
-            queue.listed = true;
-            queue.deficit = i64::from(self.rules.quantum_bytes.max(1));
-            self.new.push_back(index);
-        }
-        // A buffer in packets needs at most one iteration.
-        while !buffer.fits(self.len, self.bytes) {
-            self.drop_from_longest(dropped);
-        }
-    }
-
     /// Drops half of the bytes of the queue with the most bytes.
     #[cold]
     fn drop_from_longest(&mut self, dropped: &mut Vec<P>) {
@@ -153,8 +130,39 @@ impl<P> FqCoDelQueue<P> {
         self.len -= n;
     }
 
+    /// Returns the drop count of CoDel for each queue.
+    #[cfg(test)]
+    pub fn counts(&self) -> Vec<u32> {
+        self.queues.iter().map(|it| it.codel.count).collect()
+    }
+}
+
+impl Settings for FqCoDel {
+    fn marks(&self) -> bool {
+        self.codel.marks()
+    }
+}
+
+impl<P> Discipline<P> for FqCoDelQueue<P> {
+    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+        let index = self.queue_of(packet.info.flow);
+        let queue = &mut self.queues[index as usize];
+        self.len += 1;
+        self.bytes += u64::from(packet.info.bytes);
+        queue.fifo.push(packet);
+        if !queue.listed {
+            queue.listed = true;
+            queue.deficit = i64::from(self.rules.quantum_bytes.max(1));
+            self.new.push_back(index);
+        }
+        // A buffer in packets needs at most one iteration.
+        while !buffer.fits(self.len, self.bytes) {
+            self.drop_from_longest(dropped);
+        }
+    }
+
     /// Returns the next packet to send (RFC 8290, section 4.2).
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -170,13 +178,13 @@ impl<P> FqCoDelQueue<P> {
             let pop = || {
                 let packet = fifo.pop()?;
                 *len -= 1;
-                *bytes -= u64::from(packet.bytes);
+                *bytes -= u64::from(packet.info.bytes);
                 Some((packet, *bytes))
             };
             let rules = &self.rules.codel;
             let largest = &mut self.largest;
             if let Some(packet) = queue.codel.dequeue(rules, now_ns, largest, pop, dropped) {
-                queue.deficit -= i64::from(packet.bytes);
+                queue.deficit -= i64::from(packet.info.bytes);
                 return Some(packet);
             }
             list.pop_front();
@@ -189,20 +197,22 @@ impl<P> FqCoDelQueue<P> {
         }
     }
 
-    pub fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn clear(&mut self, dropped: &mut Vec<P>) {
         for queue in &mut self.queues {
             queue.fifo.clear(dropped);
         }
         *self = FqCoDelQueue::new(self.rules, self.perturbation);
     }
 
-    /// Returns the drop count of CoDel for each queue.
-    #[cfg(test)]
-    pub fn counts(&self) -> Vec<u32> {
-        self.queues.iter().map(|it| it.codel.count).collect()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
-        self.queues.iter().flat_map(|queue| queue.fifo.iter())
+    fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_> {
+        Box::new(self.queues.iter().flat_map(|queue| queue.fifo.iter()))
     }
 }

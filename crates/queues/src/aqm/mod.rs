@@ -1,6 +1,9 @@
 //! Active queue management (AQM): queues that drop or mark packets before their buffer is full.
+//!
+//! Each discipline is one file with its settings and its queue, and one line in the list below.
 
 mod codel;
+mod dualpi2;
 mod fq_codel;
 mod pie;
 #[cfg(test)]
@@ -9,38 +12,27 @@ mod tests;
 use std::collections::VecDeque;
 
 pub use codel::CoDel;
+pub use dualpi2::DualPi2;
 pub use fq_codel::FqCoDel;
 pub use pie::Pie;
 
 use netflow_units::SplitMix64;
 
-use crate::Buffer;
-use codel::CoDelState;
+use crate::{Buffer, EcnCodepoint};
+use codel::CoDelQueue;
+use dualpi2::DualPi2Queue;
 use fq_codel::FqCoDelQueue;
 use pie::PieQueue;
 
-/// AQM discipline of a queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Aqm {
-    /// Head drop by sojourn time (RFC 8289).
-    CoDel(CoDel),
-    /// Flow queueing with CoDel for each flow (RFC 8290).
-    FqCoDel(FqCoDel),
-    /// Random tail drop by queueing delay (RFC 8033).
-    Pie(Pie),
-}
-
-impl Aqm {
-    /// Returns true if it marks ECN-capable packets, either instead of dropping them or above a sojourn-time
-    /// threshold.
-    pub fn marks(&self) -> bool {
-        match self {
-            Aqm::CoDel(codel) | Aqm::FqCoDel(FqCoDel { codel, .. }) => {
-                codel.ecn || codel.ce_threshold_ns.is_some()
-            }
-            Aqm::Pie(pie) => pie.ecn,
-        }
-    }
+/// Properties of a packet that disciplines use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketInfo {
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Number that distinguishes flows.
+    pub flow: u64,
+    /// ECN field of its IP header.
+    pub ecn: EcnCodepoint,
 }
 
 /// A waiting packet.
@@ -50,25 +42,165 @@ pub struct WaitingPacket<P> {
     pub packet: P,
     /// Arrival time in ns.
     pub arrived_ns: u64,
-    /// Size in bytes.
-    pub bytes: u32,
-    /// True if the packet may be marked instead of dropped (RFC 3168, section 5: ECT).
-    pub ecn: bool,
-    /// True if this queue has marked it.
+    /// Properties on arrival.
+    pub info: PacketInfo,
+    /// True if this queue has marked it (RFC 3168, section 5: CE).
     pub marked: bool,
 }
 
-/// A packet to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DequeuedPacket<P> {
-    /// Packet of the caller.
-    pub packet: P,
-    /// Arrival time in ns.
-    pub arrived_ns: u64,
-    /// Size in bytes.
-    pub bytes: u32,
-    /// True if this queue has marked it (RFC 3168, section 5: CE).
-    pub marked: bool,
+impl<P> WaitingPacket<P> {
+    /// Marks the packet if it is ECN-capable. Returns false if it is not.
+    #[inline]
+    fn mark(&mut self) -> bool {
+        self.marked |= self.info.ecn.is_capable();
+        self.info.ecn.is_capable()
+    }
+}
+
+/// Settings of a discipline.
+trait Settings {
+    /// Returns true if it marks ECN-capable packets.
+    fn marks(&self) -> bool;
+}
+
+/// Queue of a discipline.
+trait Discipline<P> {
+    /// Adds a packet. Packets dropped as a result are pushed to `dropped`: this one or others.
+    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>);
+
+    /// Returns the next packet to send. Packets dropped meanwhile are pushed to `dropped`.
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>>;
+
+    /// Returns the number of waiting packets.
+    fn len(&self) -> usize;
+
+    /// Returns the bytes of the waiting packets.
+    fn bytes(&self) -> u64;
+
+    /// Removes all packets, in order, and resets the state. A random stream continues.
+    fn clear(&mut self, dropped: &mut Vec<P>);
+
+    /// Returns the waiting packets.
+    fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_>;
+
+    /// Returns the drop or mark probability of a discipline that has one.
+    fn drop_probability(&self) -> f64 {
+        0.0
+    }
+
+    /// Sets the random stream, if there is one.
+    #[cfg(test)]
+    fn reseed(&mut self, _seed: u64) {}
+}
+
+/// Defines [`Aqm`], and the queue of each discipline.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $name:ident($word:literal, $settings:ident, $queue:ident),)*) => {
+        /// AQM discipline of a queue.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Aqm {
+            $($(#[$doc])* $name($settings),)*
+        }
+
+        impl Aqm {
+            /// Returns every discipline, with its default settings.
+            pub fn all() -> impl Iterator<Item = Aqm> {
+                [$(Aqm::$name($settings::default())),*].into_iter()
+            }
+
+            /// Returns its name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Aqm::$name(_) => $word,)*
+                }
+            }
+
+            /// Returns true if it marks ECN-capable packets, either instead of dropping them or above a
+            /// threshold.
+            pub fn marks(&self) -> bool {
+                match self {
+                    $(Aqm::$name(settings) => settings.marks(),)*
+                }
+            }
+        }
+
+        #[derive(Clone, Debug)]
+        enum State<P> {
+            $($name($queue<P>),)*
+        }
+
+        impl<P> State<P> {
+            fn new(discipline: Aqm, seed: u64) -> State<P> {
+                match discipline {
+                    $(Aqm::$name(settings) => State::$name($queue::new(settings, seed)),)*
+                }
+            }
+        }
+
+        impl<P> Discipline<P> for State<P> {
+            #[inline]
+            fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+                match self {
+                    $(State::$name(queue) => queue.enqueue(packet, buffer, dropped),)*
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+                match self {
+                    $(State::$name(queue) => queue.dequeue(now_ns, dropped),)*
+                }
+            }
+
+            fn len(&self) -> usize {
+                match self {
+                    $(State::$name(queue) => queue.len(),)*
+                }
+            }
+
+            fn bytes(&self) -> u64 {
+                match self {
+                    $(State::$name(queue) => queue.bytes(),)*
+                }
+            }
+
+            fn clear(&mut self, dropped: &mut Vec<P>) {
+                match self {
+                    $(State::$name(queue) => queue.clear(dropped),)*
+                }
+            }
+
+            fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_> {
+                match self {
+                    $(State::$name(queue) => queue.iter(),)*
+                }
+            }
+
+            fn drop_probability(&self) -> f64 {
+                match self {
+                    $(State::$name(queue) => queue.drop_probability(),)*
+                }
+            }
+
+            #[cfg(test)]
+            fn reseed(&mut self, seed: u64) {
+                match self {
+                    $(State::$name(queue) => queue.reseed(seed),)*
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// Head drop by sojourn time (RFC 8289).
+    CoDel("codel", CoDel, CoDelQueue),
+    /// Flow queueing with CoDel for each flow (RFC 8290).
+    FqCoDel("fq-codel", FqCoDel, FqCoDelQueue),
+    /// Coupled dual queue for L4S (RFC 9332).
+    DualPi2("dualpi2", DualPi2, DualPi2Queue),
+    /// Random tail drop by queueing delay (RFC 8033).
+    Pie("pie", Pie, PieQueue),
 }
 
 /// A queue with AQM in front of a link, for packets of any type.
@@ -78,12 +210,13 @@ pub struct DequeuedPacket<P> {
 /// a packet that does not fit; FQ-CoDel accepts it and drops others.
 ///
 /// ```
-/// use netflow_queues::{Buffer, CoDel, Aqm, AqmQueue};
+/// use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, PacketInfo};
 ///
 /// let mut queue = AqmQueue::new(Aqm::CoDel(CoDel::default()), Buffer::Packets(2), 1);
 /// let mut dropped = Vec::new();
 /// for (packet, flow) in [("first", 1), ("second", 2), ("third", 1)] {
-///     queue.enqueue(0, packet, 1500, flow, false, &mut dropped);
+///     let info = PacketInfo { bytes: 1500, flow, ..PacketInfo::default() };
+///     queue.enqueue(0, packet, info, &mut dropped);
 /// }
 /// assert_eq!(dropped, ["third"]);
 /// let sent = queue.dequeue(1_000_000, &mut dropped).unwrap();
@@ -96,37 +229,11 @@ pub struct AqmQueue<P> {
     state: State<P>,
 }
 
-#[derive(Clone, Debug)]
-enum State<P> {
-    CoDel(CoDelQueue<P>),
-    FqCoDel(Box<FqCoDelQueue<P>>),
-    Pie(Box<PieQueue<P>>),
-}
-
-/// A queue with CoDel.
-#[derive(Clone, Debug)]
-struct CoDelQueue<P> {
-    rules: CoDel,
-    codel: CoDelState,
-    largest: u32,
-    fifo: FifoQueue<P>,
-}
-
 impl<P> AqmQueue<P> {
     /// Returns an empty queue. The seed determines which flows share a queue of FQ-CoDel, and which packets
-    /// PIE drops. The same seed gives the same result on every platform.
+    /// are dropped at random. The same seed gives the same result on every platform.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> AqmQueue<P> {
-        let seed = SplitMix64::new(seed).bits();
-        let state = match discipline {
-            Aqm::CoDel(rules) => State::CoDel(CoDelQueue {
-                rules,
-                codel: CoDelState::default(),
-                largest: 0,
-                fifo: FifoQueue::default(),
-            }),
-            Aqm::FqCoDel(rules) => State::FqCoDel(Box::new(FqCoDelQueue::new(rules, seed))),
-            Aqm::Pie(rules) => State::Pie(Box::new(PieQueue::new(rules, SplitMix64::new(seed)))),
-        };
+        let state = State::new(discipline, SplitMix64::new(seed).bits());
         AqmQueue { buffer, state }
     }
 
@@ -135,67 +242,29 @@ impl<P> AqmQueue<P> {
         self.buffer = buffer;
     }
 
-    /// Adds a packet. `flow` identifies its flow, and `ecn` is true for an ECN-capable packet. Packets
-    /// dropped because of a full buffer, or early, are pushed to `dropped`: this one or others.
+    /// Adds a packet. Packets dropped because of a full buffer, or early, are pushed to `dropped`: this one
+    /// or others.
     #[inline]
-    pub fn enqueue(
-        &mut self,
-        now_ns: u64,
-        packet: P,
-        bytes: u32,
-        flow: u64,
-        ecn: bool,
-        dropped: &mut Vec<P>,
-    ) {
+    pub fn enqueue(&mut self, now_ns: u64, packet: P, info: PacketInfo, dropped: &mut Vec<P>) {
         let packet = WaitingPacket {
             packet,
             arrived_ns: now_ns,
-            bytes,
-            ecn,
+            info,
             marked: false,
         };
-        match &mut self.state {
-            State::CoDel(queue) => {
-                if queue.fifo.fits(bytes, self.buffer) {
-                    queue.fifo.push(packet)
-                } else {
-                    dropped.push(packet.packet)
-                }
-            }
-            State::FqCoDel(queue) => queue.enqueue(packet, flow, self.buffer, dropped),
-            State::Pie(queue) => queue.enqueue(packet, self.buffer, dropped),
-        }
+        self.state.enqueue(packet, self.buffer, dropped);
     }
 
     /// Returns the next packet to send when the link is free. Packets dropped meanwhile are pushed to
     /// `dropped`; the queue may be empty afterwards.
     #[inline]
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<DequeuedPacket<P>> {
-        let packet = match &mut self.state {
-            State::CoDel(queue) => {
-                let fifo = &mut queue.fifo;
-                let pop = || fifo.pop().map(|packet| (packet, fifo.bytes));
-                let (rules, largest) = (&queue.rules, &mut queue.largest);
-                queue.codel.dequeue(rules, now_ns, largest, pop, dropped)
-            }
-            State::FqCoDel(queue) => queue.dequeue(now_ns, dropped),
-            State::Pie(queue) => queue.dequeue(now_ns),
-        }?;
-        Some(DequeuedPacket {
-            packet: packet.packet,
-            arrived_ns: packet.arrived_ns,
-            bytes: packet.bytes,
-            marked: packet.marked,
-        })
+    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+        self.state.dequeue(now_ns, dropped)
     }
 
     /// Returns the number of waiting packets.
     pub fn len(&self) -> usize {
-        match &self.state {
-            State::CoDel(queue) => queue.fifo.len(),
-            State::FqCoDel(queue) => queue.len,
-            State::Pie(queue) => queue.fifo.len(),
-        }
+        self.state.len()
     }
 
     /// Returns true if no packet waits.
@@ -205,45 +274,23 @@ impl<P> AqmQueue<P> {
 
     /// Returns the bytes of the waiting packets.
     pub fn bytes(&self) -> u64 {
-        match &self.state {
-            State::CoDel(queue) => queue.fifo.bytes,
-            State::FqCoDel(queue) => queue.bytes,
-            State::Pie(queue) => queue.fifo.bytes,
-        }
+        self.state.bytes()
     }
 
-    /// Returns the drop or mark probability of PIE, and 0 for the others.
+    /// Returns the drop or mark probability of a discipline that has one, and 0 for the others.
     pub fn drop_probability(&self) -> f64 {
-        match &self.state {
-            State::Pie(queue) => queue.state.probability,
-            State::CoDel(_) | State::FqCoDel(_) => 0.0,
-        }
+        self.state.drop_probability()
     }
 
     /// Moves all waiting packets to `dropped`, as when the link fails, and resets the state of the
     /// discipline. A random stream continues.
     pub fn clear(&mut self, dropped: &mut Vec<P>) {
-        match &mut self.state {
-            State::CoDel(queue) => {
-                queue.fifo.clear(dropped);
-                queue.codel = CoDelState::default();
-                queue.largest = 0;
-            }
-            State::FqCoDel(queue) => queue.clear(dropped),
-            State::Pie(queue) => queue.clear(dropped),
-        }
+        self.state.clear(dropped);
     }
 
-    /// Returns the waiting packets: in order of arrival for CoDel and PIE, and within each queue for
-    /// FQ-CoDel.
+    /// Returns the waiting packets: in order of arrival within each queue of the discipline.
     pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
-        let (fifo, fair) = match &self.state {
-            State::CoDel(queue) => (Some(&queue.fifo), None),
-            State::FqCoDel(queue) => (None, Some(queue)),
-            State::Pie(queue) => (Some(&queue.fifo), None),
-        };
-        let fifo = fifo.into_iter().flat_map(FifoQueue::iter);
-        fifo.chain(fair.into_iter().flat_map(|queue| queue.iter()))
+        self.state.iter()
     }
 }
 
@@ -266,14 +313,14 @@ impl<P> Default for FifoQueue<P> {
 impl<P> FifoQueue<P> {
     #[inline]
     fn push(&mut self, packet: WaitingPacket<P>) {
-        self.bytes += u64::from(packet.bytes);
+        self.bytes += u64::from(packet.info.bytes);
         self.packets.push_back(packet);
     }
 
     #[inline]
     fn pop(&mut self) -> Option<WaitingPacket<P>> {
         let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.bytes);
+        self.bytes -= u64::from(packet.info.bytes);
         Some(packet)
     }
 

@@ -3,7 +3,7 @@
 
 use netflow_units::SplitMix64;
 
-use super::{FifoQueue, WaitingPacket};
+use super::{Discipline, FifoQueue, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Proportional integral controller enhanced. It drops arriving packets with a probability that grows while
@@ -197,7 +197,7 @@ impl PieState {
 pub(super) struct PieQueue<P> {
     rules: Pie,
     pub state: PieState,
-    pub fifo: FifoQueue<P>,
+    fifo: FifoQueue<P>,
     random: SplitMix64,
     /// Time of the next update.
     next_update_ns: u64,
@@ -205,12 +205,12 @@ pub(super) struct PieQueue<P> {
 }
 
 impl<P> PieQueue<P> {
-    pub fn new(rules: Pie, random: SplitMix64) -> PieQueue<P> {
+    pub fn new(rules: Pie, seed: u64) -> PieQueue<P> {
         PieQueue {
             rules,
             state: PieState::new(&rules),
             fifo: FifoQueue::default(),
-            random,
+            random: SplitMix64::new(seed),
             next_update_ns: rules.update_ns.max(1),
             largest: 0,
         }
@@ -239,28 +239,35 @@ impl<P> PieQueue<P> {
             .next_update_ns
             .saturating_add(due.saturating_mul(every_ns));
     }
+}
 
-    pub fn enqueue(&mut self, mut packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+impl Settings for Pie {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+}
+
+impl<P> Discipline<P> for PieQueue<P> {
+    fn enqueue(&mut self, mut packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
         self.run_due_updates(packet.arrived_ns);
-        if !self.fifo.fits(packet.bytes, buffer) {
+        if !self.fifo.fits(packet.info.bytes, buffer) {
             self.state.accumulated_probability = 0.0;
             dropped.push(packet.packet);
             return;
         }
-        self.largest = packet.bytes.max(self.largest);
+        self.largest = packet.info.bytes.max(self.largest);
         let few = self.fifo.bytes <= 2 * u64::from(self.largest);
         let (rules, state) = (&self.rules, &mut self.state);
-        if state.drops_early(rules, few, &mut self.random) {
-            if !(rules.ecn && packet.ecn && state.probability <= rules.mark_ecn_threshold) {
-                dropped.push(packet.packet);
-                return;
-            }
-            packet.marked = true;
+        if state.drops_early(rules, few, &mut self.random)
+            && !(rules.ecn && state.probability <= rules.mark_ecn_threshold && packet.mark())
+        {
+            dropped.push(packet.packet);
+            return;
         }
         self.fifo.push(packet);
     }
 
-    pub fn dequeue(&mut self, now_ns: u64) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<P>) -> Option<WaitingPacket<P>> {
         self.run_due_updates(now_ns);
         let packet = self.fifo.pop()?;
         self.state.delay_ns = if self.fifo.is_empty() {
@@ -271,14 +278,30 @@ impl<P> PieQueue<P> {
         Some(packet)
     }
 
-    pub fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn len(&self) -> usize {
+        self.fifo.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes
+    }
+
+    fn clear(&mut self, dropped: &mut Vec<P>) {
         self.fifo.clear(dropped);
         self.state = PieState::new(&self.rules);
         self.largest = 0;
     }
 
+    fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_> {
+        Box::new(self.fifo.iter())
+    }
+
+    fn drop_probability(&self) -> f64 {
+        self.state.probability
+    }
+
     #[cfg(test)]
-    pub fn reseed(&mut self, seed: u64) {
+    fn reseed(&mut self, seed: u64) {
         self.random = SplitMix64::new(seed);
     }
 }

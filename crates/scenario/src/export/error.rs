@@ -78,10 +78,12 @@ pub enum ExportError {
         stack: String,
     },
     /// A queue discipline does not exist in ns-2.
-    #[error("link {link}: ns-2.35 does not support CoDel, FQ-CoDel and PIE")]
+    #[error("link {link}: ns-2.35 does not support the queue discipline \"{discipline}\"")]
     UnsupportedQueue {
         /// Name of the link.
         link: String,
+        /// Name of the discipline.
+        discipline: &'static str,
     },
     /// A link has bursts of losses.
     #[error("link {link}: burst losses cannot be exported to ns-2 yet; use independent losses")]

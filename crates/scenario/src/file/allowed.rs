@@ -115,6 +115,10 @@ pub(super) const COUNT: Allowed<u64> = Allowed {
     test: |n| (1..=1_000_000_000).contains(n),
     text: "1 to 1000000000",
 };
+pub(super) const COUPLING: Allowed<f64> = Allowed {
+    test: |x| *x >= 0.5 && *x <= 10.0,
+    text: "0.5 to 10",
+};
 pub(super) const FRACTION: Allowed<f64> = Allowed {
     test: |x| *x > 0.0 && *x <= 1.0,
     text: "above 0, at most 1",

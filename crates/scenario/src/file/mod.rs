@@ -41,8 +41,8 @@ pub use node::Node;
 pub use ns2_tcp::{Ns2TcpSetting, VariantSetting};
 pub use overhead::{CellsSetting, Frame, OverheadSetting};
 pub use queue::{
-    CoDel, CoDelDiscipline, Curve, Pie, PieDiscipline, Plain, QueueSetting, Red, RedDiscipline,
-    Rio, RioDiscipline,
+    CoDel, CoDelDiscipline, Curve, DualPi2, DualPi2Discipline, Pie, PieDiscipline, Plain,
+    QueueSetting, Red, RedDiscipline, Rio, RioDiscipline,
 };
 pub use simulation::{ModelSetting, Simulation};
 pub use source::{SourceSetting, UsersSourceSetting};

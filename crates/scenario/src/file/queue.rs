@@ -24,6 +24,8 @@ pub enum QueueSetting {
     CoDel(CoDel),
     /// PIE: `"pie"`.
     Pie(Pie),
+    /// DualPI2 for L4S: `"dualpi2"`.
+    DualPi2(DualPi2),
 }
 
 /// Disciplines without settings.
@@ -221,55 +223,143 @@ pub struct Curve {
     pub max_p: Spanned<f64>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Discipline {
-    Plain(Plain),
-    Red,
-    Rio(RioDiscipline),
-    CoDel(CoDelDiscipline),
-    Pie,
+/// DualPI2: two coupled queues, one for L4S senders (RFC 9332).
+#[table]
+pub struct DualPi2 {
+    /// `"dualpi2"`.
+    #[key(example = "dualpi2")]
+    pub discipline: DualPi2Discipline,
+    /// Target of the queueing delay of senders without L4S. Default: 15 ms.
+    #[key(allowed = allowed::SOJOURN, example = "15 ms")]
+    pub target: Option<Time>,
+    /// Interval between updates of the drop probability. Default: 16 ms.
+    #[key(allowed = allowed::SOJOURN, example = "16 ms")]
+    pub update: Option<Time>,
+    /// Coupling factor: mark probability of L4S packets at the root of the drop probability of the others.
+    /// Default: 2.
+    #[key(allowed = allowed::COUPLING, example = 2)]
+    pub coupling: Option<Spanned<f64>>,
+    /// Sojourn time above which L4S packets are always marked. Default: 1 ms.
+    #[key(allowed = allowed::SOJOURN, example = "1 ms")]
+    pub step: Option<Time>,
+    /// Smallest share of the bandwidth for senders without L4S while they have packets to send. Default: 0.1.
+    #[key(allowed = allowed::FRACTION, example = 0.1)]
+    pub classic_share: Option<Spanned<f64>>,
 }
 
-impl Discipline {
-    fn read(value: &Value<'_>, findings: &mut Findings) -> Option<Discipline> {
-        let managed = CoDelDiscipline::names().chain(PieDiscipline::names());
-        let others = RedDiscipline::names().chain(RioDiscipline::names());
-        let others = others.chain(managed);
-        let names = Plain::names().chain(others);
-        read_keyword(
-            value,
-            "queue discipline",
-            names,
-            Discipline::named,
-            findings,
-        )
-    }
-
-    fn named(word: &str) -> Option<Discipline> {
-        let plain = Plain::named(word).map(Discipline::Plain);
-        plain
-            .or_else(|| RedDiscipline::named(word).map(|_| Discipline::Red))
-            .or_else(|| RioDiscipline::named(word).map(Discipline::Rio))
-            .or_else(|| CoDelDiscipline::named(word).map(Discipline::CoDel))
-            .or_else(|| PieDiscipline::named(word).map(|_| Discipline::Pie))
+impl Default for DualPi2 {
+    fn default() -> DualPi2 {
+        DualPi2 {
+            discipline: DualPi2Discipline::DualPi2,
+            target: None,
+            update: None,
+            coupling: None,
+            step: None,
+            classic_share: None,
+        }
     }
 }
 
-const RED_EXAMPLE: &str =
-    "write `queue = { discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }`";
-const RIO_EXAMPLE: &str = "write `queue = { discipline = \"rio\", dp0 = { min = \"40 pkt\", max = \"55 pkt\", max-p = 0.02 }, \
-                           dp1 = …, dp2 = … }`";
+/// The name of DualPI2.
+#[keyword_enum]
+pub enum DualPi2Discipline {
+    /// `"dualpi2"`.
+    #[key(name = "dualpi2")]
+    DualPi2,
+}
 
-/// Says that a discipline alone is too little.
-fn report_missing<T>(
-    value: &Value<'_>,
-    findings: &mut Findings,
-    what: &str,
-    example: &str,
-) -> Option<T> {
-    let finding = findings.error(ProblemKind::Missing, value.place, what);
-    finding.set_help(example);
-    None
+/// Disciplines that share a table of settings.
+struct Family {
+    names: fn() -> Vec<&'static str>,
+    keys: &'static [Key],
+    /// Returns the setting for a name without a table, or an example of the table that the discipline needs.
+    named: fn(&str) -> Result<QueueSetting, &'static str>,
+    /// Reads the table of a discipline with this name.
+    read: fn(&str, &Value<'_>, &str, &mut Findings) -> Option<QueueSetting>,
+}
+
+/// All disciplines.
+const FAMILIES: [Family; 6] = [
+    Family {
+        names: || Plain::names().collect(),
+        keys: &[],
+        named: |name| {
+            Ok(QueueSetting::Plain(
+                Plain::named(name).unwrap_or(Plain::DropTail),
+            ))
+        },
+        read: |name, value, key, findings| {
+            let mut section = Section::of(value, key, QueueSetting::TABLES, findings)?;
+            section.get("discipline");
+            section.reject_all_except("discipline", &format!("{name} has no settings"));
+            Some(QueueSetting::Plain(Plain::named(name)?))
+        },
+    },
+    Family {
+        names: || RedDiscipline::names().collect(),
+        keys: Red::KEYS,
+        named: |_| Err("{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }"),
+        read: |_, value, key, findings| read_table(value, key, findings).map(QueueSetting::Red),
+    },
+    Family {
+        names: || RioDiscipline::names().collect(),
+        keys: Rio::KEYS,
+        named: |_| {
+            Err(
+                "{ discipline = \"rio\", dp0 = { min = \"40 pkt\", max = \"55 pkt\", max-p = 0.02 }, dp1 = …, dp2 = … }",
+            )
+        },
+        read: |_, value, key, findings| {
+            let rio = read_table(value, key, findings)?;
+            Some(QueueSetting::Rio(Box::new(rio)))
+        },
+    },
+    Family {
+        names: || CoDelDiscipline::names().collect(),
+        keys: CoDel::KEYS,
+        named: |name| {
+            let discipline = CoDelDiscipline::named(name).unwrap_or(CoDelDiscipline::CoDel);
+            Ok(QueueSetting::CoDel(discipline.into()))
+        },
+        read: |name, value, key, findings| {
+            if CoDelDiscipline::named(name) == Some(CoDelDiscipline::CoDel) {
+                let mut section = Section::of(value, key, QueueSetting::TABLES, findings)?;
+                let why = "only `discipline = \"fq-codel\"` has this key";
+                section.reject(&["flows", "quantum"], why);
+            }
+            read_table(value, key, findings).map(QueueSetting::CoDel)
+        },
+    },
+    Family {
+        names: || PieDiscipline::names().collect(),
+        keys: Pie::KEYS,
+        named: |_| Ok(QueueSetting::Pie(Pie::default())),
+        read: |_, value, key, findings| read_table(value, key, findings).map(QueueSetting::Pie),
+    },
+    Family {
+        names: || DualPi2Discipline::names().collect(),
+        keys: DualPi2::KEYS,
+        named: |_| Ok(QueueSetting::DualPi2(DualPi2::default())),
+        read: |_, value, key, findings| read_table(value, key, findings).map(QueueSetting::DualPi2),
+    },
+];
+
+impl Family {
+    /// Reads the name of a discipline. Returns it with its family.
+    fn read_name(
+        value: &Value<'_>,
+        findings: &mut Findings,
+    ) -> Option<(&'static str, &'static Family)> {
+        let names = FAMILIES.iter().flat_map(|family| (family.names)());
+        let named = |word: &str| {
+            let of = |family: &'static Family| {
+                let name = (family.names)().into_iter().find(|name| *name == word)?;
+                Some((name, family))
+            };
+            FAMILIES.iter().find_map(of)
+        };
+        read_keyword(value, "queue discipline", names, named, findings)
+    }
 }
 
 impl QueueSetting {
@@ -281,34 +371,36 @@ impl QueueSetting {
             QueueSetting::Rio(rio) => rio.discipline.name(),
             QueueSetting::CoDel(codel) => codel.discipline.name(),
             QueueSetting::Pie(pie) => pie.discipline.name(),
+            QueueSetting::DualPi2(dualpi2) => dualpi2.discipline.name(),
         }
     }
 }
 
 impl Read for QueueSetting {
     const KIND: &'static str = "a discipline, or a table";
-    const TABLES: &'static [&'static [Key]] = &[Red::KEYS, Rio::KEYS, CoDel::KEYS, Pie::KEYS];
+    const TABLES: &'static [&'static [Key]] = &{
+        let mut tables: [&[Key]; FAMILIES.len()] = [&[]; FAMILIES.len()];
+        let mut i = 0;
+        while i < FAMILIES.len() {
+            tables[i] = FAMILIES[i].keys;
+            i += 1;
+        }
+        tables
+    };
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<QueueSetting> {
         match value.kind {
             ValueKind::Table(_) => {}
             ValueKind::String(_) | ValueKind::Cell(_) => {
-                return match Discipline::read(value, findings)? {
-                    Discipline::Red => report_missing(
-                        value,
-                        findings,
-                        "queue discipline \"red\" needs thresholds",
-                        RED_EXAMPLE,
-                    ),
-                    Discipline::Rio(_) => report_missing(
-                        value,
-                        findings,
-                        "a queue with drop precedences needs thresholds",
-                        RIO_EXAMPLE,
-                    ),
-                    Discipline::Plain(plain) => Some(QueueSetting::Plain(plain)),
-                    Discipline::CoDel(codel) => Some(QueueSetting::CoDel(codel.into())),
-                    Discipline::Pie => Some(QueueSetting::Pie(Pie::default())),
+                let (name, family) = Family::read_name(value, findings)?;
+                return match (family.named)(name) {
+                    Ok(setting) => Some(setting),
+                    Err(example) => {
+                        let message = format!("queue discipline \"{name}\" needs thresholds");
+                        let finding = findings.error(ProblemKind::Missing, value.place, message);
+                        finding.set_help(format!("write `queue = {example}`"));
+                        None
+                    }
                 };
             }
             _ => {
@@ -326,26 +418,8 @@ impl Read for QueueSetting {
             s.report_missing("discipline", "\"red\"");
             return None;
         };
-        match Discipline::read(&discipline, s.findings)? {
-            Discipline::Red => read_table(value, key, findings).map(QueueSetting::Red),
-            Discipline::Rio(_) => {
-                let rio = read_table(value, key, findings)?;
-                Some(QueueSetting::Rio(Box::new(rio)))
-            }
-            Discipline::CoDel(codel) => {
-                if codel == CoDelDiscipline::CoDel {
-                    let why = "only `discipline = \"fq-codel\"` has this key";
-                    s.reject(&["flows", "quantum"], why);
-                }
-                read_table(value, key, findings).map(QueueSetting::CoDel)
-            }
-            Discipline::Pie => read_table(value, key, findings).map(QueueSetting::Pie),
-            Discipline::Plain(plain) => {
-                let why = format!("{} has no settings", plain.name());
-                s.reject_all_except("discipline", &why);
-                Some(QueueSetting::Plain(plain))
-            }
-        }
+        let (name, family) = Family::read_name(&discipline, s.findings)?;
+        (family.read)(name, value, key, findings)
     }
 
     fn shown(&self) -> String {

@@ -1,6 +1,7 @@
 //! Conversion of active queue management settings.
 
-use netflow_queues::{Aqm, CoDel, FqCoDel, Pie};
+use netflow_document::Spanned;
+use netflow_queues::{Aqm, CoDel, DualPi2, FqCoDel, Pie};
 use netflow_units::ns;
 
 use crate::file::{self, CoDelDiscipline, QueueSetting, Time};
@@ -30,6 +31,20 @@ pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
                 target_ns: time_ns(&it.target).unwrap_or(default.target_ns),
                 update_ns: time_ns(&it.update).unwrap_or(default.update_ns),
                 ecn: it.ecn.as_deref().copied().unwrap_or(default.ecn),
+                ..default
+            }))
+        }
+        QueueSetting::DualPi2(it) => {
+            let default = DualPi2::default();
+            let number = |setting: &Option<Spanned<f64>>, default| {
+                setting.as_deref().copied().unwrap_or(default)
+            };
+            Some(Aqm::DualPi2(DualPi2 {
+                target_ns: time_ns(&it.target).unwrap_or(default.target_ns),
+                update_ns: time_ns(&it.update).unwrap_or(default.update_ns),
+                coupling: number(&it.coupling, default.coupling),
+                step_threshold_ns: time_ns(&it.step).unwrap_or(default.step_threshold_ns),
+                classic_share: number(&it.classic_share, default.classic_share),
                 ..default
             }))
         }

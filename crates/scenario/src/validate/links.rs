@@ -273,7 +273,7 @@ impl Validator<'_> {
             QueueSetting::Red(red) => self.red(red, buffer, bandwidth_bps, overhead),
             QueueSetting::Rio(rio) => self.rio(rio, setting.place(), overhead),
             QueueSetting::Plain(_) => DropPolicy::DropTail,
-            QueueSetting::CoDel(_) | QueueSetting::Pie(_) => {
+            QueueSetting::CoDel(_) | QueueSetting::Pie(_) | QueueSetting::DualPi2(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
                 let needs = match **setting {
                     QueueSetting::Pie(_) => &mut self.prefers_packet_model,
@@ -304,7 +304,7 @@ impl Validator<'_> {
         let codel = match aqm {
             Aqm::CoDel(codel) => codel,
             Aqm::FqCoDel(queues) => &queues.codel,
-            Aqm::Pie(_) => return,
+            Aqm::Pie(_) | Aqm::DualPi2(_) => return,
         };
         let (Some(ce_threshold), Some(ce_threshold_ns)) =
             (&setting.ce_threshold, codel.ce_threshold_ns)

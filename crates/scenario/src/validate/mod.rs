@@ -360,8 +360,11 @@ impl Validator<'_> {
             && !network.links().any(|id| network.marks(id))
         {
             let message = format!("{what}: no queue marks packets");
-            let help = "use `queue = \"fq-codel\"`, or red, codel or pie with `ecn = true`";
-            self.warning(ProblemKind::WithoutEffect, place, message, help);
+            let marking = netflow_queues::Aqm::all().filter(netflow_queues::Aqm::marks);
+            let names: Vec<String> = marking.map(|aqm| format!("\"{}\"", aqm.name())).collect();
+            let names = names.join(" or ");
+            let help = format!("use `queue = {names}`, or a queue with `ecn = true`");
+            self.warning(ProblemKind::WithoutEffect, place, message, &help);
         }
     }
 

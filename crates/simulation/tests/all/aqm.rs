@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use netflow_network::{Aqm, Buffer, CoDel, FqCoDel, Interval, LinkTotals, Pie, Recorder};
+use netflow_network::{Aqm, Buffer, Interval, LinkTotals, Pie, Recorder};
 use netflow_profile::builtin;
 use netflow_simulation::{
     ConnectionSpec, DropPolicy, LinkSpec, Model, Network, NetworkBuilder, Options, Run, Simulation,
@@ -104,12 +104,9 @@ impl Recorder for IntervalChecker {
 #[test]
 fn mean_queue_includes_packets_dropped_later() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
-    for case in 0..12 {
-        let queue = match case % 3 {
-            0 => Aqm::CoDel(CoDel::default()),
-            1 => Aqm::FqCoDel(FqCoDel::default()),
-            _ => Aqm::Pie(Pie::default()),
-        };
+    let all: Vec<Aqm> = Aqm::all().collect();
+    for case in 0..4 * all.len() {
+        let queue = all[case % all.len()];
         let bandwidth_bps = 1e6 * rng.random_range(2.0..10.0_f64);
         let load = rng.random_range(0.9..3.0);
         let poisson = Source::Poisson {

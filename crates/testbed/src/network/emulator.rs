@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
+use netflow_queues::PacketInfo;
 use netflow_units::ns;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -265,9 +266,11 @@ impl EmulatorThread {
                 now_ns,
                 EnteringPacket {
                     path,
-                    bytes: bytes as u32,
-                    flow: header.flow,
-                    ecn: header.ecn,
+                    info: PacketInfo {
+                        bytes: bytes as u32,
+                        flow: header.flow,
+                        ecn: header.ecn,
+                    },
                     payload,
                 },
             );

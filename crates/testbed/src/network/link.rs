@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netflow_diffserv::{RedAverage, RedDecision};
 use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
-use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses};
+use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses, PacketInfo};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -17,11 +17,8 @@ use super::NetworkError;
 pub(crate) struct QueuedPacket {
     /// Index of the packet in the simulation.
     pub packet: u32,
-    pub bytes: u32,
-    /// Hash of the flow.
-    pub flow: u64,
-    /// True if the queue may mark it instead of dropping it.
-    pub ecn: bool,
+    /// Properties, with its IP bytes.
+    pub info: PacketInfo,
 }
 
 /// Outcome for a packet at a link.
@@ -200,7 +197,7 @@ impl Link {
     pub fn arrive(&mut self, now_ns: u64, queued: QueuedPacket, out: &mut Vec<Outcome>) {
         self.update_counts(now_ns);
         self.counts.arrived_pkts += 1;
-        let lost_on_link = self.draw_loss(queued.bytes);
+        let lost_on_link = self.draw_loss(queued.info.bytes);
         if self.down {
             self.counts.lost_pkts += 1;
             return out.push(Outcome::Dropped(queued.packet));
@@ -208,7 +205,7 @@ impl Link {
         if lost_on_link {
             out.push(Outcome::LostOnLink(queued.packet));
         }
-        let wire_bytes = self.wire_bytes(queued.bytes);
+        let wire_bytes = self.wire_bytes(queued.info.bytes);
         let service_ns = self.service_ns(wire_bytes);
         match &mut self.queue {
             Queue::Fifo {
@@ -227,7 +224,7 @@ impl Link {
                     let waiting = link.len().saturating_sub(1);
                     match average.on_arrival(waiting, idle_ns, || random.uniform()) {
                         RedDecision::Admit => {}
-                        RedDecision::RandomDrop if *marks && queued.ecn => {
+                        RedDecision::RandomDrop if *marks && queued.info.ecn.is_capable() => {
                             self.counts.marked_pkts += 1;
                             out.push(Outcome::Marked(queued.packet));
                         }
@@ -258,14 +255,11 @@ impl Link {
             Queue::Aqm { waiting, .. } => {
                 let mut dropped = Vec::new();
                 self.queued_pkts += 1;
-                waiting.enqueue(
-                    now_ns,
-                    queued,
-                    wire_bytes,
-                    queued.flow,
-                    queued.ecn,
-                    &mut dropped,
-                );
+                let info = PacketInfo {
+                    bytes: wire_bytes,
+                    ..queued.info
+                };
+                waiting.enqueue(now_ns, queued, info, &mut dropped);
                 self.drop_packets(dropped, out);
                 if matches!(&self.queue, Queue::Aqm { sending: None, .. }) {
                     self.send_next(now_ns, out);
@@ -290,7 +284,7 @@ impl Link {
         *sending = None;
         let next = next.map(|sent| {
             let packet = sent.packet.packet;
-            let takes_ns = (8e9 * f64::from(sent.bytes) / self.bandwidth_bps)
+            let takes_ns = (8e9 * f64::from(sent.info.bytes) / self.bandwidth_bps)
                 .round()
                 .max(1.0);
             let at_ns = now_ns + takes_ns as u64;

@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use netflow_network::{Change, Network};
+use netflow_queues::{EcnCodepoint, PacketInfo};
 use netflow_units::ns;
 
 use super::NetworkError;
@@ -41,12 +42,8 @@ impl PathSchedule {
 pub struct EnteringPacket<P> {
     /// Index of its path.
     pub path: u32,
-    /// Length as an IP packet, in bytes.
-    pub bytes: u32,
-    /// Hash of the flow.
-    pub flow: u64,
-    /// True if a queue may mark it instead of dropping it (ECT, RFC 3168).
-    pub ecn: bool,
+    /// Length as an IP packet, hash of the flow, and ECN field.
+    pub info: PacketInfo,
     /// Payload, returned when the packet leaves.
     pub payload: P,
 }
@@ -73,9 +70,7 @@ struct InFlightPacket<P> {
     links: Arc<[u32]>,
     /// Index of the next link in `links`.
     hop: u32,
-    bytes: u32,
-    flow: u64,
-    ecn: bool,
+    info: PacketInfo,
     marked: bool,
     lost_on_link: bool,
     entered_ns: u64,
@@ -206,14 +201,12 @@ impl<P> LinkSimulation<P> {
             self.unrouted_pkts += 1;
             return;
         };
-        self.in_network_bytes += u64::from(entering.bytes);
+        self.in_network_bytes += u64::from(entering.info.bytes);
         let packet = InFlightPacket {
             path: entering.path,
             links,
             hop: 0,
-            bytes: entering.bytes,
-            flow: entering.flow,
-            ecn: entering.ecn,
+            info: entering.info,
             marked: false,
             lost_on_link: false,
             entered_ns: at_ns,
@@ -283,7 +276,7 @@ impl<P> LinkSimulation<P> {
             Change::Loss(loss) => {
                 for packet in link.set_loss(&loss) {
                     if let Some(packet) = &mut self.in_flight[packet as usize] {
-                        packet.lost_on_link = link.draw_loss(packet.bytes);
+                        packet.lost_on_link = link.draw_loss(packet.info.bytes);
                     }
                 }
             }
@@ -321,9 +314,7 @@ impl<P> LinkSimulation<P> {
         on_link(l, now_ns, &packet.payload);
         let queued = QueuedPacket {
             packet: place,
-            bytes: packet.bytes,
-            flow: packet.flow,
-            ecn: packet.ecn,
+            info: packet.info,
         };
         self.links[l as usize].arrive(now_ns, queued, &mut self.outcomes);
         self.apply_outcomes(l);
@@ -342,6 +333,7 @@ impl<P> LinkSimulation<P> {
                 Outcome::Marked(packet) => {
                     if let Some(packet) = &mut self.in_flight[packet as usize] {
                         packet.marked = true;
+                        packet.info.ecn = EcnCodepoint::Ce;
                     }
                 }
                 Outcome::LostOnLink(packet) => {
@@ -357,7 +349,7 @@ impl<P> LinkSimulation<P> {
     fn remove_packet(&mut self, place: u32) -> Option<InFlightPacket<P>> {
         let packet = self.in_flight[place as usize].take()?;
         self.free_slots.push(place);
-        self.in_network_bytes -= u64::from(packet.bytes);
+        self.in_network_bytes -= u64::from(packet.info.bytes);
         Some(packet)
     }
 }

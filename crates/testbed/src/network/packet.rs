@@ -4,6 +4,7 @@ use std::hash::Hasher;
 use std::net::Ipv4Addr;
 
 use fnv::FnvHasher;
+use netflow_queues::EcnCodepoint;
 
 /// Parsed fields of an IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +13,8 @@ pub(crate) struct Header {
     pub to: Ipv4Addr,
     /// Hash of the flow: addresses, protocol and ports.
     pub flow: u64,
-    /// True if a queue may mark it instead of dropping it (ECT, RFC 3168).
-    pub ecn: bool,
+    /// ECN field.
+    pub ecn: EcnCodepoint,
     /// True for a TCP segment with a payload, and for any packet that is not TCP.
     pub has_data: bool,
 }
@@ -45,7 +46,7 @@ impl Header {
             from: address(12),
             to: address(16),
             flow: hash.finish(),
-            ecn: matches!(fixed[1] & 3, 1 | 2),
+            ecn: EcnCodepoint::from_bits(fixed[1]),
             has_data: match protocol {
                 TCP => tcp_bytes().is_some_and(|bytes| packet.len() > header_bytes + bytes),
                 _ => true,
@@ -116,7 +117,7 @@ mod tests {
         let header = Header::parse(&segment).unwrap();
         assert_eq!(header.from, Ipv4Addr::new(10, 128, 0, 3));
         assert_eq!(header.to, Ipv4Addr::new(10, 128, 0, 2));
-        assert!(header.ecn && header.has_data);
+        assert!(header.ecn.is_capable() && header.has_data);
         segment.truncate(40);
         assert!(!Header::parse(&segment).unwrap().has_data);
         segment[21] += 1;

@@ -171,9 +171,9 @@ fn ce_threshold_marks_by_sojourn_time() {
                 panic!("no packet is dropped");
             };
             let waited_ns = at_ns - packet.at_ns;
-            assert_eq!(is, packet.ecn && waited_ns > most_ns);
+            assert_eq!(is, packet.ecn.is_capable() && waited_ns > most_ns);
             marked += usize::from(is);
-            just += usize::from(packet.ecn && waited_ns == most_ns);
+            just += usize::from(packet.ecn.is_capable() && waited_ns == most_ns);
         }
     }
     assert!(marked > 1000 && just > 10, "{marked}, {just}");
@@ -249,7 +249,7 @@ impl RfcReference {
     }
 
     fn can_mark(&self, it: &Dequeued) -> bool {
-        self.rules.ecn && it.packet.unwrap().1.ecn
+        self.rules.ecn && it.packet.unwrap().1.ecn.is_capable()
     }
 }
 
@@ -310,7 +310,7 @@ impl Queue for RfcReference {
         let (number, packet) = r.packet?;
         if let Some(threshold) = self.rules.ce_threshold_ns
             && now - packet.at_ns > threshold
-            && packet.ecn
+            && packet.ecn.is_capable()
         {
             marked = true;
         }

@@ -26,7 +26,7 @@ fn arrival(at_ns: u64, bytes: u32, flow: u64) -> Arrival {
         at_ns,
         bytes,
         flow,
-        ecn: false,
+        ecn: EcnCodepoint::NotEct,
     }
 }
 
@@ -45,7 +45,8 @@ fn greedy_flows_get_the_same_bytes() {
         for _ in 0..50_000 {
             for (flow, bytes) in sizes.into_iter().enumerate() {
                 while there[flow] < 200 {
-                    queue.enqueue(now_ns, flow, bytes, flow as u64, false, &mut dropped);
+                    let info = arrival(now_ns, bytes, flow as u64).info();
+                    queue.enqueue(now_ns, flow, info, &mut dropped);
                     there[flow] += 1;
                 }
             }
@@ -54,8 +55,8 @@ fn greedy_flows_get_the_same_bytes() {
             for flow in dropped.drain(..) {
                 there[flow] -= 1;
             }
-            sent[packet.packet] += i64::from(packet.bytes);
-            now_ns += 800 * u64::from(packet.bytes);
+            sent[packet.packet] += i64::from(packet.info.bytes);
+            now_ns += 800 * u64::from(packet.info.bytes);
             widest = widest.max(sent.iter().max().unwrap() - sent.iter().min().unwrap());
         }
         assert!(widest <= 1514 + 1500, "{widest} B");
@@ -102,7 +103,7 @@ fn longest_queue_drops_on_overflow() {
         let mut dropped = Vec::new();
         let mut number = 0;
         let mut come = |queue: &mut AqmQueue<usize>, bytes, flow, dropped: &mut Vec<usize>| {
-            queue.enqueue(0, number, bytes, flow, false, dropped);
+            queue.enqueue(0, number, arrival(0, bytes, flow).info(), dropped);
             number += 1;
         };
         for _ in 0..fat_pkts {
@@ -128,7 +129,7 @@ fn a_full_buffer_speeds_codel_up() {
     let mut queue: AqmQueue<usize> = fair(CoDel::default(), Buffer::Packets(1000));
     let mut dropped = Vec::new();
     for number in 0..1001 {
-        queue.enqueue(0, number, 1500, 1, false, &mut dropped);
+        queue.enqueue(0, number, arrival(0, 1500, 1).info(), &mut dropped);
     }
     assert_eq!(dropped.len(), 64);
     let State::FqCoDel(flows) = &queue.state else {

@@ -1,6 +1,7 @@
 //! Tests of all AQM disciplines, and helpers shared by their tests.
 
 mod codel;
+mod dualpi2;
 mod fq_codel;
 mod pie;
 
@@ -43,7 +44,26 @@ pub struct Arrival {
     pub at_ns: u64,
     pub bytes: u32,
     pub flow: u64,
-    pub ecn: bool,
+    pub ecn: EcnCodepoint,
+}
+
+impl Arrival {
+    pub fn info(&self) -> PacketInfo {
+        PacketInfo {
+            bytes: self.bytes,
+            flow: self.flow,
+            ecn: self.ecn,
+        }
+    }
+}
+
+/// Returns the code point of a packet with or without ECN.
+pub fn ect(ecn: bool) -> EcnCodepoint {
+    if ecn {
+        EcnCodepoint::Ect0
+    } else {
+        EcnCodepoint::NotEct
+    }
 }
 
 /// Fate of a packet and its time.
@@ -82,13 +102,7 @@ pub trait Queue {
 
 impl Queue for AqmQueue<usize> {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
-        let Arrival {
-            at_ns,
-            bytes,
-            flow,
-            ecn,
-        } = packet;
-        self.enqueue(at_ns, number, bytes, flow, ecn, dropped);
+        self.enqueue(packet.at_ns, number, packet.info(), dropped);
     }
 
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<usize>) -> Option<(usize, bool)> {
@@ -162,7 +176,7 @@ pub fn steady(
             at_ns,
             bytes,
             flow: 0,
-            ecn,
+            ecn: ect(ecn),
         })
 }
 
@@ -188,11 +202,19 @@ pub fn pattern(random: &mut Pcg32, pkts: usize) -> (Vec<Arrival>, u64) {
         let bytes = random.random_range(sizes.clone());
         let mean_ns = f64::from(bytes) * ns_per_byte as f64 / load;
         at_ns += (mean_ns * -(1.0 - random.random::<f64>()).ln()) as u64;
+        // The code points of a flow keep it in one queue of a dual queue.
+        let flow = random.random_range(0..flows);
+        let ecn = match flow % 2 {
+            1 if ecn_share > 0.0 => {
+                [EcnCodepoint::Ect1, EcnCodepoint::Ce][random.random_range(0..2)]
+            }
+            _ => ect(random.random_bool(ecn_share)),
+        };
         packets.push(Arrival {
             at_ns,
             bytes,
-            flow: random.random_range(0..flows),
-            ecn: random.random_bool(ecn_share),
+            flow,
+            ecn,
         });
     }
     (packets, ns_per_byte)
@@ -237,12 +259,26 @@ pub fn pie(random: &mut Pcg32) -> Pie {
     }
 }
 
-fn disciplines(random: &mut Pcg32) -> [Aqm; 3] {
-    [
-        Aqm::CoDel(codel(random)),
-        Aqm::FqCoDel(fq_codel(random)),
-        Aqm::Pie(pie(random)),
-    ]
+fn dualpi2(random: &mut Pcg32) -> DualPi2 {
+    DualPi2 {
+        target_ns: random.random_range(0..40 * MS),
+        update_ns: random.random_range(MS..40 * MS),
+        alpha_hz: random.random_range(0.0..1.0),
+        beta_hz: random.random_range(0.0..6.0),
+        coupling: random.random_range(1.0..4.0),
+        step_threshold_ns: random.random_range(0..10 * MS),
+        classic_share: random.random_range(0.0..0.5),
+    }
+}
+
+fn disciplines(random: &mut Pcg32) -> Vec<Aqm> {
+    let all = Aqm::all().map(|aqm| match aqm {
+        Aqm::CoDel(_) => Aqm::CoDel(codel(random)),
+        Aqm::DualPi2(_) => Aqm::DualPi2(dualpi2(random)),
+        Aqm::FqCoDel(_) => Aqm::FqCoDel(fq_codel(random)),
+        Aqm::Pie(_) => Aqm::Pie(pie(random)),
+    });
+    all.collect()
 }
 
 /// A queue compared with a list of the packets that must be in it.
@@ -285,8 +321,11 @@ impl Queue for AuditedQueue {
         }
         if let Some(sent) = sent {
             let packet = self.present.remove(&sent.packet).expect("it was there");
-            assert_eq!((sent.arrived_ns, sent.bytes), (packet.at_ns, packet.bytes));
-            assert!(packet.ecn || !sent.marked, "only some may be marked");
+            assert_eq!((sent.arrived_ns, sent.info), (packet.at_ns, packet.info()));
+            assert!(
+                packet.ecn.is_capable() || !sent.marked,
+                "only some may be marked"
+            );
             let last = self.last.insert(packet.flow, sent.packet);
             assert!(last < Some(sent.packet), "the order within a flow is kept");
         }
@@ -307,7 +346,7 @@ impl Queue for AuditedQueue {
 #[test]
 fn every_packet_is_accounted_for() {
     let mut random = Pcg32::seed_from_u64(1);
-    let mut dropped = [0; 3];
+    let mut dropped = [0; 10];
     for seed in 0..60 {
         let (packets, ns_per_byte) = pattern(&mut random, 2000);
         let limit = buffer(&mut random);
@@ -322,6 +361,7 @@ fn every_packet_is_accounted_for() {
             dropped[k] += drops.count();
         }
     }
+    let dropped = &dropped[..Aqm::all().count()];
     assert!(dropped.iter().all(|n| *n > 10_000), "{dropped:?}");
 }
 
@@ -346,8 +386,8 @@ fn cleared_queue_equals_new_queue() {
             let mut listed: Vec<usize> = queue.iter().map(|waiting| waiting.packet).collect();
             for waiting in queue.iter() {
                 let packet = before[waiting.packet];
-                let says = (waiting.arrived_ns, waiting.bytes, waiting.ecn);
-                assert_eq!(says, (packet.at_ns, packet.bytes, packet.ecn));
+                let says = (waiting.arrived_ns, waiting.info);
+                assert_eq!(says, (packet.at_ns, packet.info()));
             }
             let mut taken = Vec::new();
             queue.clear(&mut taken);
@@ -360,9 +400,7 @@ fn cleared_queue_equals_new_queue() {
             let mut fresh = AqmQueue::new(discipline, Buffer::Unbounded, seed);
             // The random stream of PIE continues.
             for queue in [&mut queue, &mut fresh] {
-                if let State::Pie(queue) = &mut queue.state {
-                    queue.reseed(seed);
-                }
+                queue.state.reseed(seed);
             }
             same(
                 &run_packets(&mut queue, after, ns_per_byte),
@@ -383,6 +421,9 @@ fn results_depend_on_the_seed() {
             run_packets(&mut queue, &packets, 1000)
         };
         assert_eq!(run(1), run(1));
-        assert_eq!(run(1) != run(2), matches!(discipline, Aqm::Pie(_)));
+        assert_eq!(
+            run(1) != run(2),
+            matches!(discipline, Aqm::Pie(_) | Aqm::DualPi2(_))
+        );
     }
 }

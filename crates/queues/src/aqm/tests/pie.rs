@@ -145,7 +145,10 @@ impl Queue for RfcReference {
         self.max_packet = self.max_packet.max(u64::from(packet.bytes));
         if !self.drop_early() {
             self.queue.push_back((number, packet, false));
-        } else if self.rules.ecn && packet.ecn && self.drop_prob <= self.rules.mark_ecn_threshold {
+        } else if self.rules.ecn
+            && packet.ecn.is_capable()
+            && self.drop_prob <= self.rules.mark_ecn_threshold
+        {
             self.queue.push_back((number, packet, true));
         } else {
             dropped.push(number);
@@ -382,7 +385,12 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
             if queue.is_empty() {
                 free_ns = free_ns.max(now_ns);
             }
-            queue.enqueue(now_ns, k, 1000, k as u64, ecn, &mut dropped);
+            let info = PacketInfo {
+                bytes: 1000,
+                flow: k as u64,
+                ecn: ect(ecn),
+            };
+            queue.enqueue(now_ns, k, info, &mut dropped);
         }
         for k in dropped.drain(..) {
             leave(&mut order, now_ns + round_ns, (k, true, false));
@@ -459,7 +467,7 @@ fn a_short_queue_has_no_drops() {
             at_ns: k.saturating_sub(2) * 40 * MS,
             bytes: 1000,
             flow: 0,
-            ecn: false,
+            ecn: EcnCodepoint::NotEct,
         })
         .collect();
     let run = |packets: &[Arrival]| {

@@ -178,8 +178,9 @@ impl Export<'_> {
                 });
                 Ok(red_queue(&red, whole_pkts, load))
             }
-            (DropPolicy::Managed(_), _) => Err(ExportError::UnsupportedQueue {
+            (DropPolicy::Managed(aqm), _) => Err(ExportError::UnsupportedQueue {
                 link: network.link_name(id).to_owned(),
+                discipline: aqm.name(),
             }),
             (DropPolicy::Rio(_), _) => Err(ExportError::DropPrecedences {
                 link: network.link_name(id).to_owned(),
