@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use netflow_network::EcnCodepoint;
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
-use netflow_tcpmodel::Stack;
+use netflow_tcpmodel::{EcnFeedback, Stack};
 use netflow_units::NonMaxU32;
 
 use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, listed_blocks};
@@ -73,16 +73,23 @@ pub(crate) enum Sizes {
     /// Messages of users, whose last packets have any size.
     Messages,
     /// Acknowledgements of a TCP stack: bytes on the wire by number of SACK blocks (RFC 2018).
-    Acks([u16; 5]),
+    Acks {
+        bytes: [u16; 5],
+        /// True if they have a counter of marked packets (Accurate ECN).
+        has_counter: bool,
+    },
 }
 
 impl Sizes {
     /// Returns the sizes on the wire of a link with this overhead, if they are known in advance.
     fn with_overhead(self, overhead: Overhead) -> Sizes {
         match self {
-            Sizes::Acks(bytes) => {
+            Sizes::Acks { bytes, has_counter } => {
                 let on_wire = |bytes: u16| overhead.wire_bytes(f64::from(bytes)).round() as u16;
-                Sizes::Acks(bytes.map(on_wire))
+                Sizes::Acks {
+                    bytes: bytes.map(on_wire),
+                    has_counter,
+                }
             }
             Sizes::Equal | Sizes::Messages => self,
         }
@@ -99,13 +106,24 @@ pub(crate) struct PathStart {
     pub wire: u32,
 }
 
+/// Returns the ECN code point of a stack's data.
+fn ecn_codepoint(stack: &Stack) -> EcnCodepoint {
+    if !stack.has_ecn() {
+        EcnCodepoint::NotEct
+    } else if stack.congestion.ecn_rules().is_l4s {
+        EcnCodepoint::Ect1
+    } else {
+        EcnCodepoint::Ect0
+    }
+}
+
 impl HopSpec {
     /// Returns the bits of an acknowledgement on the wire.
     pub fn ack_bits(&self, packet: &Packet) -> f64 {
         match self.sizes {
-            Sizes::Acks(_) if packet.seq == SYN_ACK_SEQ => self.header_bits,
-            Sizes::Acks(bytes) => {
-                let blocks = listed_blocks(packet.metadata) as usize;
+            Sizes::Acks { .. } if packet.seq == SYN_ACK_SEQ => self.header_bits,
+            Sizes::Acks { bytes, has_counter } => {
+                let blocks = listed_blocks(packet.metadata, has_counter) as usize;
                 8.0 * f64::from(bytes[blocks.min(bytes.len() - 1)])
             }
             Sizes::Equal | Sizes::Messages => self.bits,
@@ -258,11 +276,7 @@ impl Topology {
                     Source::Ns2Tcp(w) if !w.variant.opens_connections() => bits,
                     _ => bits.min(syn_bits),
                 },
-                ecn: if stack.is_some_and(Stack::has_ecn) {
-                    EcnCodepoint::Ect0
-                } else {
-                    EcnCodepoint::NotEct
-                },
+                ecn: stack.map_or(EcnCodepoint::NotEct, ecn_codepoint),
                 marking_aggregate: inner.classes[inner.class_paths[branch as usize].class as usize]
                     .aggregate,
             };
@@ -284,9 +298,11 @@ impl Topology {
                         transfer,
                         end: target,
                         sizes: match stack {
-                            Some(stack) => {
-                                Sizes::Acks([0, 1, 2, 3, 4].map(|n| stack.ack_bytes(n) as u16))
-                            }
+                            Some(stack) => Sizes::Acks {
+                                bytes: [0, 1, 2, 3, 4].map(|n| stack.ack_bytes(n) as u16),
+                                has_counter: stack.congestion.ecn_rules().feedback
+                                    == EcnFeedback::Accurate,
+                            },
                             None => Sizes::Equal,
                         },
                         bits: 8.0 * spec.source.ack_bytes(),
@@ -408,11 +424,11 @@ impl Topology {
         spec.header_ns = ns(spec.header_bits);
         spec.min_service_ns = match spec.sizes {
             Sizes::Messages => 1,
-            Sizes::Equal | Sizes::Acks(_) => ns(spec.bits).min(spec.header_ns),
+            Sizes::Equal | Sizes::Acks { .. } => ns(spec.bits).min(spec.header_ns),
         };
         self.hops[hop].service_ns = match spec.sizes {
             Sizes::Equal => NonZeroU64::new(ns(spec.bits)),
-            Sizes::Messages | Sizes::Acks(_) => None,
+            Sizes::Messages | Sizes::Acks { .. } => None,
         };
     }
 

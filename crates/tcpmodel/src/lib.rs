@@ -31,5 +31,7 @@ mod transfer;
 pub mod transfer_simulation;
 
 pub use error::Error;
-pub use stack::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
+pub use stack::{
+    CongestionControl, EcnFeedback, EcnRules, Recovery, RtoRule, Stack, builtin_names,
+};
 pub use transfer::{MAX_PACKETS, Transfer};

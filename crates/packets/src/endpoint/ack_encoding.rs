@@ -3,7 +3,7 @@
 //! It has two SACK blocks (RFC 2018), a flag for a third one, and the receive window. Two more flags are for
 //! a duplicate (D-SACK, RFC 2883) and for congestion (ECN echo, RFC 3168).
 
-use netflow_tcpmodel::tcp::{Ack, FurtherBlock, Sacks};
+use netflow_tcpmodel::tcp::{Ack, CE_COUNTER_MODULUS, FurtherBlock, Sacks};
 
 /// Bits of the start of each SACK block, relative to the first missing segment, and of its length. A longer
 /// block is cut at its front. That part was reported before, because a receiver acknowledges before 45
@@ -12,6 +12,12 @@ const BLOCKS: [(u32, u32); 2] = [(17, 9), (17, 7)];
 /// Bits of the blocks if the first one starts too far away for [`BLOCKS`]. The second start is then the
 /// distance before the first.
 const FAR_BLOCKS: [(u32, u32); 2] = [(26, 9), (9, 6)];
+/// Bits of the blocks with Accurate ECN, and the same for far blocks. The [counter](CE_COUNTER_SHIFT) replaces
+/// bits of the second length.
+const BLOCKS_WITH_COUNTER: [(u32, u32); 2] = [(17, 9), (17, 4)];
+const FAR_BLOCKS_WITH_COUNTER: [(u32, u32); 2] = [(26, 9), (9, 3)];
+/// Position of the counter of marked packets (Accurate ECN, RFC 9768).
+const CE_COUNTER_SHIFT: u32 = 47;
 /// Flag of far blocks, and flag of further blocks.
 const FAR: u64 = 1 << 50;
 const FURTHER_BLOCKS: u64 = 1 << 51;
@@ -32,10 +38,11 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
     let is_far = blocks
         .first()
         .is_some_and(|&(_, end)| end - ack.cumulative >= 1 << BLOCKS[0].0);
-    let (mut told, mut at) = (if is_far { FAR } else { 0 }, 0);
+    let counter = u64::from(ack.ce_counter.unwrap_or(0)) << CE_COUNTER_SHIFT;
+    let (mut told, mut at) = (counter | if is_far { FAR } else { 0 }, 0);
     let mut blocks = blocks.iter();
     let mut first_start = None;
-    for (start_bits, length_bits) in layout(is_far) {
+    for (start_bits, length_bits) in layout(is_far, ack.ce_counter.is_some()) {
         let block = blocks.find_map(|&(first, end)| {
             // A long block keeps its end. The part before was reported earlier.
             let length = (end - first).min((1 << length_bits) - 1);
@@ -69,15 +76,20 @@ pub(crate) fn can_encode_block(block: FurtherBlock) -> bool {
     block.waiting < BLOCKS.len() && (is_near || is_close)
 }
 
-fn layout(is_far: bool) -> [(u32, u32); 2] {
-    if is_far { FAR_BLOCKS } else { BLOCKS }
+fn layout(is_far: bool, has_counter: bool) -> [(u32, u32); 2] {
+    match (is_far, has_counter) {
+        (false, false) => BLOCKS,
+        (true, false) => FAR_BLOCKS,
+        (false, true) => BLOCKS_WITH_COUNTER,
+        (true, true) => FAR_BLOCKS_WITH_COUNTER,
+    }
 }
 
 /// Returns the number of SACK blocks in an acknowledgement, including the block of a duplicate (RFC 2883). At
 /// most three others are counted.
-pub(crate) fn listed_blocks(encoded: u64) -> u32 {
+pub(crate) fn listed_blocks(encoded: u64, has_counter: bool) -> u32 {
     let mut at = 0;
-    let blocks = layout(encoded & FAR != 0);
+    let blocks = layout(encoded & FAR != 0, has_counter);
     let blocks = blocks.iter().filter(|&&(start_bits, length_bits)| {
         let length = encoded >> at & ((1 << length_bits) - 1);
         at += start_bits + length_bits;
@@ -108,13 +120,13 @@ pub(crate) fn unpack_number(packed: u32) -> Option<u32> {
     }
 }
 
-/// Decodes an acknowledgement.
-pub(crate) fn unpack(seq: i32, encoded: u64) -> Ack {
+/// Decodes an acknowledgement, which has a counter of marked packets with `has_counter`.
+pub(crate) fn unpack(seq: i32, encoded: u64, has_counter: bool) -> Ack {
     let cumulative = seq.max(0) as u32;
     let (mut sacks, mut at) = (Sacks::default(), 0);
     let is_far = encoded & FAR != 0;
     let mut first_start = None;
-    for (start_bits, length_bits) in layout(is_far) {
+    for (start_bits, length_bits) in layout(is_far, has_counter) {
         let block = encoded >> at & ((1 << (start_bits + length_bits)) - 1);
         let start = (block >> length_bits) as u32;
         let length = (block & ((1 << length_bits) - 1)) as u32;
@@ -135,6 +147,8 @@ pub(crate) fn unpack(seq: i32, encoded: u64) -> Ack {
         duplicate: encoded & DUPLICATE != 0,
         pure: true,
         congested: encoded & CONGESTED != 0,
+        ce_counter: has_counter
+            .then_some((encoded >> CE_COUNTER_SHIFT) as u8 % CE_COUNTER_MODULUS as u8),
         echo_ns: None,
         window: unpack_number(window),
     }
@@ -155,6 +169,7 @@ mod tests {
             duplicate,
             pure: true,
             congested,
+            ce_counter: None,
             echo_ns: None,
             window: None,
         }
@@ -172,14 +187,36 @@ mod tests {
             ack(7, &[(900_000, 900_045), (899_700, 899_745)], false, true),
             ack(7, &[(900_000, 900_045)], true, false),
         ] {
-            assert_eq!(unpack(ack.cumulative as i32, pack(&ack)), ack);
+            assert_eq!(unpack(ack.cumulative as i32, pack(&ack), false), ack);
         }
+    }
+
+    /// With Accurate ECN, the counter survives with and without blocks. The second block keeps its last segments.
+    #[test]
+    fn counters_survive_encoding() {
+        let far = [(900_000, 900_045), (899_960, 899_963)];
+        for blocks in [&[][..], &[(9, 10)], &[(20, 31), (9, 14)], &far] {
+            for counter in 0..8 {
+                let ack = Ack {
+                    ce_counter: Some(counter),
+                    ..ack(7, blocks, false, false)
+                };
+                assert_eq!(unpack(7, pack(&ack), true), ack);
+                assert_eq!(listed_blocks(pack(&ack), true), blocks.len() as u32);
+            }
+        }
+        let long = Ack {
+            ce_counter: Some(7),
+            ..ack(5, &[(2_000, 2_001), (9, 209)], false, false)
+        };
+        let told = unpack(5, pack(&long), true);
+        assert_eq!(told.sacks.blocks(), [(2_000, 2_001), (194, 209)]);
     }
 
     #[test]
     fn blocks_are_counted() {
         let listed =
-            |blocks: &[_], duplicate| listed_blocks(pack(&ack(7, blocks, duplicate, true)));
+            |blocks: &[_], duplicate| listed_blocks(pack(&ack(7, blocks, duplicate, true)), false);
         let blocks = [(20, 31), (9, 10), (12, 13)];
         for n in 0..=3 {
             assert_eq!(listed(&blocks[..n], false), n as u32);
@@ -190,17 +227,22 @@ mod tests {
     /// Long blocks keep their end. Blocks too far away are omitted.
     #[test]
     fn oversized_blocks_are_truncated() {
-        let long = unpack(5, pack(&ack(5, &[(6, 30_000)], false, false)));
+        let long = unpack(5, pack(&ack(5, &[(6, 30_000)], false, false)), false);
         assert_eq!(long.sacks.blocks(), [(30_000 - 511, 30_000)]);
         let far = unpack(
             5,
             pack(&ack(5, &[(200_000, 200_001), (9, 10)], false, false)),
+            false,
         );
         assert_eq!(far.sacks.blocks(), [(200_000, 200_001)]);
         let later = &[(9, 10), (200_000, 200_001)];
-        let far = unpack(5, pack(&ack(5, later, false, false)));
+        let far = unpack(5, pack(&ack(5, later, false, false)), false);
         assert_eq!(far.sacks.blocks(), [(9, 10)]);
-        let second = unpack(5, pack(&ack(5, &[(2_000, 2_001), (9, 209)], false, false)));
+        let second = unpack(
+            5,
+            pack(&ack(5, &[(2_000, 2_001), (9, 209)], false, false)),
+            false,
+        );
         assert_eq!(second.sacks.blocks(), [(2_000, 2_001), (82, 209)]);
     }
 
@@ -212,7 +254,7 @@ mod tests {
                 window,
                 ..ack(7, &[(9, 10)], false, false)
             };
-            let told = unpack(7, pack(&ack));
+            let told = unpack(7, pack(&ack), false);
             assert_eq!(
                 told,
                 Ack {

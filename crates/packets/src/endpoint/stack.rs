@@ -9,7 +9,7 @@ use std::sync::Arc;
 use netflow_network::{Application, ConnectionSpec, Limit};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::tcp::{Ack, Handshake, Receiver, Sender, TcpState};
-use netflow_tcpmodel::{CongestionControl, Stack};
+use netflow_tcpmodel::{EcnFeedback, Stack};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -18,10 +18,6 @@ use crate::endpoint::ack_encoding::{
 };
 use crate::endpoint::generator::PacketGenerator;
 use crate::link::queue_disc::{RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns};
-
-/// Maximum delay of an acknowledgement in the host in ns, due to interrupts and scheduling. Without it, phase
-/// effects at drop-tail queues make the same connections lose always (Floyd and Jacobson, 1992).
-const MAX_HOST_DELAY_NS: f64 = 100_000.0;
 
 /// Number of segments that no transfer exceeds.
 const UNLIMITED: u32 = i32::MAX as u32 - 1;
@@ -187,9 +183,11 @@ impl StackSender {
         timer_ns.min(self.application.next_ns()).min(held_ns)
     }
 
-    /// Receives an acknowledgement at the host, which delivers it to the sender a little later.
+    /// Receives an acknowledgement at the host, which delivers it to the sender a little later. Without this
+    /// random delay, phase effects at drop-tail queues make the same connections lose always (Floyd and
+    /// Jacobson, 1992).
     pub fn acknowledge(&mut self, now_ns: u64, seq: i32, encoded: u64) {
-        let most_ns = MAX_HOST_DELAY_NS.min(1e9 * self.sender.srtt_s() / 16.0);
+        let most_ns = 1e9 * self.stack.host_delay_s.min(self.sender.srtt_s() / 16.0);
         let at_ns = now_ns + (most_ns * self.random.random::<f64>()) as u64;
         // Acknowledgements stay in order.
         let last_ns = self
@@ -204,7 +202,8 @@ impl StackSender {
     fn deliver_ack(&mut self, now_ns: u64, seq: i32, encoded: u64) {
         if self.is_open {
             if seq != SYN_ACK_SEQ {
-                let ack = unpack(seq, encoded);
+                let feedback = self.stack.congestion.ecn_rules().feedback;
+                let ack = unpack(seq, encoded, feedback == EcnFeedback::Accurate);
                 self.sender.receive(now_ns, &ack, &mut self.to_send);
             }
         } else if seq == SYN_ACK_SEQ {
@@ -255,19 +254,19 @@ impl StackSender {
         self.application.stop();
     }
 
-    /// Calls `send` for each packet to send now, with its metadata except for the send time. All packets of
-    /// DCTCP may be marked, also retransmissions, as in Linux.
+    /// Calls `send` for each packet to send now, with its metadata except for the send time. Some
+    /// congestion controls allow marks of retransmissions, as in Linux.
     pub fn emit(&mut self, mut send: impl FnMut(i32, u64)) {
         self.sent += self.to_send.len() as u64;
         self.max_in_flight = self
             .max_in_flight
             .max(self.sender.sent() - self.sender.acknowledged());
-        let is_dctcp = self.stack.congestion == CongestionControl::Dctcp;
+        let marks_all = self.stack.congestion.ecn_rules().marks_retransmissions;
         let round_trip = 1e9 * self.sender.srtt_s() / RTT_UNIT_NS as f64;
         let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
         let round_trip = u64::from(pack_number(round_trip));
         for segment in self.to_send.drain(..) {
-            let again = segment < self.first_unsent && !is_dctcp;
+            let again = segment < self.first_unsent && !marks_all;
             self.first_unsent = self.first_unsent.max(segment + 1);
             let flag = if again { RETRANSMITTED } else { 0 };
             send(segment as i32 + 1, flag | round_trip << RTT_SHIFT);
@@ -450,6 +449,7 @@ impl StackReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netflow_tcpmodel::CongestionControl;
     use rand::SeedableRng;
 
     /// Segments 0 to 2, then 1 again, then 3 (RFC 3168, 6.1.5). A new connection starts with new segments.

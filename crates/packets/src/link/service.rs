@@ -299,7 +299,7 @@ pub(crate) fn bits_of(
     packet: &Packet,
 ) -> f64 {
     match (hop.sizes, packet.seq) {
-        (Sizes::Acks(_), _) => hop.ack_bits(packet),
+        (Sizes::Acks { .. }, _) => hop.ack_bits(packet),
         (_, 0) => hop.header_bits,
         (Sizes::Messages, seq) => {
             let overhead = inner.links[hop.link as usize].overhead;

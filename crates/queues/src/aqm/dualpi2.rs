@@ -1,5 +1,7 @@
 //! DualPI2: coupled dual-queue active queue management for L4S (RFC 9332), as in Linux 6.17 (`sch_dualpi2`).
 
+use std::collections::VecDeque;
+
 use netflow_units::SplitMix64;
 
 use super::{Discipline, FifoQueue, Settings, WaitingPacket};
@@ -31,6 +33,9 @@ pub struct DualPi2 {
     pub coupling: f64,
     /// Sojourn time in ns above which packets of L are marked (`minTh` of the step).
     pub step_threshold_ns: u64,
+    /// Number of packets that an L4S packet must find in L for the step to apply to it (`Th_len`; Linux:
+    /// `min_qlen_step`).
+    pub step_min_pkts: usize,
     /// Share of C in the bandwidth while packets wait in both queues, from 0 to 1.
     pub classic_share: f64,
 }
@@ -46,6 +51,7 @@ impl Default for DualPi2 {
             beta_hz: 3.2,
             coupling: 2.0,
             step_threshold_ns: 1_000_000,
+            step_min_pkts: 0,
             classic_share: 0.1,
         }
     }
@@ -62,6 +68,8 @@ impl Settings for DualPi2 {
 pub(super) struct DualPi2Queue<P> {
     settings: DualPi2,
     low_latency: FifoQueue<P>,
+    /// For each packet in L: true if the step applies to it.
+    has_step: VecDeque<bool>,
     classic: FifoQueue<P>,
     /// Base probability p'.
     pub probability: f64,
@@ -87,6 +95,7 @@ impl<P> DualPi2Queue<P> {
         DualPi2Queue {
             settings,
             low_latency: FifoQueue::default(),
+            has_step: VecDeque::new(),
             classic: FifoQueue::default(),
             probability: 0.0,
             old_delay_ns: 0,
@@ -139,15 +148,16 @@ impl<P> DualPi2Queue<P> {
     }
 
     /// Removes the packet that the weighted round robin sends next. Returns it with the change of the credit, in
-    /// bytes, if it is sent.
-    fn next(&mut self) -> Option<(WaitingPacket<P>, f64)> {
+    /// bytes, if it is sent, and whether the step applies to it.
+    fn next(&mut self) -> Option<(WaitingPacket<P>, f64, bool)> {
         let share = self.settings.classic_share;
         let classic_waits = !self.classic.is_empty();
         if !self.low_latency.is_empty() && (!classic_waits || self.credit <= 0.0) {
             let packet = self.low_latency.pop()?;
             let change = if classic_waits { share } else { 0.0 };
             let bytes = f64::from(packet.info.bytes);
-            return Some((packet, change * bytes));
+            let has_step = self.has_step.pop_front().unwrap_or(false);
+            return Some((packet, change * bytes, has_step));
         }
         let Some(packet) = self.classic.pop() else {
             // The low-latency queue begins after an idle time.
@@ -160,7 +170,7 @@ impl<P> DualPi2Queue<P> {
             share - 1.0
         };
         let bytes = f64::from(packet.info.bytes);
-        Some((packet, change * bytes))
+        Some((packet, change * bytes, false))
     }
 
     /// Draws an event with this probability.
@@ -169,7 +179,7 @@ impl<P> DualPi2Queue<P> {
     }
 
     /// Decides on a packet that has left its queue.
-    fn decide(&mut self, packet: &WaitingPacket<P>, now_ns: u64) -> Verdict {
+    fn decide(&mut self, packet: &WaitingPacket<P>, now_ns: u64, has_step: bool) -> Verdict {
         let is_l4s = packet.info.ecn.is_l4s();
         let coupled = self.settings.coupling * self.probability;
         let is_overloaded = coupled > 1.0;
@@ -191,7 +201,7 @@ impl<P> DualPi2Queue<P> {
             };
         }
         let waited_ns = now_ns.saturating_sub(packet.arrived_ns);
-        if is_l4s && verdict == Verdict::Pass && waited_ns > self.settings.step_threshold_ns {
+        if has_step && verdict == Verdict::Pass && waited_ns > self.settings.step_threshold_ns {
             verdict = Verdict::Mark;
         }
         verdict
@@ -211,17 +221,19 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
         }
         self.largest = packet.info.bytes.max(self.largest);
         if packet.info.ecn.is_l4s() {
-            self.low_latency.push(packet)
+            let has_step = self.low_latency.len() >= self.settings.step_min_pkts;
+            self.has_step.push_back(has_step);
+            self.low_latency.push(packet);
         } else {
-            self.classic.push(packet)
+            self.classic.push(packet);
         }
     }
 
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
         self.run_due_updates(now_ns);
         loop {
-            let (mut packet, change) = self.next()?;
-            match self.decide(&packet, now_ns) {
+            let (mut packet, change, has_step) = self.next()?;
+            match self.decide(&packet, now_ns, has_step) {
                 Verdict::Drop => {
                     dropped.push(packet.packet);
                     continue;
@@ -244,6 +256,7 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
 
     fn clear(&mut self, dropped: &mut Vec<P>) {
         self.low_latency.clear(dropped);
+        self.has_step.clear();
         self.classic.clear(dropped);
         (self.probability, self.old_delay_ns) = (0.0, 0);
         (self.credit, self.largest) = (0.0, 0);

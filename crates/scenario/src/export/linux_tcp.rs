@@ -29,6 +29,8 @@ pub enum LinuxCongestion {
     Bbr,
     /// RFC 8257.
     Dctcp,
+    /// RFC 9331; only in the Linux fork of the L4S team.
+    Prague,
     /// Delay-based.
     Vegas,
 }
@@ -41,18 +43,20 @@ impl LinuxCongestion {
             LinuxCongestion::Cubic => "cubic",
             LinuxCongestion::Bbr => "bbr",
             LinuxCongestion::Dctcp => "dctcp",
+            LinuxCongestion::Prague => "prague",
             LinuxCongestion::Vegas => "vegas",
         }
     }
 
-    /// Returns its name in ns-3.
-    pub fn ns3(self) -> &'static str {
+    /// Returns its name in ns-3; `None` if ns-3 does not have it.
+    pub fn ns3(self) -> Option<&'static str> {
         match self {
-            LinuxCongestion::Reno => "ns3::TcpLinuxReno",
-            LinuxCongestion::Cubic => "ns3::TcpCubic",
-            LinuxCongestion::Bbr => "ns3::TcpBbr",
-            LinuxCongestion::Dctcp => "ns3::TcpDctcp",
-            LinuxCongestion::Vegas => "ns3::TcpVegas",
+            LinuxCongestion::Reno => Some("ns3::TcpLinuxReno"),
+            LinuxCongestion::Cubic => Some("ns3::TcpCubic"),
+            LinuxCongestion::Bbr => Some("ns3::TcpBbr"),
+            LinuxCongestion::Dctcp => Some("ns3::TcpDctcp"),
+            LinuxCongestion::Prague => None,
+            LinuxCongestion::Vegas => Some("ns3::TcpVegas"),
         }
     }
 }
@@ -98,15 +102,13 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 return Err(format!("its TCP is `{name}`; use `{STACK_NAME}`"));
             }
             tcp.initial_window = Some(stack.initial_window_pkts);
-            tcp.ecn = stack.ecn;
+            tcp.ecn = stack.has_ecn();
             match stack.congestion {
                 CongestionControl::Reno => LinuxCongestion::Reno,
                 CongestionControl::Cubic => LinuxCongestion::Cubic,
                 CongestionControl::Bbr => LinuxCongestion::Bbr,
-                CongestionControl::Dctcp => {
-                    tcp.ecn = true;
-                    LinuxCongestion::Dctcp
-                }
+                CongestionControl::Dctcp => LinuxCongestion::Dctcp,
+                CongestionControl::Prague => LinuxCongestion::Prague,
             }
         }
         Source::Profile(profile) => {

@@ -115,6 +115,14 @@ pub(super) const COUNT: Allowed<u64> = Allowed {
     test: |n| (1..=1_000_000_000).contains(n),
     text: "1 to 1000000000",
 };
+pub(super) const HOST_DELAY: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 0.0 && t.get() <= 1.0,
+    text: "0 s to 1 s",
+};
+pub(super) const STEP_QUEUE: Allowed<Quantity<Packets>> = Allowed {
+    test: |w| w.get() >= 0.0 && w.get() <= 1000.0,
+    text: "0 pkt to 1000 pkt",
+};
 pub(super) const COUPLING: Allowed<f64> = Allowed {
     test: |x| *x >= 0.5 && *x <= 10.0,
     text: "0.5 to 10",

@@ -7,7 +7,7 @@ use netflow_document::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ByteSize, SizeSetting, Time, allowed};
+use super::{ByteSize, PacketCount, SizeSetting, Time, allowed};
 
 /// Queue discipline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -242,6 +242,10 @@ pub struct DualPi2 {
     /// Sojourn time above which L4S packets are always marked. Default: 1 ms.
     #[key(allowed = allowed::SOJOURN, example = "1 ms")]
     pub step: Option<Time>,
+    /// Packets that an L4S packet must find in its queue for `step` to apply to it: `min_qlen_step` of Linux. Below
+    /// 20 Mbit/s, 2 pkt keep L4S senders from being marked for the packet in service. Default: 0 pkt.
+    #[key(allowed = allowed::STEP_QUEUE, example = "2 pkt")]
+    pub step_queue: Option<PacketCount>,
     /// Smallest share of the bandwidth for senders without L4S while they have packets to send. Default: 0.1.
     #[key(allowed = allowed::FRACTION, example = 0.1)]
     pub classic_share: Option<Spanned<f64>>,
@@ -255,6 +259,7 @@ impl Default for DualPi2 {
             update: None,
             coupling: None,
             step: None,
+            step_queue: None,
             classic_share: None,
         }
     }

@@ -47,6 +47,8 @@ impl UsersSourceSetting {
             initial_window: None,
             send_buffer: None,
             ecn: None,
+            hystart: None,
+            host_delay: None,
         }))
     }
 }

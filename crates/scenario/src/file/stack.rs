@@ -3,7 +3,7 @@
 use netflow_document::{Spanned, table};
 use netflow_tcpmodel::CongestionControl;
 
-use super::{ByteSize, PacketCount, allowed};
+use super::{ByteSize, PacketCount, Time, allowed};
 
 /// TCP of an operating system at both ends, in the packet model only.
 #[table]
@@ -22,7 +22,14 @@ pub struct StackSetting {
     #[key(allowed = allowed::SEND_BUFFER, example = "16 MiB")]
     pub send_buffer: Option<ByteSize>,
     /// True to request ECN: queues that support it mark its packets instead of dropping them. Default: given by
-    /// the stack, false for `linux-6`; always true with `"dctcp"`.
+    /// the stack, false for `linux-6`; always true with `"dctcp"` and `"prague"`.
     #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
+    /// True if CUBIC leaves slow start before losses (HyStart). Default: given by the stack, true for `linux-6`.
+    #[key(example = false)]
+    pub hystart: Option<Spanned<bool>>,
+    /// Maximum random delay of an acknowledgement between link and sender, at most 1/16 of the RTT. Default: given
+    /// by the stack, 100 us for `linux-6`. Data centres need less.
+    #[key(allowed = allowed::HOST_DELAY, example = "10 us")]
+    pub host_delay: Option<Time>,
 }

@@ -44,6 +44,8 @@ pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
                 update_ns: time_ns(&it.update).unwrap_or(default.update_ns),
                 coupling: number(&it.coupling, default.coupling),
                 step_threshold_ns: time_ns(&it.step).unwrap_or(default.step_threshold_ns),
+                step_min_pkts: (it.step_queue.as_ref())
+                    .map_or(default.step_min_pkts, |pkts| pkts.get() as usize),
                 classic_share: number(&it.classic_share, default.classic_share),
                 ..default
             }))

@@ -194,7 +194,7 @@ struct Validator<'s> {
     /// Non-integer numbers of packets: location, key and value.
     fractional_packets: Vec<(SourceSpan, &'static str, Packets)>,
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
-    first_ecn_sender: Option<(SourceSpan, &'static str)>,
+    first_ecn_sender: Option<(SourceSpan, String)>,
     /// First feature that requires the packet model: location and name.
     requires_packet_model: Option<(SourceSpan, String)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
@@ -356,7 +356,7 @@ impl Validator<'_> {
 
     /// Warns of senders with ECN if no queue marks.
     fn warn_of_ecn_without_marks(&mut self, network: &Network) {
-        if let Some((place, what)) = self.first_ecn_sender
+        if let Some((place, what)) = self.first_ecn_sender.take()
             && !network.links().any(|id| network.marks(id))
         {
             let message = format!("{what}: no queue marks packets");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netflow_document::{ProblemKind, Spanned};
+use netflow_document::{ProblemKind, Spanned, Words};
 use netflow_files::{FileKind, read_text};
 use netflow_network::{HEADER_BYTES, Source};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
@@ -75,9 +75,11 @@ impl Validator<'_> {
                 self.error(ProblemKind::Conflict, congestion.place(), why, &others);
             }
             stack.set_congestion(**congestion);
-            if **congestion == CongestionControl::Dctcp {
-                self.first_ecn_sender
-                    .get_or_insert((congestion.place(), "`dctcp` behaves like `reno`"));
+            if congestion.ecn_rules().is_required {
+                self.first_ecn_sender.get_or_insert((
+                    congestion.place(),
+                    format!("`{}` reacts only to losses", congestion.name()),
+                ));
             }
         }
         if let Some(window) = &setting.initial_window {
@@ -97,13 +99,23 @@ impl Validator<'_> {
                 self.warning(ProblemKind::WithoutEffect, buffer.place(), message, "");
             }
         }
+        if let Some(hystart) = &setting.hystart {
+            stack.hystart = **hystart;
+            if stack.congestion != CongestionControl::Cubic {
+                let message = "`hystart` has no effect: only CUBIC has HyStart".to_owned();
+                self.warning(ProblemKind::WithoutEffect, hystart.place(), message, "");
+            }
+        }
+        if let Some(host_delay) = &setting.host_delay {
+            stack.host_delay_s = host_delay.get();
+        }
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
             let why = if **ecn {
                 stack.ecn_error()
             } else {
-                (stack.congestion == CongestionControl::Dctcp)
-                    .then(|| "`dctcp` needs ECN marks".to_owned())
+                (stack.congestion.ecn_rules().is_required)
+                    .then(|| format!("`{}` needs ECN marks", stack.congestion.name()))
             };
             match why {
                 Some(why) => {
@@ -112,7 +124,7 @@ impl Validator<'_> {
                 }
                 None if **ecn => {
                     self.first_ecn_sender
-                        .get_or_insert((ecn.place(), "`ecn` has no effect"));
+                        .get_or_insert((ecn.place(), "`ecn` has no effect".to_owned()));
                 }
                 None => {}
             }

@@ -30,7 +30,7 @@ fn dctcp_without_marks_is_reno() {
     let warnings = |options: &[&str]| {
         let prepared = with_options(options).unwrap_or_else(|problems| panic!("{problems}"));
         let all = prepared.warnings.iter().map(ToString::to_string);
-        all.filter(|it| it.contains("`dctcp` behaves like `reno`: no queue marks packets"))
+        all.filter(|it| it.contains("`dctcp` reacts only to losses: no queue marks packets"))
             .count()
     };
     assert_eq!(warnings(&[source]), 1);

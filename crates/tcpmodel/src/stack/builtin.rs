@@ -53,6 +53,9 @@ fn linux_2_0_34() -> Stack {
         quick_acks: 0,
         quick_while_growing: false,
         acks_compressed: false,
+        hystart: true,
+        rtt_independence: true,
+        host_delay_s: 100e-6,
     }
 }
 
@@ -90,6 +93,9 @@ fn ns_2_35() -> Stack {
         quick_acks: 0,
         quick_while_growing: false,
         acks_compressed: false,
+        hystart: true,
+        rtt_independence: true,
+        host_delay_s: 100e-6,
     }
 }
 
@@ -129,6 +135,9 @@ pub(super) fn linux_6() -> Stack {
         quick_acks: 16,
         quick_while_growing: true,
         acks_compressed: true,
+        hystart: true,
+        rtt_independence: true,
+        host_delay_s: 100e-6,
     }
 }
 
@@ -192,5 +201,8 @@ fn rfc6298() -> Stack {
         quick_acks: 0,
         quick_while_growing: false,
         acks_compressed: false,
+        hystart: true,
+        rtt_independence: true,
+        host_delay_s: 100e-6,
     }
 }

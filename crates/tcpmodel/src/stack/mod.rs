@@ -94,7 +94,7 @@ pub struct Stack {
     pub congestion: CongestionControl,
 
     /// True if queues may mark packets instead of dropping them (ECN, RFC 3168). Senders with selective
-    /// acknowledgements and Linux's support it. DCTCP always uses it.
+    /// acknowledgements and Linux's support it. DCTCP and Prague always use it.
     pub ecn: bool,
 
     /// The maximum receive window in bytes, from 1 to 1 GiB; `None` without a limit. Unless packets are
@@ -121,6 +121,14 @@ pub struct Stack {
     pub quick_while_growing: bool,
     /// True if acknowledgements after the third duplicate are compressed (Linux).
     pub acks_compressed: bool,
+
+    /// True if CUBIC leaves slow start before losses (HyStart).
+    pub hystart: bool,
+    /// True if Prague behaves at round-trip times below 25 ms as at 25 ms (`prague_rtt_scaling` of Linux).
+    pub rtt_independence: bool,
+    /// The maximum random delay of an acknowledgement between link and sender, in seconds: interrupts and
+    /// scheduling. It is at most 1/16 of the round-trip time. Only the packet model has it.
+    pub host_delay_s: f64,
 }
 
 /// Rule that computes the retransmission timeout from measured round-trip times.
@@ -164,6 +172,42 @@ pub enum CongestionControl {
     Bbr,
     /// DCTCP: the window shrinks in proportion to the share of marked packets (RFC 8257).
     Dctcp,
+    /// TCP Prague, for L4S: like DCTCP, with pacing, and independent of short round-trip times (RFC 9331).
+    Prague,
+}
+
+/// Use of ECN by a congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnRules {
+    /// True if the control needs ECN; otherwise the stack decides.
+    pub is_required: bool,
+    /// True if its packets are L4S traffic (ECT(1), RFC 9331); otherwise they have ECT(0).
+    pub is_l4s: bool,
+    /// Feedback of its receivers.
+    pub feedback: EcnFeedback,
+    /// True if retransmissions may be marked, too (RFC 3168, 6.1.5, forbids it).
+    pub marks_retransmissions: bool,
+}
+
+impl EcnRules {
+    /// ECN by RFC 3168, if the stack asks for it.
+    pub const OPTIONAL: EcnRules = EcnRules {
+        is_required: false,
+        is_l4s: false,
+        feedback: EcnFeedback::Classic,
+        marks_retransmissions: false,
+    };
+}
+
+/// ECN feedback of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// An acknowledgement reports whether the last packet was marked.
+    Classic,
+    /// As classic; delayed acknowledgements leave before a packet with another mark (RFC 8257, 3.2).
+    Exact,
+    /// An acknowledgement has a counter of marked packets (Accurate ECN, RFC 9768).
+    Accurate,
 }
 
 impl CongestionControl {
@@ -239,7 +283,12 @@ impl Stack {
             self.max_rto_s,
             "at least initial-rto and min-rto",
         );
-        for (what, time_s) in [("clock", self.clock_s), ("ack-delay", self.ack_delay_s)] {
+        let delays = [
+            ("clock", self.clock_s),
+            ("ack-delay", self.ack_delay_s),
+            ("host-delay", self.host_delay_s),
+        ];
+        for (what, time_s) in delays {
             ensure((0.0..=1e3).contains(&time_s), what, time_s, "0 to 1000 s");
         }
         ensure(
@@ -349,7 +398,7 @@ impl Stack {
 
     /// Returns true if the packets are ECN-capable: they may be marked instead of being dropped.
     pub fn has_ecn(&self) -> bool {
-        let asks = self.ecn || self.congestion == CongestionControl::Dctcp;
+        let asks = self.ecn || self.congestion.ecn_rules().is_required;
         asks && self.has_congestion_controls()
     }
 
@@ -358,7 +407,10 @@ impl Stack {
         self.congestion = congestion;
         self.window_after_loss = match congestion {
             CongestionControl::Cubic => 0.7,
-            CongestionControl::Reno | CongestionControl::Bbr | CongestionControl::Dctcp => 0.5,
+            CongestionControl::Reno
+            | CongestionControl::Bbr
+            | CongestionControl::Dctcp
+            | CongestionControl::Prague => 0.5,
         };
     }
 

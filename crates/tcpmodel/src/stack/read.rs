@@ -113,6 +113,15 @@ struct StackFile {
     /// True if acknowledgements after the third duplicate are compressed.
     #[key(example = true)]
     acks_compressed: Option<Flag>,
+    /// True if CUBIC leaves slow start before losses (HyStart).
+    #[key(example = false)]
+    hystart: Option<Flag>,
+    /// True if Prague behaves at round-trip times below 25 ms as at 25 ms.
+    #[key(example = false)]
+    rtt_independence: Option<Flag>,
+    /// Maximum random delay of an acknowledgement between link and sender, at most 1/16 of the round-trip time.
+    #[key(example = "100 us")]
+    host_delay: Option<Time>,
 }
 
 const U32: Allowed<u64> = Allowed {
@@ -231,6 +240,9 @@ fn apply_file(file: StackFile) -> Stack {
         quick_acks,
         quick_while_growing,
         acks_compressed,
+        hystart,
+        rtt_independence,
+        host_delay,
     } = file;
     let mut stack = like.into_inner().0;
     stack.name = name.into_inner().0;
@@ -292,6 +304,9 @@ fn apply_file(file: StackFile) -> Stack {
         *it
     });
     set(&mut stack.acks_compressed, acks_compressed, |it| *it);
+    set(&mut stack.hystart, hystart, |it| *it);
+    set(&mut stack.rtt_independence, rtt_independence, |it| *it);
+    set(&mut stack.host_delay_s, host_delay, seconds);
     stack
 }
 

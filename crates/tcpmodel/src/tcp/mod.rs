@@ -29,6 +29,9 @@ pub const NEVER: u64 = u64::MAX;
 /// The maximum number of SACK blocks in an acknowledgement (RFC 2018 with timestamps).
 const MAX_SACK_BLOCKS: usize = 3;
 
+/// The number of values of the counter of marked packets (three bits, RFC 9768).
+pub const CE_COUNTER_MODULUS: u32 = 8;
+
 /// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
@@ -42,6 +45,9 @@ pub struct Ack {
     pub pure: bool,
     /// True if it echoes congestion of the packets that it acknowledges (ECN-Echo, RFC 3168).
     pub congested: bool,
+    /// The number of marked packets that have arrived, modulo [`CE_COUNTER_MODULUS`], with Accurate ECN (the ACE
+    /// field, RFC 9768, 3.2.2, without its initial offset).
+    pub ce_counter: Option<u8>,
     /// The send time of the packet that advanced `cumulative`, if packets carry timestamps (RFC 7323).
     pub echo_ns: Option<u64>,
     /// The receive window in segments from `cumulative` on; `None` without a limit.

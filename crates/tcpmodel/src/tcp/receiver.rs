@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use netflow_units::ns;
 
 use super::ranges::Ranges;
-use super::{Ack, Clock, MAX_SACK_BLOCKS, NEVER, Sacks};
-use crate::{CongestionControl, Stack};
+use super::{Ack, CE_COUNTER_MODULUS, Clock, MAX_SACK_BLOCKS, NEVER, Sacks};
+use crate::{EcnFeedback, Stack};
 
 /// The receiving half of an end of a connection.
 #[derive(Clone, Debug)]
@@ -48,8 +48,9 @@ pub struct Receiver {
     pending_dsack: bool,
     /// True if the last packet was marked (ECN).
     congested: bool,
-    /// True if feedback is exact for each marked packet, as for DCTCP (RFC 8257, 3.2).
-    has_exact_feedback: bool,
+    /// The number of marked packets that have arrived.
+    ce_packets: u32,
+    ecn_feedback: EcnFeedback,
     echo_ns: u64,
     due_ns: u64,
 }
@@ -105,7 +106,8 @@ impl Receiver {
             unreported_blocks: 0,
             pending_dsack: false,
             congested: false,
-            has_exact_feedback: stack.congestion == CongestionControl::Dctcp,
+            ce_packets: 0,
+            ecn_feedback: stack.congestion.ecn_rules().feedback,
             echo_ns: 0,
             due_ns: NEVER,
         }
@@ -157,7 +159,9 @@ impl Receiver {
             sacks: self.sacks(),
             duplicate: std::mem::take(&mut self.pending_dsack),
             pure,
-            congested: self.congested,
+            congested: self.congested && self.ecn_feedback != EcnFeedback::Accurate,
+            ce_counter: (self.ecn_feedback == EcnFeedback::Accurate)
+                .then_some((self.ce_packets % CE_COUNTER_MODULUS) as u8),
             echo_ns: Some(self.echo_ns),
             window: self.window(),
         }
@@ -209,7 +213,8 @@ impl Receiver {
         listed: impl FnOnce(FurtherBlock) -> bool,
     ) -> Option<Ack> {
         let waits = self.due_ns != NEVER;
-        let is_other = self.has_exact_feedback && waits && congested != self.congested;
+        let is_exact = self.ecn_feedback == EcnFeedback::Exact;
+        let is_other = is_exact && waits && congested != self.congested;
         let is_full = self.compressed_acks > 0
             && self.latest_block().is_some_and(|(first, end)| {
                 !(first..=end).contains(&segment)
@@ -242,6 +247,7 @@ impl Receiver {
     ) -> (bool, bool) {
         // RFC 8257, 3.2: a change is reported at once.
         let changed = std::mem::replace(&mut self.congested, congested) != congested;
+        self.ce_packets = self.ce_packets.wrapping_add(u32::from(congested));
         if segment < self.next || self.out_of_order.range_containing(segment).is_some() {
             self.pending_dsack = true;
             self.quick_left = self.quick_acks;
@@ -479,7 +485,7 @@ mod tests {
     #[test]
     fn dctcp_feedback_is_exact_for_each_marked_packet() {
         let mut stack = Stack::builtin("linux-6").unwrap();
-        stack.set_congestion(CongestionControl::Dctcp);
+        stack.set_congestion(crate::CongestionControl::Dctcp);
         stack.quick_acks = 0;
         stack.quick_while_growing = false;
         let mut receiver = Receiver::new(&stack, 1460, [0.0, 0.0]);

@@ -23,6 +23,7 @@ const FIXED: DualPi2 = DualPi2 {
     beta_hz: 0.0,
     coupling: 2.0,
     step_threshold_ns: u64::MAX,
+    step_min_pkts: 0,
     classic_share: 0.5,
 };
 
@@ -96,6 +97,27 @@ fn step_marks_by_sojourn_time() {
                 panic!("{fate:?}");
             };
             assert_eq!(marked, marks && at_ns - packet.at_ns > MS);
+        }
+    }
+}
+
+/// The step applies only to packets that find enough others in their queue.
+#[test]
+fn step_needs_a_queue() {
+    for step_min_pkts in [0, 1, 2] {
+        let settings = DualPi2 {
+            step_threshold_ns: MS,
+            step_min_pkts,
+            ..FIXED
+        };
+        let mut queue = queue(settings);
+        let mut dropped = Vec::new();
+        for number in 0..3 {
+            queue.enqueue(0, number, info(EcnCodepoint::Ect1), &mut dropped);
+        }
+        for number in 0..3 {
+            let packet = queue.dequeue(2 * MS, &mut dropped).unwrap();
+            assert_eq!(packet.marked, number >= step_min_pkts);
         }
     }
 }

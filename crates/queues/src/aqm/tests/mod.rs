@@ -267,6 +267,7 @@ fn dualpi2(random: &mut Pcg32) -> DualPi2 {
         beta_hz: random.random_range(0.0..6.0),
         coupling: random.random_range(1.0..4.0),
         step_threshold_ns: random.random_range(0..10 * MS),
+        step_min_pkts: random.random_range(0..4),
         classic_share: random.random_range(0.0..0.5),
     }
 }

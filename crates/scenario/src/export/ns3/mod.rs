@@ -470,6 +470,10 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
                 max_window: largest_window,
                 ecn,
             } = tcp;
+            let Some(congestion) = congestion.ns3() else {
+                let name = congestion.linux();
+                return unsupported(place(), format!("ns-3 has no congestion control `{name}`"));
+            };
             let way_back = network.return_path(id);
             let back = nodes(&way_back)?;
             let links = network.path(id).into_iter().chain(way_back);
@@ -483,7 +487,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
                 text,
                 format_args!(
                     "net.AddTcp({name}, {way}, {back}, {bytes}, {count}, \"{}\", {}, {}, {buffer}, {ecn}, {start_s}, {stop_s}, {}, {empty_s});",
-                    congestion.ns3(),
+                    congestion,
                     initial_window.unwrap_or(10),
                     largest_window.unwrap_or(0),
                     spec.size_pkts.unwrap_or(0.0),

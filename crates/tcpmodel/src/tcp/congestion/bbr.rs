@@ -7,7 +7,7 @@
 use netflow_units::SplitMix64;
 
 use super::windowed_max::WindowedMax;
-use super::{Delivery, RecoveryPhase, Window};
+use super::{Algorithm, Clock, Delivery, RecoveryPhase, Window, WindowControl};
 use crate::Stack;
 
 /// The gain that doubles the sending rate in each round trip: 2 / ln 2.
@@ -114,45 +114,6 @@ struct Aggregation {
 }
 
 impl Bbr {
-    pub(super) fn new(stack: &Stack, phase: f64) -> Self {
-        let mut bbr = Self {
-            mode: Mode::Startup,
-            packet_bits: 8.0 * f64::from(stack.mss_bytes),
-            random: SplitMix64::new(phase.to_bits()),
-            bandwidth: WindowedMax::default(),
-            min_rtt_ns: u64::MAX,
-            min_rtt_at_ns: 0,
-            rounds: 0,
-            round_end: 0,
-            round_start: false,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
-            is_full: false,
-            pacing_gain: HIGH_GAIN,
-            cwnd_gain: HIGH_GAIN,
-            pacing: 0.0,
-            has_seen_rtt: false,
-            cycle_index: 0,
-            cycle_at_ns: 0,
-            probe_rtt_until_ns: None,
-            probe_rtt_round: false,
-            prior_cwnd: 0,
-            prior_recovery: RecoveryPhase::None,
-            packet_conservation: false,
-            idle_restart: false,
-            policer: Policer::default(),
-            aggregation: Aggregation::default(),
-        };
-        bbr.init_pacing_rate(stack.initial_window_pkts, 0);
-        bbr
-    }
-
-    /// Starts with the round-trip time of the handshake.
-    pub(crate) fn open(&mut self, now_ns: u64, cwnd: u32, rtt_ns: u64) {
-        (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns, now_ns);
-        self.init_pacing_rate(cwnd, rtt_ns);
-    }
-
     /// Sets the initial pacing rate: the window per round-trip time, or per millisecond without a
     /// measurement.
     fn init_pacing_rate(&mut self, cwnd: u32, srtt_ns: u64) {
@@ -163,11 +124,6 @@ impl Bbr {
             1_000_000
         };
         self.pacing = HIGH_GAIN * PACING_MARGIN * f64::from(cwnd) / rtt_ns as f64;
-    }
-
-    /// Returns the pacing rate and the number of packets per burst.
-    pub(super) fn pacing(&self) -> (f64, u32) {
-        (self.pacing, self.burst_pkts())
     }
 
     fn burst_pkts(&self) -> u32 {
@@ -211,7 +167,7 @@ impl Bbr {
         self.quantization_budget(self.bdp(bandwidth, gain))
     }
 
-    pub(super) fn save_cwnd(&mut self, cwnd: u32) {
+    fn save_cwnd(&mut self, cwnd: u32) {
         self.prior_cwnd =
             if self.prior_recovery < RecoveryPhase::Recovery && self.mode != Mode::ProbeRtt {
                 cwnd
@@ -220,53 +176,11 @@ impl Bbr {
             };
     }
 
-    pub(super) fn on_rto(&mut self) {
-        self.prior_recovery = RecoveryPhase::Timeout;
-        self.full_bandwidth = 0.0;
-        self.round_start = true;
-    }
-
-    /// Restores the state after a spurious timeout.
-    pub(crate) fn undo(&mut self) {
-        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
-        self.policer = Policer::default();
-    }
-
-    pub(super) fn on_idle_restart(&mut self, now_ns: u64) {
-        self.idle_restart = true;
-        (self.aggregation.epoch_ns, self.aggregation.acked) = (now_ns, 0);
-        if self.mode == Mode::ProbeBw {
-            self.set_pacing(self.used_bandwidth(), 1.0);
-        }
-    }
-
     fn set_pacing(&mut self, bandwidth: f64, gain: f64) {
         let rate = bandwidth * gain * PACING_MARGIN;
         if self.is_full || rate > self.pacing {
             self.pacing = rate;
         }
-    }
-
-    /// Updates model, pacing rate and window after an acknowledgement.
-    pub(crate) fn on_ack(&mut self, window: &mut Window, delivery: &Delivery) {
-        self.update_bandwidth(delivery);
-        self.update_aggregation(window, delivery);
-        self.update_cycle(delivery);
-        self.check_full_bw_reached(delivery);
-        self.check_drain(window, delivery);
-        self.update_min_rtt(window, delivery);
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.policer.is_used => (1.0, CWND_GAIN),
-            Mode::ProbeBw => (PACING_GAIN_CYCLE[self.cycle_index], CWND_GAIN),
-            Mode::ProbeRtt => (1.0, 1.0),
-        };
-        if !self.has_seen_rtt && delivery.srtt_ns > 0 {
-            self.init_pacing_rate(window.cwnd, delivery.srtt_ns);
-        }
-        self.set_pacing(self.used_bandwidth(), self.pacing_gain);
-        self.set_cwnd(window, delivery);
     }
 
     fn update_bandwidth(&mut self, delivery: &Delivery) {
@@ -494,11 +408,6 @@ impl Bbr {
         }
     }
 
-    /// Returns true in ProbeRTT, when the sending rate is below the capacity of the path on purpose.
-    pub(crate) fn is_probing_rtt(&self) -> bool {
-        self.mode == Mode::ProbeRtt
-    }
-
     fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
         let acked = delivery.acked.delivered;
         if acked > 0 && !self.apply_packet_conservation(window, delivery) {
@@ -544,6 +453,105 @@ impl Bbr {
     }
 }
 
+impl Algorithm for Bbr {
+    fn new(stack: &Stack, _clock: Clock, phase: f64) -> Self {
+        let mut bbr = Self {
+            mode: Mode::Startup,
+            packet_bits: 8.0 * f64::from(stack.mss_bytes),
+            random: SplitMix64::new(phase.to_bits()),
+            bandwidth: WindowedMax::default(),
+            min_rtt_ns: u64::MAX,
+            min_rtt_at_ns: 0,
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            pacing: 0.0,
+            has_seen_rtt: false,
+            cycle_index: 0,
+            cycle_at_ns: 0,
+            probe_rtt_until_ns: None,
+            probe_rtt_round: false,
+            prior_cwnd: 0,
+            prior_recovery: RecoveryPhase::None,
+            packet_conservation: false,
+            idle_restart: false,
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+        };
+        bbr.init_pacing_rate(stack.initial_window_pkts, 0);
+        bbr
+    }
+
+    fn on_congestion_event(&mut self, window: Window, _by_mark: bool) -> u32 {
+        self.save_cwnd(window.cwnd);
+        window.ssthresh
+    }
+
+    fn on_rto(&mut self, _window: Window, _next: u32) {
+        self.prior_recovery = RecoveryPhase::Timeout;
+        self.full_bandwidth = 0.0;
+        self.round_start = true;
+    }
+
+    fn on_idle_restart(&mut self, now_ns: u64, _idle_ns: u64) {
+        self.idle_restart = true;
+        (self.aggregation.epoch_ns, self.aggregation.acked) = (now_ns, 0);
+        if self.mode == Mode::ProbeBw {
+            self.set_pacing(self.used_bandwidth(), 1.0);
+        }
+    }
+
+    fn as_window_control(&mut self) -> Option<&mut dyn WindowControl> {
+        Some(self)
+    }
+
+    fn pacing(&self) -> Option<(f64, u32)> {
+        Some((self.pacing, self.burst_pkts()))
+    }
+}
+
+impl WindowControl for Bbr {
+    fn open(&mut self, now_ns: u64, window: Window, rtt_ns: u64) {
+        (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns, now_ns);
+        self.init_pacing_rate(window.cwnd, rtt_ns);
+    }
+
+    fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
+        self.update_bandwidth(delivery);
+        self.update_aggregation(window, delivery);
+        self.update_cycle(delivery);
+        self.check_full_bw_reached(delivery);
+        self.check_drain(window, delivery);
+        self.update_min_rtt(window, delivery);
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policer.is_used => (1.0, CWND_GAIN),
+            Mode::ProbeBw => (PACING_GAIN_CYCLE[self.cycle_index], CWND_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+        if !self.has_seen_rtt && delivery.srtt_ns > 0 {
+            self.init_pacing_rate(window.cwnd, delivery.srtt_ns);
+        }
+        self.set_pacing(self.used_bandwidth(), self.pacing_gain);
+        self.set_cwnd(window, delivery);
+    }
+
+    fn undo(&mut self, _window: &mut Window) {
+        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        self.policer = Policer::default();
+    }
+
+    fn is_probing_rtt(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+}
+
 impl From<&Delivery> for Policer {
     /// Returns the start of an interval.
     fn from(delivery: &Delivery) -> Policer {
@@ -566,10 +574,14 @@ mod tests {
     fn the_handshake_measures_the_rtt() {
         let mut stack = Stack::builtin("linux-6").unwrap();
         stack.set_congestion(crate::CongestionControl::Bbr);
-        let mut bbr = Bbr::new(&stack, 0.0);
-        bbr.open(7, 10, 50_000_000);
+        let mut bbr = Bbr::new(&stack, Clock::new(&stack, 0.0), 0.0);
+        let window = Window {
+            cwnd: 10,
+            ssthresh: 10,
+        };
+        bbr.open(7, window, 50_000_000);
         assert_eq!((bbr.min_rtt_ns, bbr.min_rtt_at_ns), (50_000_000, 7));
-        let per_rtt = bbr.pacing().0 * 50e6;
+        let per_rtt = bbr.pacing().unwrap().0 * 50e6;
         assert!(
             (per_rtt - HIGH_GAIN * PACING_MARGIN * 10.0).abs() < 1e-9,
             "{per_rtt}"

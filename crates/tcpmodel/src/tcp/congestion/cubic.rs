@@ -1,6 +1,9 @@
 //! CUBIC (RFC 9438) with HyStart, in whole packets and jiffies as in Linux's `tcp_cubic`.
 
-use super::{Acked, AdditiveIncrease, Clock, MultiplicativeDecrease, Window, cubic_window};
+use super::{
+    Acked, AdditiveIncrease, Algorithm, Clock, MultiplicativeDecrease, Window, cubic_window,
+};
+use crate::Stack;
 
 /// The smallest window in packets at which HyStart is active.
 const HYSTART_MIN_CWND: u32 = 16;
@@ -28,6 +31,7 @@ pub(crate) struct Cubic {
     cached: (u64, u32, u32),
     /// The minimum round-trip time; 0 before the first measurement.
     delay_min_ns: u64,
+    has_hystart: bool,
     hystart: HyStart,
 }
 
@@ -104,7 +108,7 @@ impl HyStart {
 }
 
 impl Cubic {
-    pub(super) fn new(clock: Clock, decrease: MultiplicativeDecrease) -> Self {
+    fn with(clock: Clock, decrease: MultiplicativeDecrease, has_hystart: bool) -> Self {
         Self {
             clock,
             decrease,
@@ -113,55 +117,9 @@ impl Cubic {
             epoch: None,
             cached: (0, 0, u32::MAX),
             delay_min_ns: 0,
+            has_hystart,
             hystart: HyStart::default(),
         }
-    }
-
-    pub(super) fn on_congestion_event(&mut self, cwnd: u32) -> u32 {
-        let remembered =
-            cubic_window::w_max_after_loss(cwnd.into(), self.last_max.into(), self.decrease.0);
-        self.last_max = remembered as u32;
-        self.epoch = None;
-        self.decrease.apply(cwnd)
-    }
-
-    /// Resets the state after a timeout (RFC 9438, 4.8), that of HyStart included.
-    pub(super) fn on_rto(&mut self, next: u32) {
-        *self = Cubic::new(self.clock, self.decrease);
-        self.hystart.round_end = next;
-    }
-
-    /// Excludes an idle period from the time of the epoch (RFC 9438, 5.8).
-    pub(super) fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
-        if let Some(epoch) = &mut self.epoch {
-            epoch.began_ns = (epoch.began_ns + idle_ns).min(now_ns);
-        }
-    }
-
-    pub(super) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        let Some(rtt_ns) = acked.rtt_ns else { return };
-        // Right after a loss, round-trip times include the full queue.
-        if let Some(epoch) = &self.epoch
-            && acked.now_ns - epoch.began_ns < 1_000_000_000
-        {
-            return;
-        }
-        if self.delay_min_ns == 0 || rtt_ns < self.delay_min_ns {
-            self.delay_min_ns = rtt_ns.max(1);
-        }
-        if self.hystart.exited || !window.in_slow_start() {
-            return;
-        }
-        let (hystart, delay_min_ns) = (&mut self.hystart, self.delay_min_ns);
-        if hystart.should_exit_slow_start(window.cwnd, acked, rtt_ns, delay_min_ns) {
-            window.ssthresh = window.cwnd;
-        }
-    }
-
-    pub(super) fn increase_window(&mut self, window: &mut Window, acked: u32, now_ns: u64) {
-        let acks_per_increment = self.acks_per_increment(window.cwnd, acked, now_ns);
-        self.increase
-            .add(&mut window.cwnd, acks_per_increment, acked);
     }
 
     /// Returns the number of packets that must be acknowledged for the window to grow by one. It is
@@ -212,19 +170,83 @@ impl Cubic {
     }
 }
 
+impl Algorithm for Cubic {
+    fn new(stack: &Stack, clock: Clock, _phase: f64) -> Self {
+        Self::with(clock, MultiplicativeDecrease::new(stack), stack.hystart)
+    }
+
+    fn on_congestion_event(&mut self, window: Window, _by_mark: bool) -> u32 {
+        let remembered = cubic_window::w_max_after_loss(
+            window.cwnd.into(),
+            self.last_max.into(),
+            self.decrease.0,
+        );
+        self.last_max = remembered as u32;
+        self.epoch = None;
+        self.decrease.apply(window.cwnd)
+    }
+
+    /// Resets the state after a timeout (RFC 9438, 4.8), that of HyStart included.
+    fn on_rto(&mut self, _window: Window, next: u32) {
+        *self = Cubic::with(self.clock, self.decrease, self.has_hystart);
+        self.hystart.round_end = next;
+    }
+
+    /// Excludes an idle period from the time of the epoch (RFC 9438, 5.8).
+    fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began_ns = (epoch.began_ns + idle_ns).min(now_ns);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        let Some(rtt_ns) = acked.rtt_ns else { return };
+        // Right after a loss, round-trip times include the full queue.
+        if let Some(epoch) = &self.epoch
+            && acked.now_ns - epoch.began_ns < 1_000_000_000
+        {
+            return;
+        }
+        if self.delay_min_ns == 0 || rtt_ns < self.delay_min_ns {
+            self.delay_min_ns = rtt_ns.max(1);
+        }
+        if !self.has_hystart || self.hystart.exited || !window.in_slow_start() {
+            return;
+        }
+        let (hystart, delay_min_ns) = (&mut self.hystart, self.delay_min_ns);
+        if hystart.should_exit_slow_start(window.cwnd, acked, rtt_ns, delay_min_ns) {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    fn increase_window(&mut self, window: &mut Window, acked: u32, now_ns: u64) {
+        let acks_per_increment = self.acks_per_increment(window.cwnd, acked, now_ns);
+        self.increase
+            .add(&mut window.cwnd, acks_per_increment, acked);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::NO_SSTHRESH;
     use super::*;
-    use crate::Stack;
     use netflow_units::ns;
 
     fn cubic() -> Cubic {
         let stack = Stack::builtin("linux-6").unwrap();
-        Cubic::new(
-            Clock::new(&stack, 0.0),
-            MultiplicativeDecrease(stack.window_after_loss),
-        )
+        Cubic::new(&stack, Clock::new(&stack, 0.0), 0.0)
+    }
+
+    fn window(cwnd: u32) -> Window {
+        Window {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    /// Returns the slow-start threshold after a loss.
+    fn lose(cubic: &mut Cubic, cwnd: u32) -> u32 {
+        cubic.on_congestion_event(window(cwnd), false)
     }
 
     /// Acknowledges the packets of each window, spread over each round trip. Returns the window.
@@ -244,7 +266,7 @@ mod tests {
                     acknowledged: 0,
                     next: 0,
                     rtt_ns: Some(ns(rtt_s)),
-                    congested: false,
+                    marked: 0,
                 };
                 cubic.on_ack(&mut window, &acked);
                 cubic.increase_window(&mut window, 1, ns(at_s));
@@ -260,7 +282,7 @@ mod tests {
     fn window_follows_the_cubic_function() {
         for (until, expected) in [(10, 972.7), (18, 1000.0), (28, 1047.5)] {
             let mut cubic = cubic();
-            assert_eq!(cubic.on_congestion_event(1000), 700);
+            assert_eq!(lose(&mut cubic, 1000), 700);
             let grown = f64::from(rounds(&mut cubic, 700, until, 0.5));
             // The tolerance is at most two round trips of growth.
             assert!(
@@ -269,8 +291,8 @@ mod tests {
             );
         }
         let mut cubic = cubic();
-        cubic.on_congestion_event(1000);
-        assert_eq!((cubic.on_congestion_event(900), cubic.last_max), (630, 765));
+        lose(&mut cubic, 1000);
+        assert_eq!((lose(&mut cubic, 900), cubic.last_max), (630, 765));
     }
 
     /// With short round trips, CUBIC is Reno with β = 0.7: 3 · 0.3 / 1.7 = 0.529 packets per round trip,
@@ -278,7 +300,7 @@ mod tests {
     #[test]
     fn short_round_trips_use_the_reno_window() {
         let mut cubic = cubic();
-        let cwnd = cubic.on_congestion_event(20);
+        let cwnd = lose(&mut cubic, 20);
         let grown = f64::from(rounds(&mut cubic, cwnd, 40, 0.002));
         assert!((grown - (14.0 + 40.0 * 0.529)).abs() <= 3.0, "{grown}");
     }
@@ -287,7 +309,7 @@ mod tests {
     #[test]
     fn idle_time_is_excluded_from_the_epoch() {
         let mut cubic = cubic();
-        let cwnd = cubic.on_congestion_event(100);
+        let cwnd = lose(&mut cubic, 100);
         let mut window = Window {
             cwnd,
             ssthresh: cwnd,
@@ -303,8 +325,8 @@ mod tests {
     #[test]
     fn a_timeout_resets_w_max() {
         let mut cubic = cubic();
-        cubic.on_congestion_event(1000);
-        cubic.on_rto(0);
+        lose(&mut cubic, 1000);
+        cubic.on_rto(window(10), 0);
         assert_eq!(cubic.last_max, 0);
         cubic.acks_per_increment(500, 1, 0);
         let epoch = cubic.epoch.unwrap();
@@ -328,7 +350,7 @@ mod tests {
                 acknowledged: i,
                 next: i + 60,
                 rtt_ns: Some(1_000_000 * rtt_ms(i)),
-                congested: false,
+                marked: 0,
             };
             cubic.on_ack(&mut window, &acked);
         }
@@ -370,7 +392,7 @@ mod tests {
                         acknowledged: first + i,
                         next: first + flight + 2 * i,
                         rtt_ns: Some(80_000_000 + 1_000_000 * u64::from(i)),
-                        congested: false,
+                        marked: 0,
                     },
                 );
                 assert_eq!(window.ssthresh, NO_SSTHRESH, "flight of {flight}, {i}");

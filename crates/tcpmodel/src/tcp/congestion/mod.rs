@@ -1,19 +1,23 @@
 //! Congestion control: a state machine for each algorithm.
 //!
-//! Windows are whole packets, as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
+//! An algorithm is one file that implements [`Algorithm`], and one line in the list below. Windows are whole packets, as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
 
 mod bbr;
 mod cubic;
 pub(super) mod cubic_window;
 mod dctcp;
+mod prague;
+mod reno;
 mod windowed_max;
 
 use super::Clock;
 use super::sender::RateSample;
-use crate::{CongestionControl, Stack};
+use crate::{CongestionControl, EcnRules, Stack};
 use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
+use prague::Prague;
+use reno::Reno;
 
 /// The value without a threshold: slow start continues.
 pub(crate) const NO_SSTHRESH: u32 = u32::MAX;
@@ -53,8 +57,8 @@ pub(crate) struct Acked {
     pub next: u32,
     /// The round-trip time of the latest sent segment that arrived, if it was sent only once.
     pub rtt_ns: Option<u64>,
-    /// True if it reports ECN marks.
-    pub congested: bool,
+    /// Segments newly reported as marked (CE).
+    pub marked: u32,
 }
 
 /// Additive increase: the window grows by one packet per number of acknowledged packets.
@@ -80,22 +84,15 @@ impl AdditiveIncrease {
     }
 }
 
-/// A congestion control algorithm with its state.
-#[derive(Clone, Debug)]
-pub(crate) enum Congestion {
-    /// Multiplicative decrease by the stack's factor, by default 0.5, and a packet per round trip
-    /// (RFC 5681).
-    Reno(AdditiveIncrease, MultiplicativeDecrease),
-    Cubic(Cubic),
-    Dctcp(Dctcp),
-    Bbr(Box<Bbr>),
-}
-
 /// β, the multiplicative decrease factor: the share of the window left after a loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MultiplicativeDecrease(f64);
 
 impl MultiplicativeDecrease {
+    fn new(stack: &Stack) -> Self {
+        Self(stack.window_after_loss)
+    }
+
     fn apply(self, cwnd: u32) -> u32 {
         ((f64::from(cwnd) * self.0).floor() as u32).max(2)
     }
@@ -107,62 +104,149 @@ impl MultiplicativeDecrease {
     }
 }
 
-impl Congestion {
-    pub(crate) fn new(stack: &Stack, clock: Clock, phase: f64) -> Self {
-        let decrease = MultiplicativeDecrease(stack.window_after_loss);
-        match stack.congestion {
-            CongestionControl::Reno => Self::Reno(AdditiveIncrease::default(), decrease),
-            CongestionControl::Cubic => Self::Cubic(Cubic::new(clock, decrease)),
-            CongestionControl::Dctcp => Self::Dctcp(Dctcp::default()),
-            CongestionControl::Bbr => Self::Bbr(Box::new(Bbr::new(stack, phase))),
-        }
-    }
+/// A congestion control algorithm with its state.
+pub(crate) trait Algorithm {
+    /// Use of ECN.
+    const ECN: EcnRules = EcnRules::OPTIONAL;
+
+    /// Returns the initial state. `phase`, from 0 to 1, is random.
+    fn new(stack: &Stack, clock: Clock, phase: f64) -> Self;
 
     /// Returns the slow-start threshold after a loss, or after ECN marks with `by_mark`.
-    pub(crate) fn on_congestion_event(&mut self, window: Window, by_mark: bool) -> u32 {
-        match self {
-            Self::Reno(_, decrease) => decrease.apply(window.cwnd),
-            Self::Cubic(cubic) => cubic.on_congestion_event(window.cwnd),
-            Self::Dctcp(dctcp) if by_mark => dctcp.reduce(window.cwnd),
-            // RFC 8257, 3.5
-            Self::Dctcp(_) => (window.cwnd / 2).max(2),
-            Self::Bbr(bbr) => {
-                bbr.save_cwnd(window.cwnd);
-                window.ssthresh
-            }
-        }
-    }
+    fn on_congestion_event(&mut self, window: Window, by_mark: bool) -> u32;
 
-    /// Resets the state after a retransmission timeout.
-    pub(crate) fn on_rto(&mut self, next: u32) {
-        match self {
-            Self::Reno(increase, _) => *increase = AdditiveIncrease::default(),
-            Self::Cubic(cubic) => cubic.on_rto(next),
-            Self::Dctcp(dctcp) => dctcp.on_rto(),
-            Self::Bbr(bbr) => bbr.on_rto(),
-        }
-    }
+    /// Processes the start of fast recovery.
+    fn on_recovery(&mut self, _window: Window) {}
+
+    /// Resets the state after a retransmission timeout. `next` is the next segment to be sent for the first
+    /// time.
+    fn on_rto(&mut self, window: Window, next: u32);
 
     /// Processes the end of an idle period of `idle_ns` with nothing in flight.
-    pub(crate) fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
-        match self {
-            Self::Reno(..) | Self::Dctcp(_) => {}
-            Self::Cubic(cubic) => cubic.on_idle_restart(now_ns, idle_ns),
-            Self::Bbr(bbr) => bbr.on_idle_restart(now_ns),
-        }
-    }
+    fn on_idle_restart(&mut self, _now_ns: u64, _idle_ns: u64) {}
 
     /// Processes every acknowledgement, before the window changes.
-    pub(crate) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        match self {
-            Self::Reno(..) | Self::Bbr(_) => {}
-            Self::Cubic(cubic) => cubic.on_ack(window, acked),
-            Self::Dctcp(dctcp) => dctcp.on_ack(acked),
-        }
+    fn on_ack(&mut self, _window: &mut Window, _acked: &Acked) {}
+
+    /// Grows the window in congestion avoidance by `acked` packets.
+    fn increase_window(&mut self, _window: &mut Window, _acked: u32, _now_ns: u64) {}
+
+    /// Returns the algorithm if it sets window and pacing itself (Linux: `cong_control`).
+    fn as_window_control(&mut self) -> Option<&mut dyn WindowControl> {
+        None
     }
 
+    /// Returns the pacing rate in packets per nanosecond and the number of packets per burst; `None`
+    /// without pacing.
+    fn pacing(&self) -> Option<(f64, u32)> {
+        None
+    }
+}
+
+/// An algorithm that sets window and pacing itself at every acknowledgement.
+pub(crate) trait WindowControl {
+    /// Starts with the round-trip time of the handshake.
+    fn open(&mut self, now_ns: u64, window: Window, rtt_ns: u64);
+
+    /// Updates window and pacing rate after an acknowledgement.
+    fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery);
+
+    /// Restores the state after a spurious timeout.
+    fn undo(&mut self, window: &mut Window);
+
+    /// Returns true if the sending rate is below the capacity of the path on purpose.
+    fn is_probing_rtt(&self) -> bool {
+        false
+    }
+}
+
+/// Defines [`Congestion`]: one variant for each [`CongestionControl`].
+macro_rules! algorithms {
+    ($($name:ident,)*) => {
+        /// The congestion control of a connection.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Congestion {
+            $($name($name),)*
+        }
+
+        impl CongestionControl {
+            /// Returns how it uses ECN.
+            pub fn ecn_rules(self) -> EcnRules {
+                match self {
+                    $(Self::$name => <$name as Algorithm>::ECN,)*
+                }
+            }
+        }
+
+        impl Algorithm for Congestion {
+            fn new(stack: &Stack, clock: Clock, phase: f64) -> Self {
+                match stack.congestion {
+                    $(CongestionControl::$name => Self::$name($name::new(stack, clock, phase)),)*
+                }
+            }
+
+            fn on_congestion_event(&mut self, window: Window, by_mark: bool) -> u32 {
+                match self {
+                    $(Self::$name(it) => it.on_congestion_event(window, by_mark),)*
+                }
+            }
+
+            fn on_recovery(&mut self, window: Window) {
+                match self {
+                    $(Self::$name(it) => it.on_recovery(window),)*
+                }
+            }
+
+            fn on_rto(&mut self, window: Window, next: u32) {
+                match self {
+                    $(Self::$name(it) => it.on_rto(window, next),)*
+                }
+            }
+
+            fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
+                match self {
+                    $(Self::$name(it) => it.on_idle_restart(now_ns, idle_ns),)*
+                }
+            }
+
+            fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+                match self {
+                    $(Self::$name(it) => it.on_ack(window, acked),)*
+                }
+            }
+
+            fn increase_window(&mut self, window: &mut Window, acked: u32, now_ns: u64) {
+                match self {
+                    $(Self::$name(it) => it.increase_window(window, acked, now_ns),)*
+                }
+            }
+
+            fn as_window_control(&mut self) -> Option<&mut dyn WindowControl> {
+                match self {
+                    $(Self::$name(it) => it.as_window_control(),)*
+                }
+            }
+
+            fn pacing(&self) -> Option<(f64, u32)> {
+                match self {
+                    $(Self::$name(it) => it.pacing(),)*
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    Reno,
+    Cubic,
+    Bbr,
+    Dctcp,
+    Prague,
+}
+
+impl Congestion {
     /// Grows the window, if it may grow.
-    pub(crate) fn increase_window(&mut self, window: &mut Window, acked: &Acked) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: &Acked) {
         if !acked.may_grow {
             return;
         }
@@ -171,41 +255,18 @@ impl Congestion {
         } else {
             acked.delivered
         };
-        if rest == 0 {
-            return;
-        }
-        match self {
-            Self::Reno(increase, decrease) => {
-                let acks_per_increment =
-                    decrease.acks_per_increment(window.cwnd).round().max(1.0) as u32;
-                increase.add(&mut window.cwnd, acks_per_increment, rest);
-            }
-            Self::Cubic(cubic) => cubic.increase_window(window, rest, acked.now_ns),
-            Self::Dctcp(dctcp) => dctcp.increase_window(window, rest),
-            Self::Bbr(_) => {}
+        if rest > 0 {
+            self.increase_window(window, rest, acked.now_ns);
         }
     }
 
-    /// Returns BBR, which sets window and pacing by itself at every acknowledgement; `None` for other
-    /// algorithms.
-    pub(crate) fn as_bbr(&mut self) -> Option<&mut Bbr> {
-        match self {
-            Self::Bbr(bbr) => Some(bbr),
-            Self::Reno(..) | Self::Cubic(_) | Self::Dctcp(_) => None,
-        }
-    }
-
-    /// Returns the pacing rate in packets per nanosecond and the number of packets per burst; `None`
-    /// without pacing.
-    pub(crate) fn pacing(&self) -> Option<(f64, u32)> {
-        match self {
-            Self::Bbr(bbr) => Some(bbr.pacing()),
-            Self::Reno(..) | Self::Cubic(_) | Self::Dctcp(_) => None,
-        }
+    /// Returns true if the algorithm sets the window itself.
+    pub(crate) fn owns_window(&mut self) -> bool {
+        self.as_window_control().is_some()
     }
 }
 
-/// The input of [`Bbr`] at every acknowledgement.
+/// The input of a [`WindowControl`] at every acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub rate: RateSample,

@@ -10,9 +10,9 @@ mod send_buffer;
 mod timers;
 mod window;
 
-use super::super::congestion::{Congestion, NO_SSTHRESH, Window};
+use super::super::congestion::{Algorithm, Congestion, NO_SSTHRESH, Window};
 use super::super::ranges::Ranges;
-use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
+use super::super::{Ack, CE_COUNTER_MODULUS, Clock, NEVER, Receiver, RttEstimator};
 use super::pacer::Pacer;
 use super::rate::DeliveryRate;
 use super::retransmission_queue::RetransmissionQueue;
@@ -56,8 +56,9 @@ struct AckInfo {
     lost_again: bool,
     set_timer: bool,
     pure_duplicate: bool,
-    /// True if it reports ECN marks.
+    /// True if it reports ECN marks, and the number of segments newly reported as marked.
     congested: bool,
+    marked: u32,
     /// The round-trip time of the latest sent segment that arrived and was sent only once.
     rtt_ns: Option<u64>,
     may_be_delayed: bool,
@@ -142,6 +143,8 @@ pub(super) struct LinuxSender {
     pub timeouts: u64,
     pub fast_retransmits: u64,
     round_end: u32,
+    /// The number of segments reported as marked, with a counter of Accurate ECN.
+    marked_before: u32,
     timer: Timer,
     timer_ns: u64,
 }
@@ -196,6 +199,7 @@ impl LinuxSender {
             timeouts: 0,
             fast_retransmits: 0,
             round_end: 0,
+            marked_before: 0,
             timer: Timer::Retransmission,
             timer_ns: NEVER,
         }
@@ -207,8 +211,8 @@ impl LinuxSender {
         let rtt_ns = self.rtt.srtt_ns();
         if rtt_ns > 0 {
             self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
-            if let Some(bbr) = self.congestion.as_bbr() {
-                bbr.open(now_ns, cwnd, rtt_ns);
+            if let Some(control) = self.congestion.as_window_control() {
+                control.open(now_ns, self.window, rtt_ns);
             }
         }
     }
@@ -332,9 +336,10 @@ impl LinuxSender {
         let mut info = AckInfo {
             in_flight_before,
             lost_before,
-            congested: ack.congested,
             ..self.mark_reported(now_ns, ack)
         };
+        info.marked = self.newly_marked(ack, info.delivered);
+        info.congested = ack.congested || info.marked > 0;
         info.pure_duplicate = ack.pure
             && !info.advanced
             && !info.sacked
@@ -369,6 +374,23 @@ impl LinuxSender {
             }
         }
         self.send(now_ns, out);
+    }
+
+    /// Returns the number of segments that the acknowledgement newly reports as marked. If it reports more
+    /// segments than its counter can count, as many are marked as possible (RFC 9768, appendix A.2.1).
+    fn newly_marked(&mut self, ack: &Ack, delivered: u32) -> u32 {
+        let Some(counter) = ack.ce_counter else {
+            return if ack.congested { delivered } else { 0 };
+        };
+        const MASK: u32 = CE_COUNTER_MODULUS - 1;
+        let newly = (u32::from(counter)).wrapping_sub(self.marked_before) & MASK;
+        let newly = if delivered <= MASK {
+            newly
+        } else {
+            delivered - ((delivered - newly) & MASK)
+        };
+        self.marked_before = self.marked_before.wrapping_add(newly);
+        newly
     }
 
     /// Retransmits lost segments as the window allows.

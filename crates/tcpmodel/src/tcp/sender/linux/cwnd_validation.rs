@@ -60,7 +60,7 @@ impl LinuxSender {
         let timeout_ns = self.rtt.timeout_ns();
         let mut idle_ns = now_ns.saturating_sub(self.validation.last_sent_ns);
         let is_idle = self.segments.packets_out() == 0 && idle_ns > timeout_ns;
-        if !is_idle || self.window.cwnd == 0 || self.congestion.as_bbr().is_some() {
+        if !is_idle || self.window.cwnd == 0 || self.congestion.owns_window() {
             return;
         }
         self.window.ssthresh = self.threshold_to_keep();
@@ -104,7 +104,7 @@ impl LinuxSender {
             .validation
             .max_out_since_full
             .max(self.validation.initial_window);
-        let is_open = self.state == State::Open && self.congestion.as_bbr().is_none();
+        let is_open = self.state == State::Open && !self.congestion.owns_window();
         if is_open && used < self.window.cwnd {
             self.window.ssthresh = self.threshold_to_keep();
             self.window.cwnd = (self.window.cwnd + used) / 2;

@@ -1,6 +1,7 @@
 //! The state machine of Linux's loss recovery (`tcp_fastretrans_alert`).
 
 use super::super::super::Ack;
+use super::super::super::congestion::Algorithm;
 use super::{AckInfo, LinuxSender, ProportionalRateReduction, Resend, State};
 
 impl LinuxSender {
@@ -76,6 +77,7 @@ impl LinuxSender {
         if !is_reduced {
             self.begin_reduction(false);
         }
+        self.congestion.on_recovery(self.window);
     }
 
     /// Starts a window reduction after a loss or a mark.
@@ -90,7 +92,7 @@ impl LinuxSender {
 
     /// Ends a window reduction: all segments before the recovery point are acknowledged.
     pub(super) fn end_reduction(&mut self) {
-        if self.congestion.as_bbr().is_none() {
+        if !self.congestion.owns_window() {
             self.window.cwnd = self.window.ssthresh;
         }
     }
@@ -127,8 +129,8 @@ impl LinuxSender {
     fn undo(&mut self) {
         self.segments.clear_loss_marks();
         self.latest_is_new = true;
-        match self.congestion.as_bbr() {
-            Some(bbr) => bbr.undo(),
+        match self.congestion.as_window_control() {
+            Some(control) => control.undo(&mut self.window),
             None => self.window.cwnd = self.window.cwnd.max(self.prr.prior_cwnd),
         }
         self.window.ssthresh = self.prr.prior_ssthresh;

@@ -4,6 +4,7 @@
 //! The kernel charges a socket for whole socket buffers (`truesize`). It wakes a waiting program once a
 //! third of the send buffer is free (`sk_stream_is_writeable`).
 
+use super::super::super::congestion::Algorithm;
 use super::LinuxSender;
 use crate::Stack;
 

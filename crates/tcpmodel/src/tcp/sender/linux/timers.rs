@@ -1,6 +1,7 @@
 //! The timer of a sender: retransmission, tail loss probe or reordering.
 
 use super::super::super::NEVER;
+use super::super::super::congestion::Algorithm;
 use super::super::retransmission_queue::SACKED;
 use super::{AckInfo, LinuxSender, State, Timer};
 
@@ -151,7 +152,7 @@ impl LinuxSender {
             }
         }
         self.window.cwnd = self.segments.in_flight() + 1;
-        self.congestion.on_rto(self.segments.next());
+        self.congestion.on_rto(self.window, self.segments.next());
         self.state = State::Loss;
         self.recovery_point = self.segments.next();
         self.probe_end = 0;

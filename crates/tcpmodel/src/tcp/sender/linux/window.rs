@@ -1,6 +1,6 @@
 //! Window updates: growth, proportional rate reduction (RFC 6937), or the window of a path model (BBR).
 
-use super::super::super::congestion::{Acked, Delivery, RecoveryPhase};
+use super::super::super::congestion::{Acked, Algorithm, Delivery, RecoveryPhase};
 use super::{AckInfo, LinuxSender, State};
 
 impl LinuxSender {
@@ -13,7 +13,7 @@ impl LinuxSender {
             acknowledged: self.acknowledged(),
             next: self.segments.next(),
             rtt_ns: info.rtt_ns,
-            congested: info.congested,
+            marked: info.marked,
         }
     }
 
@@ -21,7 +21,7 @@ impl LinuxSender {
         let acked = self.acked(now_ns, info);
         let mut rate = self.rate.sample(now_ns, self.min_rtt_ns);
         rate.may_be_delayed = info.may_be_delayed;
-        if let Some(bbr) = self.congestion.as_bbr() {
+        if let Some(control) = self.congestion.as_window_control() {
             let delivery = Delivery {
                 rate,
                 acked,
@@ -35,20 +35,20 @@ impl LinuxSender {
                 },
                 srtt_ns: self.rtt.srtt_ns(),
             };
-            bbr.on_ack(&mut self.window, &delivery);
-            if bbr.is_probing_rtt() {
+            control.on_delivery(&mut self.window, &delivery);
+            if control.is_probing_rtt() {
                 self.rate.mark_app_limited(self.segments.in_flight());
             }
         } else if matches!(self.state, State::Recovery | State::Reduced) {
             self.reduce_proportionally(info);
         } else {
-            self.congestion.increase_window(&mut self.window, &acked);
+            self.congestion.grow(&mut self.window, &acked);
         }
     }
 
     /// Performs proportional rate reduction.
     pub(super) fn reduce_proportionally(&mut self, info: &AckInfo) {
-        if self.congestion.as_bbr().is_some() || info.delivered == 0 && self.prr.sent > 0 {
+        if self.congestion.owns_window() || info.delivered == 0 && self.prr.sent > 0 {
             return;
         }
         let it = &mut self.prr;

@@ -1,0 +1,217 @@
+//! TCP Prague: congestion control for L4S (RFC 9331; Linux fork of the L4S team, `tcp_prague` 0.6).
+//!
+//! As with DCTCP, the window decreases in proportion to α, the smoothed share of marked packets. It differs in
+//! four ways:
+//! - The window grows with every packet that was not marked, also while it is being reduced.
+//! - Fractions of a packet are kept, so that low shares of marks count.
+//! - Packets are paced at the window per round-trip time.
+//! - With a round-trip time below 25 ms, the window grows and shrinks like that of a connection with 25 ms, from
+//!   500 round trips after slow start on (RTT independence).
+//!
+//! The fallback for queues without L4S is off, as is the default.
+
+use super::{Acked, Algorithm, Clock, Delivery, RecoveryPhase, Window, WindowControl};
+use crate::{EcnFeedback, EcnRules, Stack};
+
+/// The weight of a round trip in α.
+const G: f64 = 1.0 / 16.0;
+/// The minimum window in packets.
+const MIN_CWND: u32 = 2;
+/// The round-trip time below which connections behave as with this one.
+const TARGET_RTT_NS: u64 = 25_000_000;
+/// The number of round trips after slow start until that begins.
+const RTT_TRANSITION_ROUNDS: u32 = 500;
+/// The number of bursts per second, and the minimum burst in packets (`tcp_min_tso_segs`).
+const BURSTS_PER_S: f64 = 4096.0;
+const MIN_BURST_PKTS: u32 = 2;
+
+/// The state of Prague.
+#[derive(Clone, Debug)]
+pub(crate) struct Prague {
+    has_rtt_independence: bool,
+    /// α, the smoothed share of marked packets.
+    alpha: f64,
+    /// The fraction of a packet by which the window is too small, or too large if negative.
+    credit: f64,
+    /// True after the first mark: the path has an AQM.
+    has_seen_mark: bool,
+    /// True while losses are repaired: the window does not grow.
+    is_in_loss: bool,
+    /// The segments delivered and those marked in this round trip.
+    delivered: u32,
+    marked: u32,
+    /// The end of the round trip: it ends when this segment is acknowledged.
+    round_end: u32,
+    /// The number of round trips since slow start.
+    rounds: u32,
+    /// The times of the last update of α, and of the last reduction by marks.
+    alpha_at_ns: u64,
+    reduced_at_ns: u64,
+    now_ns: u64,
+    srtt_ns: u64,
+    /// The pacing rate in packets per nanosecond; 0 before the first round-trip time.
+    pacing: f64,
+    /// Window and credit before the last reduction by a loss.
+    before_loss: (u32, f64),
+}
+
+impl Prague {
+    /// Returns true if the connection behaves as one with the target round-trip time.
+    fn is_rtt_independent(&self) -> bool {
+        self.has_rtt_independence && self.rounds >= RTT_TRANSITION_ROUNDS
+    }
+
+    /// Returns the growth of the window per round trip, in packets. It is below 1 for short round-trip times.
+    fn growth(&self) -> f64 {
+        if self.is_rtt_independent() && self.srtt_ns < TARGET_RTT_NS {
+            let ratio = self.srtt_ns as f64 / TARGET_RTT_NS as f64;
+            ratio * ratio
+        } else {
+            1.0
+        }
+    }
+
+    /// Returns true if the target round-trip time has passed since `at_ns`, or need not have.
+    fn has_passed(&self, at_ns: u64) -> bool {
+        !self.is_rtt_independent() || self.now_ns - at_ns >= TARGET_RTT_NS
+    }
+
+    /// Reduces the window by half because of a loss.
+    fn on_loss(&mut self, window: Window) {
+        self.before_loss = (window.cwnd, self.credit);
+        self.credit -= f64::from(window.cwnd) / 2.0 + self.credit / 2.0;
+        self.is_in_loss = true;
+    }
+
+    fn update_window(&mut self, window: &mut Window, acked: &Acked) {
+        let mut unmarked = acked.delivered.saturating_sub(acked.marked);
+        if acked.may_grow && !self.is_in_loss {
+            if window.in_slow_start() {
+                unmarked = window.slow_start(unmarked);
+            }
+            self.credit += f64::from(unmarked) * self.growth() / f64::from(window.cwnd.max(1));
+        }
+        if self.credit <= -1.0 {
+            self.credit += 1.0;
+            window.cwnd -= 1;
+            if window.cwnd < MIN_CWND {
+                (window.cwnd, self.credit) = (MIN_CWND, 0.0);
+            }
+            window.ssthresh = window.cwnd;
+        } else if self.credit >= 1.0 {
+            self.credit -= 1.0;
+            window.cwnd += 1;
+        }
+    }
+
+    /// Ends the round trip if it is over: updates α.
+    fn update_alpha(&mut self, window: &Window, acked: &Acked) {
+        self.delivered += acked.delivered;
+        self.marked += acked.marked;
+        if acked.acknowledged < self.round_end || !self.has_passed(self.alpha_at_ns) {
+            return;
+        }
+        if self.has_seen_mark {
+            let share = f64::from(self.marked) / f64::from(self.delivered.max(1));
+            self.alpha += G * (share.min(1.0) - self.alpha);
+            self.alpha_at_ns = self.now_ns;
+        }
+        (self.delivered, self.marked) = (0, 0);
+        self.round_end = acked.next;
+        if !window.in_slow_start() {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+    }
+
+    fn set_pacing(&mut self, window: &Window, in_flight: u32) {
+        if self.srtt_ns == 0 {
+            return;
+        }
+        self.pacing = f64::from(window.cwnd.max(in_flight)) / self.srtt_ns as f64;
+        if window.cwnd < window.ssthresh / 2 {
+            self.pacing *= 2.0;
+        }
+    }
+}
+
+impl Algorithm for Prague {
+    const ECN: EcnRules = EcnRules {
+        is_required: true,
+        is_l4s: true,
+        feedback: EcnFeedback::Accurate,
+        marks_retransmissions: true,
+    };
+
+    fn new(stack: &Stack, _clock: Clock, _phase: f64) -> Self {
+        Self {
+            has_rtt_independence: stack.rtt_independence,
+            alpha: 1.0,
+            credit: 0.0,
+            has_seen_mark: false,
+            is_in_loss: false,
+            delivered: 0,
+            marked: 0,
+            round_end: 0,
+            rounds: 0,
+            alpha_at_ns: 0,
+            reduced_at_ns: 0,
+            now_ns: 0,
+            srtt_ns: 0,
+            pacing: 0.0,
+            before_loss: (0, 0.0),
+        }
+    }
+
+    fn on_congestion_event(&mut self, window: Window, by_mark: bool) -> u32 {
+        if by_mark && self.has_passed(self.reduced_at_ns) {
+            self.reduced_at_ns = self.now_ns;
+            self.credit -= self.alpha * f64::from(window.cwnd) / 2.0;
+        }
+        window.ssthresh
+    }
+
+    fn on_recovery(&mut self, window: Window) {
+        self.on_loss(window);
+    }
+
+    fn on_rto(&mut self, window: Window, _next: u32) {
+        self.on_loss(window);
+    }
+
+    fn on_ack(&mut self, _window: &mut Window, acked: &Acked) {
+        self.now_ns = acked.now_ns;
+    }
+
+    fn as_window_control(&mut self) -> Option<&mut dyn WindowControl> {
+        Some(self)
+    }
+
+    fn pacing(&self) -> Option<(f64, u32)> {
+        let burst_pkts = (1e9 * self.pacing / BURSTS_PER_S) as u32;
+        (self.pacing > 0.0).then_some((self.pacing, burst_pkts.max(MIN_BURST_PKTS)))
+    }
+}
+
+impl WindowControl for Prague {
+    fn open(&mut self, now_ns: u64, window: Window, rtt_ns: u64) {
+        (self.now_ns, self.alpha_at_ns) = (now_ns, now_ns);
+        self.srtt_ns = rtt_ns;
+        self.set_pacing(&window, 0);
+    }
+
+    fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
+        let acked = &delivery.acked;
+        self.has_seen_mark |= acked.marked > 0;
+        self.is_in_loss &= delivery.recovery != RecoveryPhase::None;
+        self.srtt_ns = delivery.srtt_ns;
+        self.update_window(window, acked);
+        self.update_alpha(window, acked);
+        self.set_pacing(window, delivery.in_flight);
+    }
+
+    fn undo(&mut self, window: &mut Window) {
+        let (cwnd, credit) = self.before_loss;
+        window.cwnd = window.cwnd.max(cwnd);
+        self.credit = credit;
+    }
+}
