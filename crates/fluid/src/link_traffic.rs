@@ -8,11 +8,17 @@ use netflow_network::{ACK_BYTES, BufferLimit, Calibration, Overhead};
 use netflow_workload::TransferSizes;
 
 use crate::slow_start_bursts::{Bursts, TransferPath};
-use crate::tcp_drop_tail::{DropTailTcpLaw, EXTRA_IDLE, LawGradient};
+use crate::tcp_drop_tail::{DropTailTcpLaw, LawGradient, extra_idle};
 
 /// Buffer sizes in packets between which the queue model changes smoothly: M/M/1/K up to the first, the model
-/// of TCP windows from the second on. Packets of windows arrive evenly, so they fill small buffers, too.
-const WINDOW_MODEL_BUFFERS_PKTS: (f64, f64) = (1.0, 4.0);
+/// of TCP windows from the second on.
+const WINDOW_MODEL_BUFFERS_PKTS: (f64, f64) = (1.0, 8.0);
+
+/// Waiting packets of windows in small buffers relative to M/M/1/K at the same utilization, and the buffer sizes
+/// in packets between which this factor increases smoothly to 1. Packets of one size are served evenly, so they
+/// wait less.
+const SMALL_BUFFER_WAITING: f64 = 0.25;
+const SMALL_BUFFERS_PKTS: (f64, f64) = (4.0, 16.0);
 
 /// Connections of a class, with the properties that affect queues.
 #[derive(Clone, Copy, Debug)]
@@ -456,9 +462,21 @@ impl LinkTraffic {
     }
 
     /// Returns the weight of the buffer size and its derivative with respect to the buffer. The weight is 0
-    /// up to one packet, where no sawtooth forms, and 1 from four packets on.
+    /// up to one packet, where no sawtooth forms, and 1 from eight packets on.
     fn window_model_weight(&self) -> (f64, f64) {
-        let (few, many) = WINDOW_MODEL_BUFFERS_PKTS;
+        self.buffer_step(WINDOW_MODEL_BUFFERS_PKTS)
+    }
+
+    /// Returns the factor of waiting packets if windows alone fill the queue, and its derivative with respect
+    /// to the buffer.
+    fn waiting_of_windows(&self) -> (f64, f64) {
+        let (step, slope) = self.buffer_step(SMALL_BUFFERS_PKTS);
+        let less = 1.0 - SMALL_BUFFER_WAITING;
+        (SMALL_BUFFER_WAITING + less * step, less * slope)
+    }
+
+    /// Returns a smooth step from 0 to 1 between two buffer sizes, and its derivative with respect to the buffer.
+    fn buffer_step(&self, (few, many): (f64, f64)) -> (f64, f64) {
         let room_pkts = self.buffer_limit().pkts(self.largest_bits);
         let (step, slope) = smooth_step((room_pkts - few) / (many - few));
         (
@@ -498,9 +516,11 @@ impl LinkTraffic {
         if calibration.is_some() {
             return law; // it includes the idle time
         }
-        let idle = EXTRA_IDLE * (1.0 - poisson) * self.amplitude_sum / self.windows;
+        let idle = extra_idle(law.acks).0 * (1.0 - poisson) * self.amplitude_sum / self.windows;
+        let less = 1.0 - self.waiting_of_windows().0;
         DropTailTcpLaw {
-            idle: law.sawtooth_weight().0 * idle,
+            idle: law.idle_weight().0 * idle,
+            waiting: 1.0 - less * others * (1.0 - self.burst_weight()),
             ..law
         }
     }
@@ -564,24 +584,31 @@ impl LinkTraffic {
             sawtooth_amplitude: self.sawtooth_amplitude(),
             ..DropTailTcpLaw::default()
         };
-        let (sawtooth, sawtooth_by_amplitude) = law.sawtooth_weight();
+        let (sawtooth, sawtooth_by_amplitude) = law.idle_weight();
+        let (idle, idle_by_acks) = extra_idle(self.acks / all);
+        let (waiting, waiting_by_buffer) = self.waiting_of_windows();
+        let filled = 1.0 - self.burst_weight();
         let by_amplitude = by.sawtooth_amplitude
-            + by.idle * EXTRA_IDLE * others * window_model_weight * part * sawtooth_by_amplitude;
+            + by.idle * idle * others * window_model_weight * part * sawtooth_by_amplitude;
         let by_mean = if self.responsive_windows > 0.0 {
             by_amplitude / self.responsive_windows
         } else {
             0.0
         };
         // Adjoint of the weight of the window model, 1 − `poisson`.
-        let by_weight = by.idle * EXTRA_IDLE * sawtooth * part - by.poisson;
+        let by_weight = by.idle * idle * sawtooth * part - by.poisson;
         let by_others = if others > 0.0 {
-            by_weight * window_model_weight
+            by_weight * window_model_weight - by.waiting * (1.0 - waiting) * filled
         } else {
             0.0
         };
         let by_unresponsive = -by_others;
-        let by_buffer = by_weight * others * roomy_by_buffer;
-        let by_part = by.idle * EXTRA_IDLE * sawtooth * others * window_model_weight;
+        let by_buffer =
+            others * (by_weight * roomy_by_buffer + by.waiting * filled * waiting_by_buffer);
+        let by_part = by.idle * idle * sawtooth * others * window_model_weight;
+        let by_filled = -by.waiting * (1.0 - waiting) * others;
+        let by_acks =
+            by.acks + by.idle * idle_by_acks * sawtooth * others * window_model_weight * part;
         LinkTraffic {
             bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
             overhead: Overhead::NONE,
@@ -589,9 +616,10 @@ impl LinkTraffic {
             buffer_bits: None,
             largest_bits: 0.0,
             is_paced: false,
-            windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
-            acks: by.acks * self.windows / (all * all),
+            windows: -by_acks * self.acks / (all * all) - by_part * part / self.windows,
+            acks: by_acks * self.windows / (all * all),
             responsive_windows: by.windows - by_mean * self.sawtooth_amplitude()
+                + by_filled * 2.0 * (1.0 - self.responsive_windows).max(0.0)
                 + of_bursts.responsive_windows,
             amplitude_sum: by_mean + by_part / self.windows,
             unresponsive_bps: by_unresponsive / self.bandwidth_bps + of_bursts.unresponsive_bps,
@@ -605,7 +633,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tcp_drop_tail::{CUBIC_AMPLITUDE, RENO_AMPLITUDE};
+    use crate::tcp_drop_tail::{NO_IDLE_AMPLITUDE, RENO_AMPLITUDE};
 
     /// Increases the buffer in packets and in bits.
     fn grow_buffer(at: &mut LinkTraffic, pkts: f64) {
@@ -750,13 +778,14 @@ mod tests {
             amplitude in prop::sample::select(&[0.4, 0.6, 0.7, 0.8, 1.0, 1.3]),
             some_react: bool,
             in_bytes: bool,
+            room_pkts in 1.5..20.0_f64,
         ) {
             prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
             let responsive_windows = reacting * if some_react { 1.0 } else { windows };
             let mut amplitude_sum = amplitude * responsive_windows;
-            // At an end of the sawtooth's weight, the derivative is that beyond it.
+            // At an end of the weight of idle time, the derivative is that beyond it.
             let beyond = match amplitude {
-                CUBIC_AMPLITUDE => -1.0,
+                NO_IDLE_AMPLITUDE => -1.0,
                 RENO_AMPLITUDE => 1.0,
                 _ => 0.0,
             };
@@ -764,8 +793,8 @@ mod tests {
             let at = LinkTraffic {
                 bandwidth_bps: 1e6,
                 overhead: Overhead::NONE,
-                buffer_pkts: 3.0,
-                buffer_bits: in_bytes.then_some(18e3),
+                buffer_pkts: room_pkts,
+                buffer_bits: in_bytes.then_some(6e3 * room_pkts),
                 largest_bits: 8e3,
                 is_paced: false,
                 windows,
@@ -782,12 +811,13 @@ mod tests {
                 acks: 2.0,
                 poisson: -1.5,
                 idle: 7.0,
+                waiting: 2.5,
                 bursts,
             };
             let value = |it: LinkTraffic| {
                 let filling = it.queue_model(Calibration::default(), false);
                 by.windows * filling.windows + by.sawtooth_amplitude * filling.sawtooth_amplitude + by.acks * filling.acks
-                    + by.poisson * filling.poisson + by.idle * filling.idle
+                    + by.poisson * filling.poisson + by.idle * filling.idle + by.waiting * filling.waiting
                     + bursts.own_pkts * filling.bursts.own_pkts
                     + bursts.others_pkts * filling.bursts.others_pkts
             };

@@ -69,6 +69,7 @@ impl DropTailTcpLaw {
                 windows: measurement.windows,
             },
             idle: 0.0,
+            waiting: 1.0,
             ..*self
         };
         let ln_rho = |filling: &DropTailTcpLaw| {

@@ -67,6 +67,8 @@ pub struct QueueModelSlopes {
     pub poisson: QueueSlopes,
     /// With respect to [`DropTailTcpLaw::idle`].
     pub idle: QueueSlopes,
+    /// With respect to [`DropTailTcpLaw::waiting`].
+    pub waiting: QueueSlopes,
     /// With respect to the own packets of [`DropTailTcpLaw::bursts`].
     pub own_bursts: QueueSlopes,
     /// With respect to the packets that others find of [`DropTailTcpLaw::bursts`].
@@ -265,10 +267,14 @@ impl Queue {
             moved_before = moved;
         }
         let queue = filling.queue(x, k);
-        let w = filling.calibration.waiting;
+        let w = filling.waiting_factor();
         let by_inner = mm1k_by_buffer(x, queue.buffer_pkts, &queue.inner);
         let [inner_mean, inner_busy, admitted_by_room, ln_blocking] = by_inner.map(|by| by / w);
         let mean_by_room = queue.mean_by_buffer(inner_mean, inner_busy, w);
+        let per_waiting = -(k - 1.0).max(0.0) / (w * w);
+        let [mean_by_w, busy_by_w, admitted_by_w, ln_blocking_by_w] =
+            by_inner.map(|by| by * per_waiting);
+        let mean_by_waiting = queue.mean_by_waiting(mean_by_w, busy_by_w, w);
         let room = Mm1kBufferDerivatives {
             mean_pkts: mean_by_room,
             ln_blocking,
@@ -347,6 +353,18 @@ impl Queue {
                 } else {
                     slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0)
                 },
+                // A calibrated queue has no such factor.
+                waiting: if filling.calibration.is_some() {
+                    QueueSlopes::default()
+                } else {
+                    slopes(
+                        admitted_by_w,
+                        busy_by_queue / busy * mean_by_waiting,
+                        mean_by_waiting,
+                        found.by_queue * mean_by_waiting + found.by_ln_blocking * ln_blocking_by_w,
+                        0.0,
+                    )
+                },
                 own_bursts: of_mean(by_bursts.own_pkts),
                 others_bursts: of_mean(by_bursts.others_pkts),
             },
@@ -410,27 +428,6 @@ mod tests {
     use crate::engine::aqm_law::{EarlyDropStep, RedStep};
     use crate::engine::queue::{QueueStep, light_rho};
     use crate::slow_start_bursts::Bursts;
-    use crate::tcp_drop_tail::{CUBIC_AMPLITUDE, RENO_AMPLITUDE};
-
-    /// Identifies the derivative with respect to the sawtooth amplitude.
-    const AMPLITUDE_ONLY: QueueModelSlopes = QueueModelSlopes {
-        sawtooth_amplitude: QueueSlopes {
-            queue_pkts: 1.0,
-            ..NO_SLOPES
-        },
-        windows: NO_SLOPES,
-        acks: NO_SLOPES,
-        poisson: NO_SLOPES,
-        idle: NO_SLOPES,
-        own_bursts: NO_SLOPES,
-        others_bursts: NO_SLOPES,
-    };
-    const NO_SLOPES: QueueSlopes = QueueSlopes {
-        ln_rho: 0.0,
-        queue_pkts: 0.0,
-        found_pkts: 0.0,
-        ln_pass: 0.0,
-    };
 
     fn red(gentle: bool) -> Red {
         Red {
@@ -461,6 +458,7 @@ mod tests {
             },
             ..filled
         };
+        let spaced = |waiting, filled: DropTailTcpLaw| DropTailTcpLaw { waiting, ..filled };
         let calibrated = |waiting, losses| DropTailTcpLaw {
             idle: 0.0,
             calibration: Calibration {
@@ -475,12 +473,15 @@ mod tests {
             filled(0.7, 0.0, 0.0),
             filled(12.0, 0.4, 0.0),
             filled(5.0, 0.2, 0.3),
-            with_amplitude(CUBIC_AMPLITUDE, 12.0, 0.4, 0.0),
-            with_amplitude(CUBIC_AMPLITUDE, 5.0, 0.2, 0.3),
+            with_amplitude(0.33, 12.0, 0.4, 0.0),
+            with_amplitude(0.6, 5.0, 0.2, 0.3),
             with_amplitude(0.8, 12.0, 0.4, 0.0),
-            with_amplitude(RENO_AMPLITUDE, 12.0, 0.4, 0.0),
-            with_amplitude(RENO_AMPLITUDE, 5.0, 0.2, 0.3),
+            with_amplitude(1.0, 12.0, 0.4, 0.0),
+            with_amplitude(1.0, 5.0, 0.2, 0.3),
             with_amplitude(1.7, 5.0, 0.2, 0.3),
+            spaced(0.25, filled(12.0, 0.4, 0.0)),
+            spaced(0.7, filled(5.0, 0.2, 0.3)),
+            spaced(0.4, bursts(5.0, 9.0, filled(0.4, 0.1, 0.5))),
             calibrated(0.2, 3.0),
             calibrated(4.0, 0.3),
             bursts(20.0, 40.0, DropTailTcpLaw::default()),
@@ -627,35 +628,31 @@ mod tests {
                 fn(&mut DropTailTcpLaw) -> &mut f64,
                 fn(&QueueModelSlopes) -> QueueSlopes,
             );
-            let parts: [Part; 7] = [
+            let parts: [Part; 8] = [
                 (|it| &mut it.windows, |by| by.windows),
                 (|it| &mut it.sawtooth_amplitude, |by| by.sawtooth_amplitude),
                 (|it| &mut it.acks, |by| by.acks),
                 (|it| &mut it.poisson, |by| by.poisson),
                 (|it| &mut it.idle, |by| by.idle),
+                (|it| &mut it.waiting, |by| by.waiting),
                 (|it| &mut it.bursts.own_pkts, |by| by.own_bursts),
                 (|it| &mut it.bursts.others_pkts, |by| by.others_bursts),
             ];
             for (part, slope) in parts {
                 let mut aside = filling;
                 let value = *part(&mut aside);
-                // No acknowledgements, and only or no unresponsive traffic, are limits where only one side
-                // exists. At the ends of the sawtooth's weight, the derivative is that beyond them.
-                let is_amplitude = slope(&AMPLITUDE_ONLY).queue_pkts == 1.0;
-                let (above, below) = match value {
-                    CUBIC_AMPLITUDE if is_amplitude => (0.0, 1.0),
-                    RENO_AMPLITUDE if is_amplitude => (1.0, 0.0),
-                    0.0 | 1.0 => continue,
-                    _ => (1.0, 1.0),
-                };
+                // No acknowledgements, and only or no unresponsive traffic, are limits where only one side exists.
+                if value == 0.0 || value == 1.0 {
+                    continue;
+                }
                 let h = 1e-5 * value;
                 let of = |by: f64| {
                     let mut aside = filling;
                     *part(&mut aside) += by;
                     queue.fixed_point(u, &aside)
                 };
-                let (more, less) = (of(above * h), of(-below * h));
-                let (h, slope) = (0.5 * (above + below) * h, slope(&rest.by_queue_model));
+                let (more, less) = (of(h), of(-h));
+                let slope = slope(&rest.by_queue_model);
                 near(
                     slope.queue_pkts,
                     more.queue_pkts,

@@ -5,7 +5,7 @@
 //! small loss, where M/M/1/K would require a large loss. For n windows and the loss p, half of the amplitude
 //! is, in packets,
 //!
-//! > A/2 = σ (c (n + n₀) / (√p s(p)) + K e(a)/√(n + n₀)),   e(a) = e₀ (1 − e^(−a/a₀)) + e₁ a
+//! > A/2 = σ c (n + n₀) / (√p s(p)) + K e(a)/√(n + n₀),   e(a) = e₀ (1 − e^(−a/a₀)) + e₁ a
 //!
 //! The first term is the sawtooth. One window is about 1.2/√p on average. It oscillates by a fixed fraction
 //! of that, for any number of windows that lose together. Small windows oscillate less: s increases from 1
@@ -17,18 +17,26 @@
 //! > N = K − A/2 where A ≤ K,   N = K²/(2A) beyond.
 //!
 //! The inverse of this gives the loss B(N) of a queue with mean N. Such a queue is empty more often than
-//! M/M/1/K with the same mean, and more so if it is shorter:
+//! M/M/1/K with the same mean, and more so if it is shorter or contains acknowledgements:
 //!
-//! > U(N) = U_M/M/1/K(N) · (1 − w σ h (1 − N/K)^5/2 N/(N + 3)).
+//! > U(N) = U_M/M/1/K(N) · (1 − w σ h(a) (1 − N/K)^3/2 N/(N + 2)),   h(a) = h₀ (1 + h₁ a/(a + a₁)).
 //!
-//! U(N) increases with N if 3h ≤ 1 − h. The factor N/(N + 3) suppresses the effect in very short queues.
+//! U(N) increases with N if 2h ≤ 1 − h. The factor N/(N + 2) suppresses the effect in very short queues. CUBIC
+//! keeps its queue from emptying: the weight w(σ) increases from 0 for CUBIC to 1 for Reno.
 //!
-//! The constants c, n₀, p₀, e₀, e₁ and h were fitted to the packet model on random networks of five families,
-//! with the whole engine. The networks are the development set of studies/fluid-population. a₀ and the 3
-//! packets were chosen by hand. CUBIC loses packets only where the queue overflows: B and h are multiplied by a
-//! weight w(σ) that increases from 0 for CUBIC to 1 for Reno. Unresponsive traffic fills a queue as in M/M/1/K. If it demands the fraction
-//! u of the bandwidth, ln B is the mean of both models with weights u and 1 − u. In this case h is multiplied
-//! by 1 − u. A queue of one packet is M/M/1/K; up to four packets, 1 − u is reduced.
+//! The constants c, n₀, p₀, e₀, e₁, h₀ and h₁ and the σ of CUBIC were fitted to the packet model with the whole
+//! engine. The fit used random networks of five families, which are the development set of
+//! studies/fluid-population, and single links. The other constants were chosen by hand.
+//!
+//! Unresponsive traffic fills a queue as in M/M/1/K. If it demands the fraction u of the bandwidth, ln B is the
+//! mean of both models with weights u and 1 − u. In this case h is multiplied by 1 − u. A queue of one packet
+//! is M/M/1/K; up to eight packets, 1 − u is reduced.
+//!
+//! A link serves packets of one size evenly, so fewer of them wait in small buffers. Below 16 packets, a queue
+//! of windows has v times the waiting packets of M/M/1/K at the same utilization:
+//!
+//! > N = U + v (N_M/M/1/K' − U),   K' = 1 + (K − 1)/v.
+//!
 //! [`crossing`](crate::link_traffic) defines these numbers.
 
 use netflow_network::Calibration;
@@ -39,17 +47,28 @@ use crate::mm1k::{Equilibrium, equilibrium};
 use crate::slow_start_bursts::Bursts;
 
 /// Relative amplitude of a window (c), including the factor 1.2.
-const SAWTOOTH_COEFFICIENT: f64 = 0.255;
+const SAWTOOTH_COEFFICIENT: f64 = 0.265;
 /// Constant n₀.
 const WINDOW_OFFSET: f64 = 0.8;
 /// Constant p₀.
-const SMALL_WINDOW_LOSS: f64 = 0.032;
+const SMALL_WINDOW_LOSS: f64 = 0.019;
 /// Constants e₀, e₁ and a₀.
-const ACK_BUNCHING_LIMIT: f64 = 0.4;
-const ACK_BUNCHING_SLOPE: f64 = 0.25;
+const ACK_BUNCHING_LIMIT: f64 = 0.6;
+const ACK_BUNCHING_SLOPE: f64 = 0.32;
 const ACK_BUNCHING_SCALE: f64 = 0.03;
-/// Constant h.
-pub(crate) const EXTRA_IDLE: f64 = 0.23;
+/// Constants h₀, h₁ and a₁.
+const EXTRA_IDLE: f64 = 0.115;
+const ACK_IDLE: f64 = 1.5;
+const ACK_IDLE_SCALE: f64 = 0.1;
+
+/// Returns the extra idle time h(a) of windows, where `acks` is the fraction of acknowledgements, and its derivative.
+pub(crate) fn extra_idle(acks: f64) -> (f64, f64) {
+    let all = acks + ACK_IDLE_SCALE;
+    (
+        EXTRA_IDLE * (1.0 + ACK_IDLE * acks / all),
+        EXTRA_IDLE * ACK_IDLE * ACK_IDLE_SCALE / (all * all),
+    )
+}
 
 /// Waiting packets of M/D/1 (one packet size) relative to M/M/1 at the same utilization.
 const MD1_WAITING_FACTOR: f64 = 0.5;
@@ -61,13 +80,13 @@ const PIE_WAITING_FACTOR: f64 = 0.1;
 const PACED_WAITING_FACTOR: f64 = 1e-5;
 
 /// Mean queue length in packets at which the sawtooth reaches half of its effect.
-const SAWTOOTH_ONSET_PKTS: f64 = 3.0;
+const SAWTOOTH_ONSET_PKTS: f64 = 2.0;
 
 /// Smallest loss probability that is reported: one loss per 10⁹ packets, less than windows of 10⁴ packets need.
 const MIN_LOSS: f64 = 1e-9;
 
-/// Amplitudes of the sawtooth of CUBIC and of Reno.
-pub(crate) const CUBIC_AMPLITUDE: f64 = 0.6;
+/// Amplitudes of the sawtooth up to which a queue has no extra idle time (CUBIC), and from which it has all (Reno).
+pub(crate) const NO_IDLE_AMPLITUDE: f64 = 0.6;
 pub(crate) const RENO_AMPLITUDE: f64 = 1.0;
 
 /// Model parameters of one queue, which do not change from step to step.
@@ -84,6 +103,8 @@ pub struct DropTailTcpLaw {
     pub poisson: f64,
     /// Fraction of time that an empty queue is idle beyond M/M/1/K (σ h w).
     pub idle: f64,
+    /// Waiting packets relative to M/M/1/K at the same utilization (v): less than 1 for windows in small buffers.
+    pub waiting: f64,
     /// Bursts of finite transfers, where no windows fill the queue.
     pub bursts: Bursts,
     /// Calibration of this queue by the packet model.
@@ -139,6 +160,8 @@ pub struct LawGradient {
     pub poisson: f64,
     /// Derivative with respect to [`DropTailTcpLaw::idle`].
     pub idle: f64,
+    /// Derivative with respect to [`DropTailTcpLaw::waiting`].
+    pub waiting: f64,
     /// Derivatives with respect to [`DropTailTcpLaw::bursts`].
     pub bursts: Bursts,
 }
@@ -178,6 +201,8 @@ pub struct LossWithGradient {
     pub by_buffer: f64,
     /// Derivative of B with respect to the mean queue, at constant ln ρ.
     pub by_queue: f64,
+    /// Derivative of B with respect to ln of the M/M/1/K blocking, at constant mean.
+    pub by_ln_blocking: f64,
     /// Gradient of B with respect to the model parameters.
     pub by: LawGradient,
 }
@@ -202,13 +227,6 @@ fn ln_of_loss(loss: f64, pass: f64) -> f64 {
 }
 
 impl WindowLoss {
-    /// Multiplies the loss by a weight that is not 0, given its derivative with respect to the sawtooth
-    /// amplitude.
-    fn scale(&mut self, weight: f64, by_amplitude: f64) {
-        self.loss *= weight;
-        self.by.sawtooth_amplitude += by_amplitude / weight;
-    }
-
     /// Subtracts `loss` and rescales the derivatives to those of the new logarithm.
     fn subtract_loss(&mut self, loss: f64) {
         let scale = self.loss / (self.loss - loss);
@@ -230,6 +248,7 @@ impl Default for DropTailTcpLaw {
             acks: 0.0,
             poisson: 1.0,
             idle: 0.0,
+            waiting: 1.0,
             bursts: Bursts::default(),
             calibration: Calibration::default(),
         }
@@ -237,19 +256,23 @@ impl Default for DropTailTcpLaw {
 }
 
 impl DropTailTcpLaw {
-    /// Returns the weight w of the sawtooth, and its derivative with respect to the amplitude. At the ends it is
-    /// the derivative beyond them, 0. The weight is 0 for windows that lose packets only where the queue
-    /// overflows (CUBIC, or windows that cannot fill it).
-    pub fn sawtooth_weight(&self) -> (f64, f64) {
-        const RANGE: f64 = RENO_AMPLITUDE - CUBIC_AMPLITUDE;
+    /// Returns the weight w of the idle time, and its derivative with respect to the amplitude. At the ends it is
+    /// the derivative beyond them, 0. The weight is 0 for CUBIC, and for windows that cannot fill the queue.
+    pub fn idle_weight(&self) -> (f64, f64) {
+        const RANGE: f64 = RENO_AMPLITUDE - NO_IDLE_AMPLITUDE;
         if self.windows <= 0.0 {
             return (0.0, 0.0);
         }
-        match (self.sawtooth_amplitude - CUBIC_AMPLITUDE) / RANGE {
+        match (self.sawtooth_amplitude - NO_IDLE_AMPLITUDE) / RANGE {
             weight if weight <= 0.0 => (0.0, 0.0),
             weight if weight >= 1.0 => (1.0, 0.0),
             weight => (weight, 1.0 / RANGE),
         }
+    }
+
+    /// Returns the waiting packets relative to M/M/1/K, with the calibration.
+    pub fn waiting_factor(&self) -> f64 {
+        self.waiting * self.calibration.waiting
     }
 
     /// Returns a hash of the model.
@@ -260,6 +283,7 @@ impl DropTailTcpLaw {
             acks,
             poisson,
             idle,
+            waiting: spaced,
             bursts: Bursts {
                 own_pkts,
                 others_pkts,
@@ -280,6 +304,7 @@ impl DropTailTcpLaw {
             acks,
             poisson,
             idle,
+            spaced,
             own_pkts,
             others_pkts,
             losses,
@@ -367,6 +392,15 @@ impl ScaledMm1k {
             + (bursts.by_buffer + bursts.by_busy * busy) * self.free_without_bursts_pkts
     }
 
+    /// Returns the derivative of the mean with respect to the waiting factor at constant ln ρ. `mean` and `busy`
+    /// are those derivatives of the M/M/1/K mean and utilization.
+    pub fn mean_by_waiting(&self, mean: f64, busy: f64, waiting: f64) -> f64 {
+        let more = self.inner.mean_pkts - self.inner.utilization();
+        let without = more + waiting * mean + (1.0 - waiting) * busy;
+        let bursts = &self.bursts;
+        (1.0 - bursts.fraction) * without + bursts.by_busy * busy * self.free_without_bursts_pkts
+    }
+
     /// Returns the derivatives of the mean with respect to the burst sizes, at constant ln ρ.
     pub fn mean_by_bursts(&self) -> Bursts {
         Bursts {
@@ -380,7 +414,7 @@ impl DropTailTcpLaw {
     /// Returns the queue at ln ρ = `x`, without its loss.
     #[inline]
     pub fn queue(&self, x: f64, k: f64) -> ScaledMm1k {
-        let w = self.calibration.waiting;
+        let w = self.waiting_factor();
         if w == 1.0 {
             let inner = equilibrium(x, k);
             return ScaledMm1k {
@@ -427,7 +461,7 @@ impl DropTailTcpLaw {
 
     /// Returns true if it differs from M/M/1/K.
     pub fn differs_from_mm1k(&self) -> bool {
-        self.poisson < 1.0 || self.has_bursts() || self.is_paced()
+        self.poisson < 1.0 || self.waiting < 1.0 || self.has_bursts() || self.is_paced()
     }
 
     /// Returns true if its packets arrive over a link that is not faster and do not wait again.
@@ -460,7 +494,7 @@ impl DropTailTcpLaw {
         let windows = self.windows + WINDOW_OFFSET;
         let bunched = ACK_BUNCHING_LIMIT + ACK_BUNCHING_SLOPE * self.acks;
         let half = 0.25 * k * k / queue_pkts.max(1e-9 * k);
-        let over = half / self.sawtooth_amplitude - bunched * k / windows.sqrt();
+        let over = (half - bunched * k / windows.sqrt()) / self.sawtooth_amplitude;
         let more = self.calibration.losses.max(1.0).sqrt();
         over > 0.0 && SAWTOOTH_COEFFICIENT * windows * more < MIN_LOSS.sqrt() * over
     }
@@ -469,9 +503,9 @@ impl DropTailTcpLaw {
     /// the mean queue and to the buffer size.
     pub fn relative_utilization(&self, queue_pkts: f64, k: f64) -> (f64, f64, f64) {
         let room = (1.0 - queue_pkts / k).max(0.0);
-        let rise = room * room.sqrt();
+        let rise = room.sqrt();
         let swings = queue_pkts / (queue_pkts + SAWTOOTH_ONSET_PKTS);
-        let by_room = -2.5 * self.idle * rise * swings;
+        let by_room = -1.5 * self.idle * rise * swings;
         let by_swings = -self.idle * rise * room * SAWTOOTH_ONSET_PKTS
             / (queue_pkts + SAWTOOTH_ONSET_PKTS).powi(2);
         (
@@ -496,15 +530,16 @@ impl DropTailTcpLaw {
                 by_x: eq.blocking * eq.free_pkts,
                 by_buffer: eq.blocking * by_room.ln_blocking,
                 by_queue: 0.0,
+                by_ln_blocking: eq.blocking,
                 by: LawGradient::default(),
             };
         }
-        let mut of_windows = WindowLoss::default();
-        let (weight, weight_by_amplitude) = self.sawtooth_weight();
-        if weight > 0.0 {
-            of_windows = self.window_loss(queue.mean_pkts, queue.free_pkts);
-            of_windows.scale(weight, weight_by_amplitude);
-        }
+        // Windows that cannot fill the queue lose packets only where it overflows.
+        let mut of_windows = if self.windows > 0.0 {
+            self.window_loss(queue.mean_pkts, queue.free_pkts)
+        } else {
+            WindowLoss::default()
+        };
         if self.poisson <= 0.0 {
             // Removes negligible losses.
             if of_windows.loss > MIN_LOSS {
@@ -531,6 +566,7 @@ impl DropTailTcpLaw {
             by_buffer: w * (of_windows.by_queue * by_room.mean_pkts + of_windows.by_buffer)
                 + passed * 4.0 * wall * by_room.ln_blocking,
             by_queue: w * of_windows.by_queue,
+            by_ln_blocking: passed * 4.0 * wall,
             by: LawGradient {
                 windows: w * by.windows,
                 sawtooth_amplitude: w * by.sawtooth_amplitude,
@@ -553,6 +589,7 @@ impl DropTailTcpLaw {
             by_x: of_first * of_windows.by_x + u * loss * free,
             by_buffer: of_first * of_windows.by_buffer + u * loss * by_room.ln_blocking,
             by_queue: of_first * of_windows.by_queue,
+            by_ln_blocking: of_first * of_windows.by_ln_blocking + u * loss,
             by: LawGradient {
                 windows: of_first * of_windows.by.windows,
                 sawtooth_amplitude: of_first * of_windows.by.sawtooth_amplitude,
@@ -584,7 +621,7 @@ impl DropTailTcpLaw {
         let bunched = ACK_BUNCHING_LIMIT * (1.0 - without) + ACK_BUNCHING_SLOPE * self.acks;
         let bunched_by_acks =
             ACK_BUNCHING_LIMIT * without / ACK_BUNCHING_SCALE + ACK_BUNCHING_SLOPE;
-        let per_bunched = k / windows.sqrt();
+        let per_bunched = k / (windows.sqrt() * self.sawtooth_amplitude);
         let bunches = per_bunched * bunched;
         // Remainder for the sawtooth term: the difference, smoothly kept positive.
         let softly = 0.1 * (1.0 + bunches);
@@ -615,7 +652,8 @@ impl DropTailTcpLaw {
             by: LawGradient {
                 windows: by_ln_p * by_ln_load / windows
                     - per_saw * by_bunches * 0.5 * bunches / windows,
-                sawtooth_amplitude: -per_saw * by_over * half / self.sawtooth_amplitude,
+                sawtooth_amplitude: -per_saw * (by_over * half + by_bunches * bunches)
+                    / self.sawtooth_amplitude,
                 acks: per_saw * by_bunches * per_bunched * bunched_by_acks,
                 ..LawGradient::default()
             },

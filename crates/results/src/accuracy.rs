@@ -23,19 +23,19 @@ impl AccuracyBounds {
     pub const fn of_fluid_model(calibrated: bool) -> AccuracyBounds {
         if !calibrated {
             AccuracyBounds {
-                queues: 0.186,
+                queues: 0.175,
                 link_loss: 1.25,
-                goodput: 0.089,
-                goodput_p90: 0.264,
-                utilization: 0.104,
+                goodput: 0.086,
+                goodput_p90: 0.249,
+                utilization: 0.098,
             }
         } else {
             AccuracyBounds {
-                queues: 0.117,
-                link_loss: 1.19,
-                goodput: 0.072,
-                goodput_p90: 0.212,
-                utilization: 0.066,
+                queues: 0.116,
+                link_loss: 1.20,
+                goodput: 0.069,
+                goodput_p90: 0.210,
+                utilization: 0.065,
             }
         }
     }

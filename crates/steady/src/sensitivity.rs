@@ -247,6 +247,7 @@ impl Solver {
                     acks: worth_of(&by.acks),
                     poisson: worth_of(&by.poisson),
                     idle: worth_of(&by.idle),
+                    waiting: worth_of(&by.waiting),
                     bursts: Bursts {
                         own_pkts: worth_of(&by.own_bursts),
                         others_pkts: worth_of(&by.others_bursts),

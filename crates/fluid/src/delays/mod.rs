@@ -145,10 +145,18 @@ impl QueueWait {
         } else {
             QueueOnArrival::of(mean_pkts, buffer_pkts)
         };
+        // Windows in small buffers keep the link busier than M/M/1/K with the same mean. By Little's law, arrivals then
+        // find N/U − 1 packets.
+        let scale_s = if filling.waiting < 1.0 {
+            let found_pkts = mean_pkts / link.utilization.max(1e-9) - 1.0;
+            packet_s * (found_pkts / found.mean_pkts.max(1e-9)).clamp(0.25, 1.0)
+        } else {
+            packet_s
+        };
         QueueWait {
-            mean_s: found.mean_pkts * packet_s,
-            variance: found.variance * packet_s.powi(2),
-            third: found.third * packet_s.powi(3),
+            mean_s: found.mean_pkts * scale_s,
+            variance: found.variance * scale_s.powi(2),
+            third: found.third * scale_s.powi(3),
             max_s: found.max_pkts * packet_s,
             relaxation_rate_per_s: found.relaxation_rate() / packet_s,
             own_burst_s: {

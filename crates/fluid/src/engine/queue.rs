@@ -194,7 +194,7 @@ impl QueueStep {
                 let filling = &self.filling;
                 !filled
                     || filling.idle == 0.0
-                        && filling.calibration.waiting == 1.0
+                        && filling.waiting_factor() == 1.0
                         && filling.has_negligible_loss(it.queue_pkts, self.buffer_pkts())
             };
             if let Some(light) = self.solve_light(available).filter(has_negligible_loss) {

@@ -27,7 +27,7 @@ const NS: &[(&str, &str, &str, &str)] = &[
 /// the development networks are then closest to the packet model
 /// (`cargo run --release -p study-fluid-population -- --set development --tcp linux-cubic`).
 const LINUX_RENO_SWINGS: f64 = 0.75;
-const LINUX_CUBIC_SWINGS: f64 = 0.6;
+const LINUX_CUBIC_SWINGS: f64 = 0.33;
 
 /// Throughputs in packets/ms by (loss, rtt in ms), with the keys as written in the file.
 type Cells = BTreeMap<(Decimal, Decimal), Decimal>;
