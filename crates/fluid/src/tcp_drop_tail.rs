@@ -67,7 +67,7 @@ const SAWTOOTH_ONSET_PKTS: f64 = 3.0;
 const MIN_LOSS: f64 = 1e-9;
 
 /// Amplitudes of the sawtooth of CUBIC and of Reno.
-pub(crate) const CUBIC_AMPLITUDE: f64 = 0.6;
+pub(crate) use netflow_profile::CUBIC_AMPLITUDE;
 pub(crate) const RENO_AMPLITUDE: f64 = 1.0;
 
 /// Model parameters of one queue, which do not change from step to step.
