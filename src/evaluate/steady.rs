@@ -1,7 +1,7 @@
 //! Notes and warnings about a steady state.
 
 use netflow_network::{Estimate, LinkId, ModelName, Network};
-use netflow_results::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+use netflow_results::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, TestedTcp, estimate_reason};
 use netflow_scenario::CompiledScenario;
 use netflow_steady::Steady;
 
@@ -77,12 +77,14 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
         .filter_map(|(id, link)| Some((id, link.estimate?)))
         .collect();
     let mut notes = Vec::new();
+    let tcp = TestedTcp::of(network.has_cubic_profiles());
+    let accuracy = AccuracyBounds::of_fluid_model(tcp, network.is_calibrated());
     for reason in Estimate::ALL {
         let is_shown = reason == Estimate::Profiles || is_packet_estimate(reason);
         let links = all.iter().filter(|it| it.1 == reason);
         let links: Vec<LinkId> = links.map(|it| it.0).collect();
         if let Some(names) = network.first_link_name(&links).filter(|_| is_shown) {
-            let text = estimate_reason(reason, network.is_calibrated());
+            let text = estimate_reason(reason, &accuracy);
             notes.push(format!("{names}: {text}"));
         }
     }

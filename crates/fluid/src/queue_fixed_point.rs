@@ -282,11 +282,15 @@ impl Queue {
         let DropTailPoint {
             queue,
             busy: (busy, busy_by_queue, busy_by_buffer),
-            loss_with_gradient: found,
+            loss_with_gradient: mut found,
             ln_pass,
             slope,
             ..
         } = DropTailPoint::at(x, k, filling, room);
+        if filling.poisson >= 1.0 && queue.inner.blocking < NEGLIGIBLE_LOSS {
+            // The accepted fraction is 1.
+            (found.by_x, found.by_buffer) = (0.0, 0.0);
+        }
         let utilization = libm::exp(ln_offered + ln_pass).min(1.0);
         let there = if utilization > 1e-9 {
             queue.mean_pkts / utilization
@@ -297,7 +301,12 @@ impl Queue {
         // (`ln_busy`), of the mean (`mean`), of B (`loss`), of ln U_M/M/1/K (`admitted`), and of ln of the
         // offered load (`offered`).
         let slopes = |admitted: f64, ln_busy: f64, mean: f64, loss: f64, offered: f64| {
-            let ln_rho = (offered - admitted - ln_busy - loss / found.pass) / slope;
+            // Without windows, ρ is the offered load.
+            let ln_rho = if filling.poisson >= 1.0 {
+                offered
+            } else {
+                (offered - admitted - ln_busy - loss / found.pass) / slope
+            };
             let queue_pkts = mean + queue.slope * ln_rho;
             let ln_pass = -(loss + found.by_x * ln_rho) / found.pass;
             QueueSlopes {

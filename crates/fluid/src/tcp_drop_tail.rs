@@ -86,7 +86,7 @@ const SAWTOOTH_ONSET_PKTS: f64 = 2.0;
 const MIN_LOSS: f64 = 1e-9;
 
 /// Amplitudes of the sawtooth up to which a queue has no extra idle time (CUBIC), and from which it has all (Reno).
-pub(crate) const NO_IDLE_AMPLITUDE: f64 = 0.6;
+pub(crate) use netflow_profile::CUBIC_AMPLITUDE as NO_IDLE_AMPLITUDE;
 pub(crate) const RENO_AMPLITUDE: f64 = 1.0;
 
 /// Model parameters of one queue, which do not change from step to step.
@@ -218,11 +218,14 @@ impl LossWithGradient {
     }
 }
 
+/// Smallest loss whose logarithm is computed; smaller ones count as this.
+const LEAST_LOSS: f64 = 1e-300;
+
 fn ln_of_loss(loss: f64, pass: f64) -> f64 {
     if loss > 0.5 {
         ln_1p(-pass)
     } else {
-        ln(loss.max(1e-300))
+        ln(loss.max(LEAST_LOSS))
     }
 }
 
@@ -582,14 +585,15 @@ impl DropTailTcpLaw {
         let ln_poisson = ln_of_loss(blocking, admitted);
         let ln_loss = (1.0 - u) * ln_windows + u * ln_poisson;
         let loss = exp(ln_loss);
-        let of_first = (1.0 - u) * loss / of_windows.loss.max(1e-300);
+        let of_first = (1.0 - u) * loss / of_windows.loss.max(LEAST_LOSS);
+        let of_blocking = if blocking > LEAST_LOSS { u * loss } else { 0.0 };
         LossWithGradient {
             loss,
             pass: -exp_m1(ln_loss),
-            by_x: of_first * of_windows.by_x + u * loss * free,
-            by_buffer: of_first * of_windows.by_buffer + u * loss * by_room.ln_blocking,
+            by_x: of_first * of_windows.by_x + of_blocking * free,
+            by_buffer: of_first * of_windows.by_buffer + of_blocking * by_room.ln_blocking,
             by_queue: of_first * of_windows.by_queue,
-            by_ln_blocking: of_first * of_windows.by_ln_blocking + u * loss,
+            by_ln_blocking: of_first * of_windows.by_ln_blocking + of_blocking,
             by: LawGradient {
                 windows: of_first * of_windows.by.windows,
                 sawtooth_amplitude: of_first * of_windows.by.sawtooth_amplitude,

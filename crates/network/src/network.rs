@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use netflow_profile::CUBIC_AMPLITUDE;
 use netflow_tcpmodel::Stack;
 use netflow_units::NonMaxU32;
 
@@ -354,6 +355,14 @@ impl Network {
     pub fn is_calibrated(&self) -> bool {
         self.links()
             .any(|id| self.link_spec(id).calibration.is_some())
+    }
+
+    /// Returns whether any TCP source with a profile backs off as little as CUBIC.
+    pub fn has_cubic_profiles(&self) -> bool {
+        self.connections().any(|id| {
+            let source = &self.connection_spec(id).source;
+            matches!(source, Source::Profile(it) if it.sawtooth_amplitude() <= CUBIC_AMPLITUDE)
+        })
     }
 
     /// Returns the events of links, in order of time.

@@ -131,5 +131,5 @@ pub use file::{Definition, from_toml, load, read_in, to_toml};
 pub use grid::{Grid, GridRow, GridSpec};
 pub use log_derivatives::LogDerivatives;
 pub use power_law::{PowerLaw, PowerLawRow, PowerLawSpec};
-pub use profile::Profile;
+pub use profile::{CUBIC_AMPLITUDE, Profile};
 pub use scaled_profile::ScaledProfile;

@@ -13,6 +13,9 @@ pub(crate) const BLOCK: usize = 64;
 /// The same for short slices, where clearing larger buffers between passes would cost time.
 pub(crate) const SMALL_BLOCK: usize = 8;
 
+/// [Amplitude](Profile::sawtooth_amplitude) of CUBIC and of TCPs that back off as little.
+pub const CUBIC_AMPLITUDE: f64 = 0.6;
+
 /// TCP profile: the throughput F(loss, rtt) at which a source settles (\[Prof\] §2).
 ///
 /// F counts sent packets, retransmissions included. It decreases with the round-trip time, but it

@@ -3,9 +3,32 @@
 
 use netflow_network::Estimate;
 
+/// TCP of all windows of the test networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestedTcp {
+    /// Reno of ns-2. Also stands for TCPs that back off more than CUBIC.
+    Reno,
+    /// CUBIC of Linux.
+    Cubic,
+}
+
+impl TestedTcp {
+    /// Returns the TCP whose errors apply to a network. The errors of CUBIC's queues are larger, and apply if any
+    /// source has CUBIC.
+    pub fn of(has_cubic: bool) -> TestedTcp {
+        if has_cubic {
+            TestedTcp::Cubic
+        } else {
+            TestedTcp::Reno
+        }
+    }
+}
+
 /// Median errors over 300 random networks. The study fails if its results differ from these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AccuracyBounds {
+    /// TCP of the networks.
+    pub tcp: TestedTcp,
     /// Σ|error|/Σ over the twelve longest queues of a network.
     pub queues: f64,
     /// Median factor between the losses of both models, over links that lose packets.
@@ -19,24 +42,41 @@ pub struct AccuracyBounds {
 }
 
 impl AccuracyBounds {
-    /// Returns the errors of the fluid model, either calibrated by 10 s of packets or uncalibrated.
-    pub const fn of_fluid_model(calibrated: bool) -> AccuracyBounds {
-        if !calibrated {
-            AccuracyBounds {
+    /// Returns the errors of the fluid model for this TCP, either calibrated by 10 s of packets or uncalibrated.
+    pub const fn of_fluid_model(tcp: TestedTcp, calibrated: bool) -> AccuracyBounds {
+        match (tcp, calibrated) {
+            (TestedTcp::Reno, false) => AccuracyBounds {
+                tcp,
                 queues: 0.175,
                 link_loss: 1.25,
                 goodput: 0.086,
                 goodput_p90: 0.249,
                 utilization: 0.098,
-            }
-        } else {
-            AccuracyBounds {
+            },
+            (TestedTcp::Reno, true) => AccuracyBounds {
+                tcp,
                 queues: 0.116,
                 link_loss: 1.20,
                 goodput: 0.069,
                 goodput_p90: 0.210,
                 utilization: 0.065,
-            }
+            },
+            (TestedTcp::Cubic, false) => AccuracyBounds {
+                tcp,
+                queues: 0.171,
+                link_loss: 1.36,
+                goodput: 0.069,
+                goodput_p90: 0.215,
+                utilization: 0.065,
+            },
+            (TestedTcp::Cubic, true) => AccuracyBounds {
+                tcp,
+                queues: 0.293,
+                link_loss: 1.33,
+                goodput: 0.072,
+                goodput_p90: 0.231,
+                utilization: 0.064,
+            },
         }
     }
 }
@@ -50,10 +90,10 @@ pub(crate) fn whole_percent(part: f64) -> String {
 pub const SIZE_DEPENDENT_LOSS_NOTE: &str = "in a byte- or time-limited buffer, small packets lose less than large ones; the model gives all the same \
      loss";
 
-/// Explains why the queue of a link is an estimate. `calibrated` selects the errors of TCP with profiles.
-pub fn estimate_reason(estimate: Estimate, calibrated: bool) -> String {
+/// Explains why the queue of a link is an estimate. `accuracy` has the errors of TCP with profiles.
+pub fn estimate_reason(estimate: Estimate, accuracy: &AccuracyBounds) -> String {
     match estimate {
-        Estimate::Profiles => return filled_by_tcp(&AccuracyBounds::of_fluid_model(calibrated)),
+        Estimate::Profiles => return filled_by_tcp(accuracy),
         Estimate::Classes => {
             "queues of classes have accurate throughputs; their delay and loss may be several times higher"
         }
@@ -87,10 +127,37 @@ pub fn estimate_reason(estimate: Estimate, calibrated: bool) -> String {
 }
 
 fn filled_by_tcp(errors: &AccuracyBounds) -> String {
+    let tcp = match errors.tcp {
+        TestedTcp::Reno => "",
+        TestedTcp::Cubic => " with CUBIC",
+    };
     format!(
-        "queues that TCP fills are estimates; median errors on 300 test networks: longest queues {}, link loss a factor of {:.2}, goodput {}",
+        "queues that TCP fills are estimates; median errors on 300 test networks{tcp}: longest queues {}, link loss a factor of {:.2}, goodput {}",
         whole_percent(errors.queues),
         errors.link_loss,
         whole_percent(errors.goodput),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The note has the errors of the TCP of the network.
+    #[test]
+    fn note_names_the_tested_tcp() {
+        let note = |tcp| {
+            let accuracy = AccuracyBounds::of_fluid_model(tcp, false);
+            estimate_reason(Estimate::Profiles, &accuracy)
+        };
+        let (reno, cubic) = (note(TestedTcp::Reno), note(TestedTcp::Cubic));
+        assert!(
+            reno.contains("on 300 test networks: longest queues"),
+            "{reno}"
+        );
+        assert!(
+            cubic.contains("on 300 test networks with CUBIC: longest queues"),
+            "{cubic}"
+        );
+    }
 }

@@ -61,7 +61,7 @@ mod users;
 mod utilization_peaks;
 mod writer;
 
-pub use accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+pub use accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, TestedTcp, estimate_reason};
 pub use csv_rows::write_csv;
 pub use delimited::quote;
 pub use detect::{is_results, is_sweep};

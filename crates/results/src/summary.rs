@@ -8,7 +8,7 @@ use netflow_network::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::accuracy::{SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+use crate::accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, TestedTcp, estimate_reason};
 use crate::former_names;
 use crate::json_pretty::to_lines;
 use crate::running_variance::half_width;
@@ -82,6 +82,9 @@ pub struct Summary {
     /// True if a run of the packet model calibrated the fluid model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub calibrated: bool,
+    /// True if any TCP source with a profile backs off as little as CUBIC, so that the accuracy of the fluid model is that for CUBIC.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_cubic: bool,
     /// Number of runs with different seeds over which the means are taken.
     pub seeds: u32,
     /// Every link.
@@ -757,6 +760,7 @@ impl Summary {
             duration_s: to_s - from_s,
             model: simulation.options().model.name(),
             calibrated: network.is_calibrated(),
+            has_cubic: network.has_cubic_profiles(),
             seeds: 1,
             links,
             connections,
@@ -793,8 +797,10 @@ impl Summary {
             };
             Some(format!("{}{others}: {text}", first.link))
         };
+        let accuracy =
+            AccuracyBounds::of_fluid_model(TestedTcp::of(self.has_cubic), self.calibrated);
         let estimates = Estimate::ALL.into_iter().filter_map(|reason| {
-            let text = estimate_reason(reason, self.calibrated);
+            let text = estimate_reason(reason, &accuracy);
             note(&|link| link.estimate == Some(reason), &text)
         });
         let by_size = note(
@@ -911,6 +917,7 @@ mod tests {
             duration_s: 60.0,
             model: ModelName::Fluid,
             calibrated: false,
+            has_cubic: false,
             seeds: 1,
             links: vec![LinkSummary {
                 link: "a->\"b\"".to_owned(),

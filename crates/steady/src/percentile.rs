@@ -1,6 +1,8 @@
 //! 95th percentile of the steady-state delays, from the delay distribution that runs use, and its
 //! derivatives.
 
+use std::collections::BTreeMap;
+
 use netflow_fluid::delays::{
     AtomDerivatives, DelayDistribution, DelayLaw, QueueOnArrival, RELATIVE_STEP, Tolerances,
     finite_differences, quantile_of,
@@ -129,14 +131,14 @@ impl Solver {
                     all.by_max += own.by_max;
                 }
             };
-        let jumps: Vec<(usize, AtomDerivatives)> = it.flows_at_jumps().collect();
+        let (jumps, is_kink) = self.flows_at_jump(it);
+        direct.at_kink = is_kink;
         if !jumps.is_empty() {
-            // At a jump, the percentile is the delay of the flows at the jump.
-            let part = 1.0 / jumps.len() as f64;
-            for (i, by) in jumps {
+            for (i, part, by) in jumps {
                 let own = AtomDerivatives {
                     moments: by.moments.map(|it| part * it),
                     by_max: part * by.by_max,
+                    ..by
                 };
                 add(direct, i, own, part);
             }
@@ -154,7 +156,7 @@ impl Solver {
                 let moments = times.slopes(it.time_s).map(|by| -weight / all * by);
                 let own = AtomDerivatives {
                     moments,
-                    by_max: 0.0,
+                    ..AtomDerivatives::default()
                 };
                 add(direct, i, own, weight * times.density(it.time_s) / all);
             }
@@ -185,18 +187,94 @@ impl Solver {
             sees.buffer_pkts += worth.by_max * link.packet_s;
         }
     }
+
+    /// Returns the flows of which many packets have exactly this delay, each with the derivative of
+    /// the percentile by the delay of these packets. Also returns whether the percentile has a kink.
+    fn flows_at_jump(&self, it: &Percentile) -> (Vec<(usize, f64, AtomDerivatives)>, bool) {
+        // Delays of equal packets on the same path change together.
+        let mut paths: BTreeMap<(&[u32], u64), f64> = BTreeMap::new();
+        let mut atoms = Vec::new();
+        let mut below = 0.0;
+        for (&i, (weight, times)) in it.flows.iter().zip(&it.times) {
+            let before_s = it.time_s * (1.0 - 2.0 * JUMP_TOLERANCE);
+            below += weight * times.cdf(before_s, FINE_TOLERANCE.part);
+            if let Some(atom) = times.atom_at(it.time_s, JUMP_TOLERANCE) {
+                let flow = &self.problem.flows[i];
+                let path = &self.problem.hop_link[flow.data_hops()];
+                let key = (path, flow.data_bits.to_bits());
+                *paths.entry(key).or_default() += weight * atom.fraction;
+                atoms.push((i, key, weight * atom.fraction, atom));
+            }
+        }
+        let fractions: Vec<f64> = paths.values().copied().collect();
+        let (parts, is_kink) = jump_derivatives(QUANTILE - below, &fractions);
+        let parts: BTreeMap<_, f64> = paths.keys().copied().zip(parts).collect();
+        let atoms = atoms.into_iter();
+        let atoms = atoms.map(|(i, key, own, atom)| (i, parts[&key] * own / paths[&key], atom));
+        (atoms.collect(), is_kink)
+    }
 }
 
-impl Percentile {
-    /// Returns the flows of which many packets have exactly this delay.
-    fn flows_at_jumps(&self) -> impl Iterator<Item = (usize, AtomDerivatives)> + '_ {
-        let both = self.flows.iter().zip(&self.times);
-        both.filter_map(|(&i, (_, times))| Some((i, times.atom_at(self.time_s, JUMP_TOLERANCE)?)))
+/// Derivatives of a percentile by delays that are equal now, and whether it has a kink there. Each
+/// delay has a fraction of all packets; `missing` is the fraction between the packets with smaller
+/// delays and the percentile.
+///
+/// If one delay increases alone, the percentile increases with it if the other packets do not
+/// suffice. If one delay decreases alone, the percentile decreases with it if its packets suffice.
+/// At a kink the derivatives are proportional to the mean of both sides. They add up to 1, because
+/// the percentile follows a change of all delays.
+fn jump_derivatives(missing: f64, fractions: &[f64]) -> (Vec<f64>, bool) {
+    if let [_] = fractions {
+        return (vec![1.0], false);
+    }
+    let all: f64 = fractions.iter().sum();
+    let sides = |&own: &f64| [all - own < missing, own >= missing].map(f64::from);
+    if let Some(one) = fractions.iter().position(|own| sides(own) == [1.0, 1.0]) {
+        let mut parts = vec![0.0; fractions.len()];
+        parts[one] = 1.0;
+        return (parts, false);
+    }
+    let means: Vec<f64> = fractions
+        .iter()
+        .map(|own| sides(own).iter().sum())
+        .collect();
+    let sum: f64 = means.iter().sum();
+    let parts = if sum > 0.0 {
+        means.iter().map(|it| it / sum).collect()
+    } else {
+        // No delay changes the percentile alone.
+        fractions.iter().map(|own| own / all).collect()
+    };
+    (parts, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jump_derivatives;
+
+    /// Half of the packets are missing. A path that has most of them decides alone.
+    #[test]
+    fn percentile_follows_the_path_that_decides_alone() {
+        assert_eq!(jump_derivatives(0.5, &[0.9]), (vec![1.0], false));
+        // Few packets of another path do not matter.
+        let decides = (vec![0.0, 1.0], false);
+        assert_eq!(jump_derivatives(0.5, &[1e-4, 0.9]), decides);
+        assert_eq!(jump_derivatives(0.5, &[0.4, 0.6]), decides);
     }
 
-    /// Returns whether packets of several flows have exactly this delay, so that each changes it in
-    /// one direction only.
-    pub fn is_at_kink(&self) -> bool {
-        self.flows_at_jumps().count() > 1
+    /// Without such a path, each one-sided derivative is 0 or 1.
+    #[test]
+    fn percentile_has_a_kink_if_no_path_decides_alone() {
+        // The percentile decreases with either path, and increases with both.
+        let halves = (vec![0.5, 0.5], true);
+        assert_eq!(jump_derivatives(0.1, &[0.2, 0.6]), halves);
+        // It increases with either path, and decreases with both.
+        assert_eq!(jump_derivatives(0.7, &[0.2, 0.6]), halves);
+        // The third path does not matter.
+        let without = (vec![0.5, 0.5, 0.0], true);
+        assert_eq!(jump_derivatives(0.7, &[0.2, 0.6, 1e-4]), without);
+        // No path alone changes it.
+        let (parts, is_kink) = jump_derivatives(0.5, &[0.3, 0.3, 0.3]);
+        assert!(is_kink && parts.iter().all(|part| (part - 1.0 / 3.0).abs() < 1e-15));
     }
 }

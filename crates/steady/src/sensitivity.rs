@@ -57,7 +57,7 @@ pub struct Sensitivities {
     pub by_demand: Vec<f64>,
     /// Connections with one-sided derivatives: at a kink of their profile or limit, or with
     /// transfers over links of equal bandwidth. It lists all connections if a percentile is a delay
-    /// that many packets of several connections have exactly.
+    /// that many packets of several paths have exactly, and no path decides it alone.
     pub at_kinks: Vec<ConnectionId>,
     /// Relative residual of the adjoint equations.
     pub residual: f64,
@@ -103,7 +103,7 @@ pub(crate) struct PartialDerivatives {
     pub ln_pass: Vec<f64>,
     pub base_delay: Vec<f64>,
     pub links: Vec<LinkPartials>,
-    at_kink: bool,
+    pub at_kink: bool,
 }
 
 /// Partial derivatives of a measure by the state of one link: mean queue, packets found, buffer,
@@ -410,7 +410,6 @@ impl Solver {
             Measure::DelayP95 => {
                 if let Some(it) = self.percentile(counted) {
                     self.add_percentile_partials(&it, &mut direct);
-                    direct.at_kink = it.is_at_kink();
                 }
             }
             Measure::Loss | Measure::Delay => {}

@@ -28,6 +28,45 @@ pub struct Errors {
     pub utilization: f64,
 }
 
+/// Errors of goodput per connection over time: medians over the connections of one network.
+#[derive(Clone, Copy, Debug)]
+pub struct IntervalErrors {
+    /// Σ|error|/Σ over the intervals of a run.
+    pub run: f64,
+    /// 90th percentile over connections of the same.
+    pub run_p90: f64,
+    /// Σ|error|/Σ over the first intervals.
+    pub start: f64,
+}
+
+/// Number of the first intervals, in which connections start.
+const START_PIECES: usize = 2;
+
+impl IntervalErrors {
+    /// Returns the errors of `is` relative to `truth`.
+    pub fn of(is: &RunResults, truth: &RunResults) -> IntervalErrors {
+        let within = |pieces: usize| -> Vec<f64> {
+            let connections = truth.delivered_in_pieces_pkts.iter();
+            let connections = connections.zip(&is.delivered_in_pieces_pkts);
+            let errors = connections.filter_map(|(truth, is)| {
+                let (mut off_pkts, mut sum_pkts) = (0.0, 0.0);
+                for (truth, is) in truth.iter().zip(is).take(pieces) {
+                    off_pkts += (is - truth).abs();
+                    sum_pkts += truth;
+                }
+                (sum_pkts >= MIN_DELIVERED_PKTS).then_some(off_pkts / sum_pkts)
+            });
+            errors.collect()
+        };
+        let run = within(usize::MAX);
+        IntervalErrors {
+            run: quantile(run.clone(), 0.5),
+            run_p90: quantile(run, 0.9),
+            start: quantile(within(START_PIECES), 0.5),
+        }
+    }
+}
+
 /// Returns the quantile `part` of unordered values; 0 if there are none.
 pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.sort_by(f64::total_cmp);

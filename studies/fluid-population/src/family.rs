@@ -186,6 +186,32 @@ impl Draw {
         Draw { tcp, ..self }
     }
 
+    /// Returns the same network with everything in packets multiplied by `factor`: bandwidths, buffers, maximum
+    /// windows and rates. The run has the given duration, and all times of connections change with it.
+    pub fn scaled(mut self, factor: u32, duration_s: f64) -> Draw {
+        let of_time = duration_s / self.duration_s;
+        let of_packets = f64::from(factor);
+        for link in &mut self.links {
+            link.pps *= of_packets;
+            link.buffer_pkts *= factor;
+        }
+        for flow in &mut self.flows {
+            flow.kind = match flow.kind {
+                Kind::Tcp(window) => Kind::Tcp(window * factor),
+                Kind::Poisson(pps) => Kind::Poisson(pps * of_packets),
+                Kind::Constant(pps) => Kind::Constant(pps * of_packets),
+            };
+            flow.start_s *= of_time;
+            flow.stop_s *= of_time;
+        }
+        Draw {
+            name: format!("{}-x{factor}", self.name),
+            duration_s,
+            warmup_s: self.warmup_s * of_time,
+            ..self
+        }
+    }
+
     /// Starts and stops connections at random, and measures the whole run.
     fn churn(&mut self, r: &mut ChaCha8Rng) {
         self.warmup_s = 0.0;

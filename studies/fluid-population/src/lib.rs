@@ -2,7 +2,7 @@
 //!
 //! A network is drawn by a number ([`family`]) and simulated by the packet model with several seeds
 //! (the reference) and by the fluid model ([`run_results`]). [`errors`] compares them, [`ns2_comparison`] compares
-//! both with ns-2, and [`page`] formats the results.
+//! both with ns-2, [`scaled`] has the same at higher bandwidths, and [`page`] formats the results.
 
 #![allow(missing_docs)]
 
@@ -11,6 +11,7 @@ pub mod family;
 pub mod ns2_comparison;
 pub mod page;
 pub mod run_results;
+pub mod scaled;
 
 use errors::Errors;
 use family::{Draw, Family, ModelKind, Set, Tcp};

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use netflow_results::AccuracyBounds;
+use netflow_results::{AccuracyBounds, TestedTcp};
 
 use crate::errors::{Errors, quantile};
 use crate::family::Family;
 use crate::ns2_comparison::{NetworkComparison, Ns2Errors};
+use crate::scaled::{self, ScaledErrors};
 use crate::{ModelErrors, NetworkErrors};
 
 /// Medians over networks.
@@ -229,10 +230,10 @@ pub fn ns2_table(judged: &[NetworkComparison]) -> String {
 ///
 /// # Errors
 /// The reported accuracy and the results.
-pub fn check(found: &[NetworkErrors]) -> Result<(), String> {
+pub fn check(found: &[NetworkErrors], tcp: TestedTcp) -> Result<(), String> {
     let [calibrated, _] = medians_calibrated(found);
     for (is_calibrated, m) in [(false, medians(found, None)), (true, calibrated)] {
-        let told = AccuracyBounds::of_fluid_model(is_calibrated);
+        let told = AccuracyBounds::of_fluid_model(tcp, is_calibrated);
         let apart = [
             told.queues - m.queues,
             told.link_loss - m.link_loss,
@@ -242,7 +243,7 @@ pub fn check(found: &[NetworkErrors]) -> Result<(), String> {
         ];
         if apart.iter().any(|apart| apart.abs() > 0.005) {
             return Err(format!(
-                "runs tell {told:?} (netflow_results::Within), found was {m:?}"
+                "runs print {told:?} (netflow_results::AccuracyBounds), found was {m:?}"
             ));
         }
     }
@@ -252,6 +253,7 @@ pub fn check(found: &[NetworkErrors]) -> Result<(), String> {
 /// Returns the whole page.
 pub fn page(
     found: &[NetworkErrors],
+    higher: &[ScaledErrors],
     beside_ns: &[NetworkComparison],
     head: &str,
     before: &str,
@@ -270,6 +272,7 @@ pub fn page(
          ## By family\n\n{}\n\
          Values in brackets are errors of one packet run relative to the mean of three.\n\n{}\n\
          ## Calibrated fluid model\n\n{}\n\
+         ## Higher bandwidths\n\nAll errors are medians over networks. {}\n\
          ## Oscillations\n\n\
          The oscillation of a queue is the largest difference between its means over one second, in the last 30 s. In steady\n\
          state it is 0 in the fluid model. In the packet model it is not, because windows follow a sawtooth.\n\n{}\n\
@@ -292,6 +295,7 @@ pub fn page(
         table(found),
         spread(found),
         calibrated(found),
+        scaled::table(higher),
         oscillations(found),
         costs(found),
         beside_ns.len(),

@@ -27,6 +27,9 @@ pub struct LinkResults {
 /// Length of the final period in which queue oscillations are measured, in seconds.
 const FINAL_PERIOD_S: f64 = 30.0;
 
+/// Length of the intervals of [`RunResults::delivered_in_pieces_pkts`], in seconds.
+pub const PIECE_S: f64 = 5.0;
+
 /// Connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionResults {
@@ -43,6 +46,9 @@ pub struct RunResults {
     pub links: Vec<LinkResults>,
     /// Connections in the order of the scenario.
     pub connections: Vec<ConnectionResults>,
+    /// Packets that reached the receiver of each connection in consecutive intervals of [`PIECE_S`] from time 0,
+    /// including the time before the measurement.
+    pub delivered_in_pieces_pkts: Vec<Vec<f64>>,
     /// Duration of the evaluation on one thread, in seconds.
     pub wall_time_s: f64,
 }
@@ -61,6 +67,13 @@ impl Recorder for Sums {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        let middle_s = interval.time_s - 0.5 * interval.length_s;
+        let piece = (middle_s / PIECE_S) as usize;
+        let pieces = &mut self.results.delivered_in_pieces_pkts;
+        for (id, pieces) in interval.network.connections().zip(pieces) {
+            pieces.resize(pieces.len().max(piece + 1), 0.0);
+            pieces[piece] += interval.connection(id).goodput_pps * interval.length_s;
+        }
         if interval.time_s <= self.from_s + 1e-9 {
             return Ok(());
         }
@@ -130,6 +143,7 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> RunResults {
         results: RunResults {
             links: vec![LinkResults::default(); network.links().count()],
             connections: vec![ConnectionResults::default(); network.connections().count()],
+            delivered_in_pieces_pkts: vec![Vec::new(); network.connections().count()],
             wall_time_s: 0.0,
         },
     };
@@ -192,6 +206,12 @@ impl RunResults {
                 delivered_pkts: of(|c| c.delivered_pkts),
                 rtt_s: of(|c| c.rtt_s),
             };
+        }
+        for (i, pieces) in mean.delivered_in_pieces_pkts.iter_mut().enumerate() {
+            for (j, piece) in pieces.iter_mut().enumerate() {
+                let delivered = all.iter().map(|s| s.delivered_in_pieces_pkts[i][j]);
+                *piece = delivered.sum::<f64>() / n;
+            }
         }
         mean.wall_time_s = all.iter().map(|s| s.wall_time_s).sum::<f64>() / n;
         mean

@@ -1,5 +1,6 @@
 //! Claims of the study, on a few networks of each family.
 
+use study_fluid_population::errors::IntervalErrors;
 use study_fluid_population::family::{Draw, Family, ModelKind, Set, Tcp};
 use study_fluid_population::page::{medians, medians_calibrated};
 use study_fluid_population::{evaluate_networks, run_results};
@@ -40,6 +41,34 @@ fn draws_are_networks() {
             assert_ne!(texts[0], texts[1], "{family:?} {number}");
         }
     }
+}
+
+/// Scaled networks are valid, and intervals of 5 s have all packets of a run.
+#[test]
+fn scaled_networks_run_in_both_models() {
+    for family in Family::ALL {
+        let draw = Draw::new(family, Set::Test, 0).scaled(100, 60.0);
+        assert!(
+            draw.prepared(ModelKind::Packets)
+                .network
+                .connections()
+                .count()
+                > 0
+        );
+    }
+    let draw = Draw::new(Family::Dumbbell, Set::Test, 0).scaled(1, 60.0);
+    let [fluid, packets] =
+        [ModelKind::Fluid, ModelKind::Packets].map(|side| run_results::run(&draw, side, 1));
+    let delivered = fluid
+        .delivered_in_pieces_pkts
+        .iter()
+        .zip(&fluid.connections);
+    for (pieces, connection) in delivered {
+        assert_eq!(pieces.len(), 12);
+        assert!(pieces.iter().sum::<f64>() >= connection.delivered_pkts);
+    }
+    assert!(IntervalErrors::of(&fluid, &packets).run < 0.5);
+    assert_eq!(IntervalErrors::of(&packets, &packets).run, 0.0);
 }
 
 /// Shorter steps give similar results: oscillations do not depend on the step.

@@ -26,13 +26,14 @@ const MIN_RANGE_FACTOR: f64 = 1.001;
 pub const RELATIVE_STEP: f64 = 2e-3;
 
 impl DelayLaw {
-    /// Returns bounds outside which fewer than 1 in 10⁸ waiting times lie. They are Chernoff bounds of a
-    /// Gamma distribution with this mean and variance; Beta distributions have shorter tails.
-    fn span_s(&self) -> (f64, f64) {
+    /// Returns bounds outside which fewer than 1 in 10⁸ waiting times between 0 and `end_s` lie. They are
+    /// Chernoff bounds of Gamma distributions with the variance of the waiting time: one with its mean, and one
+    /// with the mean time to the end. Beta distributions have shorter tails.
+    fn span_s(&self, end_s: f64) -> (f64, f64) {
         let variance = self.variance.max(0.0);
-        let (deviation_s, scale_s) = (variance.sqrt(), variance / self.mean_s);
-        let least_s = (self.mean_s - 6.1 * deviation_s).max(0.0);
-        (least_s, self.mean_s + 6.1 * deviation_s + 18.5 * scale_s)
+        let beyond_s = |mean_s: f64| 6.1 * variance.sqrt() + 18.5 * variance / mean_s;
+        let least_s = self.mean_s - beyond_s(end_s - self.mean_s);
+        (least_s.max(0.0), self.mean_s + beyond_s(self.mean_s))
     }
 
     /// Returns the end e of the Beta distribution from 0 to e with these moments m, v, t, and its derivatives
@@ -94,6 +95,8 @@ struct Beta {
 /// 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AtomDerivatives {
+    /// Fraction of the packets that have this delay.
+    pub fraction: f64,
     /// With respect to mean, variance and third moment.
     pub moments: [f64; 3],
     /// With respect to the maximum waiting time.
@@ -103,7 +106,8 @@ pub struct AtomDerivatives {
 impl DelayDistribution {
     /// Creates the distribution of a law.
     pub fn new(law: DelayLaw) -> DelayDistribution {
-        let waiting = match Beta::from_moments(law.end_s().0, law.mean_s, law.variance) {
+        let end_s = law.end_s().0;
+        let waiting = match Beta::from_moments(end_s, law.mean_s, law.variance) {
             Some(beta) => WaitingTime::Beta {
                 beta,
                 ln_beta: ln_beta(beta.a, beta.b),
@@ -112,7 +116,7 @@ impl DelayDistribution {
         };
         DelayDistribution {
             law,
-            span_s: law.span_s(),
+            span_s: law.span_s(end_s),
             waiting,
         }
     }
@@ -203,32 +207,27 @@ impl DelayDistribution {
             ..
         } = self.law;
         let is_at = |waiting_s: f64| ((fixed_s + waiting_s) / time_s - 1.0).abs() < error;
-        let moments = |moments| AtomDerivatives {
-            moments,
-            by_max: 0.0,
-        };
-        let WaitingTime::Beta { beta, .. } = self.waiting else {
-            return is_at(mean_s).then(|| moments([1.0, 0.0, 0.0]));
-        };
         let [before, after] =
             [1.0 - 2.0 * error, 1.0 + 2.0 * error].map(|aside| self.cdf(time_s * aside, error));
+        let atom = |moments, by_max| AtomDerivatives {
+            fraction: after - before,
+            moments,
+            by_max,
+        };
+        let WaitingTime::Beta { beta, .. } = self.waiting else {
+            return is_at(mean_s).then(|| atom([1.0, 0.0, 0.0], 0.0));
+        };
         if after - before < error.sqrt() {
-            return None;
+            None
+        } else if is_at(0.0) {
+            Some(atom([0.0; 3], 0.0))
+        } else if !is_at(beta.end_s.min(most_s)) {
+            None
+        } else if beta.end_s < most_s {
+            Some(atom(self.law.end_s().1, 0.0))
+        } else {
+            Some(atom([0.0; 3], 1.0))
         }
-        if is_at(0.0) {
-            return Some(moments([0.0; 3]));
-        }
-        if is_at(beta.end_s.min(most_s)) {
-            return Some(if beta.end_s < most_s {
-                moments(self.law.end_s().1)
-            } else {
-                AtomDerivatives {
-                    moments: [0.0; 3],
-                    by_max: 1.0,
-                }
-            });
-        }
-        None
     }
 }
 
@@ -416,6 +415,27 @@ mod tests {
                 let error = (is - should).abs() * scale / (1e-3 + (should * scale).abs());
                 assert!(error < 1e-5, "{law:?}: {is} {should}");
             }
+        }
+    }
+
+    /// A queue that is almost always full has a long tail of short waiting times.
+    #[test]
+    fn long_tail_of_short_waits_is_included() {
+        let law = DelayLaw {
+            mean_s: 21.1e-3,
+            variance: 8.09e-7,
+            third: -1.46e-9,
+            max_s: 25e-3,
+            ..DelayLaw::default()
+        };
+        let at = DelayDistribution::new(law);
+        let WaitingTime::Beta { beta, .. } = at.waiting else {
+            panic!("{law:?} is a Beta distribution");
+        };
+        for time_s in [12e-3, 14e-3, 16e-3] {
+            let should = beta.exact_cdf(time_s / beta.end_s);
+            assert!(should > 1e-6, "{time_s} {should}");
+            assert_eq!(at.cdf(time_s, 1e-15), should);
         }
     }
 

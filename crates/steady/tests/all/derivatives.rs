@@ -156,19 +156,20 @@ fn all(seeds: std::ops::Range<u64>, change: fn(&Network) -> Network) {
 
 #[test]
 fn derivatives_match_finite_differences() {
-    // In network 5 the 95th percentile of the delay is at a kink, and differences of both steps see
-    // the same side.
-    all(6..18, Network::clone);
+    all(0..12, Network::clone);
 }
 
 #[test]
 fn derivatives_match_with_packet_calibration() {
-    all(6..18, with_calibration_factors);
+    all(0..12, with_calibration_factors);
+    // In network 145 the 95th percentile is the delay of a path, and equals the smallest delay of
+    // another path.
+    all(144..146, with_calibration_factors);
 }
 
 #[test]
 fn derivatives_match_with_two_tcps() {
-    all(6..18, with_two_tcps);
+    all(0..12, with_two_tcps);
 }
 
 /// CUBIC has no extra idle time.
@@ -202,7 +203,7 @@ fn derivatives_match_with_buffers_in_seconds() {
 
 #[test]
 fn derivatives_match_with_transfers() {
-    all(6..22, with_transfers);
+    all(0..16, with_transfers);
     // The last network has a return path without traffic, whose delay changes bursts.
     all(273..276, with_transfers);
 }
