@@ -12,7 +12,7 @@ use netflow_testbed::network::TcpRoute;
 pub enum Infeasible {
     /// The link has an unsupported queue.
     #[error(
-        "link {link}: {what} is not emulated; use `queue = \"red\"` or a queue without drop precedences"
+        "link {link}: {what} is not emulated; use another queue discipline"
     )]
     Queue {
         /// Name of the link.
