@@ -11,9 +11,7 @@ use netflow_testbed::network::TcpRoute;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Infeasible {
     /// The link has an unsupported queue.
-    #[error(
-        "link {link}: {what} is not emulated; use another queue discipline"
-    )]
+    #[error("link {link}: {what} is not emulated; use another queue discipline")]
     Queue {
         /// Name of the link.
         link: String,

@@ -215,3 +215,139 @@ impl WindowControl for Prague {
         self.credit = credit;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::NO_SSTHRESH;
+    use crate::tcp::sender::RateSample;
+
+    const MS: u64 = 1_000_000;
+
+    /// A connection in congestion avoidance, with its window and time.
+    struct Path {
+        prague: Prague,
+        window: Window,
+        rtt_ns: u64,
+        now_ns: u64,
+        next: u32,
+    }
+
+    impl Path {
+        fn new(rtt_ns: u64, window: Window) -> Path {
+            let stack = Stack::builtin("linux-6").unwrap();
+            let mut prague = Prague::new(&stack, Clock::new(&stack, 0.0), 0.0);
+            prague.open(0, window, rtt_ns);
+            Path {
+                prague,
+                window,
+                rtt_ns,
+                now_ns: 0,
+                next: window.cwnd,
+            }
+        }
+
+        /// Acknowledges one window, packet by packet, of which every `n`-th is marked if `n` > 0.
+        fn round(&mut self, n: u32) {
+            let cwnd = self.window.cwnd;
+            let mut may_reduce = true;
+            for i in 1..=cwnd {
+                self.now_ns += self.rtt_ns / u64::from(cwnd);
+                self.next += 1;
+                let acked = Acked {
+                    now_ns: self.now_ns,
+                    delivered: 1,
+                    may_grow: true,
+                    acknowledged: self.next - cwnd,
+                    next: self.next,
+                    rtt_ns: Some(self.rtt_ns),
+                    marked: u32::from(n > 0 && i % n == 0),
+                };
+                self.prague.on_ack(&mut self.window, &acked);
+                // At most one reduction per round trip.
+                if acked.marked > 0 && may_reduce {
+                    self.window.ssthresh = self.prague.on_congestion_event(self.window, true);
+                    may_reduce = false;
+                }
+                let delivery = Delivery {
+                    rate: RateSample::default(),
+                    acked,
+                    in_flight: cwnd,
+                    in_flight_before: cwnd,
+                    newly_lost: 0,
+                    recovery: RecoveryPhase::None,
+                    srtt_ns: self.rtt_ns,
+                };
+                self.prague.on_delivery(&mut self.window, &delivery);
+            }
+        }
+    }
+
+    fn avoidance(cwnd: u32) -> Window {
+        Window {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    /// Without marks the window grows by one packet per round trip; below 25 ms, after 500 round trips, by the
+    /// square of the ratio of round-trip times.
+    #[test]
+    fn growth_is_independent_of_short_round_trips() {
+        for (rtt_ms, rounds, growth) in [(40, 600, 1.0), (10, 100, 1.0), (10, 2000, 0.16)] {
+            let mut path = Path::new(rtt_ms * MS, avoidance(20));
+            (0..rounds).for_each(|_| path.round(0));
+            let before = path.window.cwnd;
+            (0..100).for_each(|_| path.round(0));
+            let grown = f64::from(path.window.cwnd - before) / 100.0;
+            assert!((grown - growth).abs() < 0.03, "{rtt_ms} ms: {grown}");
+        }
+    }
+
+    /// With every tenth packet marked, α is 0.1. Growth of 0.9 packets and a reduction by α/2 per round trip are
+    /// equal at a window of 2 · 0.9/0.1 = 18 packets.
+    #[test]
+    fn window_balances_marks() {
+        let mut path = Path::new(40 * MS, avoidance(60));
+        (0..400).for_each(|_| path.round(10));
+        assert!(
+            (path.prague.alpha - 0.1).abs() < 0.03,
+            "{}",
+            path.prague.alpha
+        );
+        let mean: u32 = (0..100)
+            .map(|_| {
+                path.round(10);
+                path.window.cwnd
+            })
+            .sum();
+        let mean = f64::from(mean) / 100.0;
+        assert!((15.0..21.0).contains(&mean), "{mean}");
+    }
+
+    /// The first mark ends slow start. A loss halves the window, and growth stops until it is repaired. The pacing
+    /// rate is the window per round-trip time, twice that in slow start.
+    #[test]
+    fn first_mark_ends_slow_start() {
+        let mut path = Path::new(
+            40 * MS,
+            Window {
+                cwnd: 10,
+                ssthresh: NO_SSTHRESH,
+            },
+        );
+        path.round(0);
+        assert_eq!(path.window.cwnd, 20);
+        let pacing = path.prague.pacing().unwrap().0 * 40e6;
+        assert!((pacing - 40.0).abs() < 1e-6, "{pacing}");
+        path.round(20);
+        path.round(0);
+        assert!(!path.window.in_slow_start());
+        let (before, credit) = (path.window.cwnd, path.prague.credit);
+        path.prague.on_recovery(path.window);
+        let left = (credit - f64::from(before)) / 2.0;
+        assert!((path.prague.credit - left).abs() < 1e-9);
+        (0..20).for_each(|_| path.round(0));
+        assert!(path.window.cwnd < before + 12, "{}", path.window.cwnd);
+    }
+}

@@ -1,6 +1,7 @@
 //! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937) and
 //! F-RTO (RFC 5682). Without selective acknowledgements from the other end, it follows Linux's NewReno.
 
+mod accurate_ecn;
 mod ack_processing;
 mod cwnd_validation;
 mod dupack_counting;
@@ -12,11 +13,12 @@ mod window;
 
 use super::super::congestion::{Algorithm, Congestion, NO_SSTHRESH, Window};
 use super::super::ranges::Ranges;
-use super::super::{Ack, CE_COUNTER_MODULUS, Clock, NEVER, Receiver, RttEstimator};
+use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
 use super::pacer::Pacer;
 use super::rate::DeliveryRate;
 use super::retransmission_queue::RetransmissionQueue;
 use crate::{Recovery, Stack};
+use accurate_ecn::MarkedSegments;
 use cwnd_validation::CwndValidation;
 use send_buffer::SendBuffer;
 
@@ -143,8 +145,7 @@ pub(super) struct LinuxSender {
     pub timeouts: u64,
     pub fast_retransmits: u64,
     round_end: u32,
-    /// The number of segments reported as marked, with a counter of Accurate ECN.
-    marked_before: u32,
+    marked: MarkedSegments,
     timer: Timer,
     timer_ns: u64,
 }
@@ -199,7 +200,7 @@ impl LinuxSender {
             timeouts: 0,
             fast_retransmits: 0,
             round_end: 0,
-            marked_before: 0,
+            marked: MarkedSegments::default(),
             timer: Timer::Retransmission,
             timer_ns: NEVER,
         }
@@ -338,7 +339,11 @@ impl LinuxSender {
             lost_before,
             ..self.mark_reported(now_ns, ack)
         };
-        info.marked = self.newly_marked(ack, info.delivered);
+        info.marked = match ack.ce_counter {
+            Some(counter) => self.marked.advance(counter, info.delivered),
+            None if ack.congested => info.delivered,
+            None => 0,
+        };
         info.congested = ack.congested || info.marked > 0;
         info.pure_duplicate = ack.pure
             && !info.advanced
@@ -374,23 +379,6 @@ impl LinuxSender {
             }
         }
         self.send(now_ns, out);
-    }
-
-    /// Returns the number of segments that the acknowledgement newly reports as marked. If it reports more
-    /// segments than its counter can count, as many are marked as possible (RFC 9768, appendix A.2.1).
-    fn newly_marked(&mut self, ack: &Ack, delivered: u32) -> u32 {
-        let Some(counter) = ack.ce_counter else {
-            return if ack.congested { delivered } else { 0 };
-        };
-        const MASK: u32 = CE_COUNTER_MODULUS - 1;
-        let newly = (u32::from(counter)).wrapping_sub(self.marked_before) & MASK;
-        let newly = if delivered <= MASK {
-            newly
-        } else {
-            delivered - ((delivered - newly) & MASK)
-        };
-        self.marked_before = self.marked_before.wrapping_add(newly);
-        newly
     }
 
     /// Retransmits lost segments as the window allows.
