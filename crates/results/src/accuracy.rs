@@ -64,18 +64,18 @@ impl AccuracyBounds {
             (TestedTcp::Cubic, false) => AccuracyBounds {
                 tcp,
                 queues: 0.171,
-                link_loss: 1.36,
+                link_loss: 1.38,
                 goodput: 0.069,
                 goodput_p90: 0.215,
-                utilization: 0.065,
+                utilization: 0.069,
             },
             (TestedTcp::Cubic, true) => AccuracyBounds {
                 tcp,
-                queues: 0.293,
-                link_loss: 1.33,
-                goodput: 0.072,
-                goodput_p90: 0.231,
-                utilization: 0.064,
+                queues: 0.128,
+                link_loss: 1.36,
+                goodput: 0.062,
+                goodput_p90: 0.186,
+                utilization: 0.042,
             },
         }
     }

@@ -37,6 +37,7 @@ impl StepContext<'_> {
             return;
         }
         let plan = &self.setup.plan;
+        let mut lost: Vec<(u32, u32, f64)> = Vec::new();
         for b in self.scratch.active.with_profiles() {
             let b = b as usize;
             let branch = &plan.branches[b];
@@ -50,11 +51,16 @@ impl StepContext<'_> {
             let full = (path.iter().zip(plan.hops_of_branch(b)))
                 .min_by(|a, b| ln_pass(*a.0).total_cmp(&ln_pass(*b.0)));
             let Some((&rank, &hop)) = full else { continue };
+            lost.push((hop, rank, pkts));
+            self.state.branches[b].sent_pkts += pkts;
+        }
+        // Sums of a link are in the order of its hops, which does not depend on rows.
+        lost.sort_unstable_by_key(|&(hop, ..)| hop);
+        for (hop, rank, pkts) in lost {
             let link = &mut self.state.links[rank as usize];
             link.offered_pkts += pkts;
             link.lost_pkts += pkts;
             self.state.lost[hop as usize] += pkts;
-            self.state.branches[b].sent_pkts += pkts;
         }
     }
 

@@ -109,6 +109,8 @@ fn check_reordered_rows(seeds: std::ops::Range<u64>) {
 #[test]
 fn reordered_rows_give_identical_bits() {
     check_reordered_rows(SHORT);
+    // Several classes lose the overshoot of slow start at one link.
+    check_reordered_rows(6107..6108);
 }
 
 /// Two connections that differ in their names only.
