@@ -35,6 +35,8 @@ pub(crate) struct Scratch {
     pub next_step_rows: Vec<u32>,
     /// Packets that each branch may still send.
     pub may_send: Vec<f64>,
+    /// Losses of slow start in this step: hop, link and packets.
+    pub overshoot: Vec<(u32, u32, f64)>,
     /// Queue model of each link for the present sources.
     pub fillings: Vec<DropTailTcpLaw>,
     /// Hashes of these.
@@ -63,6 +65,7 @@ impl Scratch {
             next_step: vec![(0, 0.0); plan.flight_batches],
             next_step_rows: vec![0; plan.links.len()],
             may_send: vec![f64::INFINITY; plan.branches.len()],
+            overshoot: Vec::with_capacity(plan.branches.len()),
             fillings: vec![DropTailTcpLaw::default(); plan.links.len()],
             model_hashes: vec![0; plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),

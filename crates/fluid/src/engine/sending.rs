@@ -37,7 +37,7 @@ impl StepContext<'_> {
             return;
         }
         let plan = &self.setup.plan;
-        let mut lost: Vec<(u32, u32, f64)> = Vec::new();
+        let mut lost = std::mem::take(&mut self.scratch.overshoot);
         for b in self.scratch.active.with_profiles() {
             let b = b as usize;
             let branch = &plan.branches[b];
@@ -56,12 +56,13 @@ impl StepContext<'_> {
         }
         // Sums of a link are in the order of its hops, which does not depend on rows.
         lost.sort_unstable_by_key(|&(hop, ..)| hop);
-        for (hop, rank, pkts) in lost {
+        for (hop, rank, pkts) in lost.drain(..) {
             let link = &mut self.state.links[rank as usize];
             link.offered_pkts += pkts;
             link.lost_pkts += pkts;
             self.state.lost[hop as usize] += pkts;
         }
+        self.scratch.overshoot = lost;
     }
 
     /// Computes loss and wait at each link for a packet that arrives now.
