@@ -136,7 +136,7 @@ impl HopSpec {
     }
 
     /// Returns the ECN code point of this packet. A SYN negotiates ECN, so it is not marked (RFC 3168,
-    /// 6.1.1); retransmissions are not marked either.
+    /// 6.1.1). Nor are retransmissions, unless the congestion control allows it.
     pub fn ecn(&self, packet: &Packet) -> EcnCodepoint {
         if packet.seq == 0 || packet.metadata & RETRANSMITTED != 0 {
             EcnCodepoint::NotEct

@@ -65,15 +65,25 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
 }
 
 /// Returns true if one acknowledgement can list a further block next to the pending ones.
-pub(crate) fn can_encode_block(block: FurtherBlock) -> bool {
+///
+/// With a counter, the block that comes second is short.
+pub(crate) fn can_encode_block(block: FurtherBlock, has_counter: bool) -> bool {
     let is_near = block.first.max(block.latest_end) < 1 << BLOCKS[0].0;
-    let [_, (start_bits, length_bits)] = FAR_BLOCKS;
+    let [_, (start_bits, length_bits)] = layout(true, has_counter);
+    let [_, (_, near_length_bits)] = layout(false, has_counter);
+    let most =
+        (1 << if is_near {
+            near_length_bits
+        } else {
+            length_bits
+        }) - 1;
     let follows = |gap| gap < (1 << start_bits) - (1 << length_bits);
     let is_close = block
         .first
         .checked_sub(block.latest_end)
         .is_some_and(follows);
-    block.waiting < BLOCKS.len() && (is_near || is_close)
+    let is_short = !has_counter || block.latest_segments <= most;
+    block.waiting < BLOCKS.len() && (is_near || is_close) && is_short
 }
 
 fn layout(is_far: bool, has_counter: bool) -> [(u32, u32); 2] {

@@ -373,6 +373,8 @@ pub(crate) struct StackReceiver {
     segment_bytes: u32,
     /// Pause in ns after which segments are acknowledged at once for a while.
     pause_ns: u64,
+    /// True if acknowledgements have a counter of marked packets (Accurate ECN).
+    has_counter: bool,
 }
 
 impl StackReceiver {
@@ -384,6 +386,7 @@ impl StackReceiver {
             syn_arrived_ns: None,
             segment_bytes,
             pause_ns: crate::ns(stack.min_rto_s),
+            has_counter: stack.congestion.ecn_rules().feedback == EcnFeedback::Accurate,
         }
     }
 
@@ -408,7 +411,9 @@ impl StackReceiver {
     pub fn flush_delayed_ack(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
         let ack = (seq != 0).then(|| {
             self.receiver
-                .ack_before(seq as u32 - 1, congested, can_encode_block)
+                .ack_before(seq as u32 - 1, congested, |block| {
+                    can_encode_block(block, self.has_counter)
+                })
         })??;
         Some((ack.cumulative as i32, pack(&ack)))
     }

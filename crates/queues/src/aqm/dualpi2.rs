@@ -159,11 +159,7 @@ impl<P> DualPi2Queue<P> {
             let has_step = self.has_step.pop_front().unwrap_or(false);
             return Some((packet, change * bytes, has_step));
         }
-        let Some(packet) = self.classic.pop() else {
-            // The low-latency queue begins after an idle time.
-            self.credit = f64::from(self.largest) * (2.0 * share - 1.0);
-            return None;
-        };
+        let packet = self.classic.pop()?;
         let change = if self.low_latency.is_empty() {
             0.0
         } else {
@@ -216,10 +212,11 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
             dropped.push(packet.packet);
             return;
         }
-        if self.largest == 0 {
-            self.credit = f64::from(packet.info.bytes) * (2.0 * self.settings.classic_share - 1.0);
-        }
         self.largest = packet.info.bytes.max(self.largest);
+        if self.is_empty() {
+            // The low-latency queue begins after an idle time.
+            self.credit = f64::from(self.largest) * (2.0 * self.settings.classic_share - 1.0);
+        }
         if packet.info.ecn.is_l4s() {
             let has_step = self.low_latency.len() >= self.settings.step_min_pkts;
             self.has_step.push_back(has_step);

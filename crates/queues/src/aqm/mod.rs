@@ -206,8 +206,8 @@ disciplines! {
 /// A queue with AQM in front of a link, for packets of any type.
 ///
 /// It has no clock: each call passes the time in whole nanoseconds, which does not decrease. The buffer
-/// counts waiting packets without the one in service; an empty queue accepts any packet. CoDel and PIE reject
-/// a packet that does not fit; FQ-CoDel accepts it and drops others.
+/// counts waiting packets without the one in service; an empty queue accepts any packet. CoDel,
+/// PIE and DualPI2 reject a packet that does not fit; FQ-CoDel accepts it and drops others.
 ///
 /// ```
 /// use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, PacketInfo};

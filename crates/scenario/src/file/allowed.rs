@@ -120,8 +120,8 @@ pub(super) const HOST_DELAY: Allowed<Time> = Allowed {
     text: "0 s to 1 s",
 };
 pub(super) const STEP_QUEUE: Allowed<Quantity<Packets>> = Allowed {
-    test: |w| w.get() >= 0.0 && w.get() <= 1000.0,
-    text: "0 pkt to 1000 pkt",
+    test: |w| w.get() >= 0.0 && w.get() <= 1000.0 && w.get().fract() == 0.0,
+    text: "whole packets from 0 pkt to 1000 pkt",
 };
 pub(super) const COUPLING: Allowed<f64> = Allowed {
     test: |x| *x >= 0.5 && *x <= 10.0,

@@ -56,7 +56,7 @@ pub struct Link {
     /// are one link and fail together. Default: both directions are equal.
     #[key(fixed, example = "{ bandwidth = \"1 Mbit/s\", metric = 20 }")]
     pub reverse: Option<Spanned<Reverse>>,
-    /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"priority"`, `"wfq"`, or a table with
+    /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"dualpi2"`, `"priority"`, `"wfq"`, or a table with
     /// `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,

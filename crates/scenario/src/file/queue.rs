@@ -232,11 +232,12 @@ pub struct DualPi2 {
     /// Target of the queueing delay of senders without L4S. Default: 15 ms.
     #[key(allowed = allowed::SOJOURN, example = "15 ms")]
     pub target: Option<Time>,
-    /// Interval between updates of the drop probability. Default: 16 ms.
+    /// Interval between updates of the drop probability. The integral gain per update is proportional to it, as in
+    /// RFC 9332. Default: 16 ms.
     #[key(allowed = allowed::SOJOURN, example = "16 ms")]
     pub update: Option<Time>,
-    /// Coupling factor: mark probability of L4S packets at the root of the drop probability of the others.
-    /// Default: 2.
+    /// Coupling factor: the mark probability of L4S packets is this factor times the square root of the drop
+    /// probability of other packets. Default: 2.
     #[key(allowed = allowed::COUPLING, example = 2)]
     pub coupling: Option<Spanned<f64>>,
     /// Sojourn time above which L4S packets are always marked. Default: 1 ms.
@@ -246,7 +247,8 @@ pub struct DualPi2 {
     /// 20 Mbit/s, 2 pkt keep L4S senders from being marked for the packet in service. Default: 0 pkt.
     #[key(allowed = allowed::STEP_QUEUE, example = "2 pkt")]
     pub step_queue: Option<PacketCount>,
-    /// Smallest share of the bandwidth for senders without L4S while they have packets to send. Default: 0.1.
+    /// Smallest share of the bandwidth for senders without L4S while they have packets to send; with 1, L4S senders
+    /// wait for all of them. Default: 0.1.
     #[key(allowed = allowed::FRACTION, example = 0.1)]
     pub classic_share: Option<Spanned<f64>>,
 }
@@ -283,7 +285,7 @@ struct Family {
     read: fn(&str, &Value<'_>, &str, &mut Findings) -> Option<QueueSetting>,
 }
 
-/// All disciplines.
+/// All disciplines, first those without settings.
 const FAMILIES: [Family; 6] = [
     Family {
         names: || Plain::names().collect(),
@@ -384,10 +386,11 @@ impl QueueSetting {
 impl Read for QueueSetting {
     const KIND: &'static str = "a discipline, or a table";
     const TABLES: &'static [&'static [Key]] = &{
-        let mut tables: [&[Key]; FAMILIES.len()] = [&[]; FAMILIES.len()];
+        // The first family has no table.
+        let mut tables: [&[Key]; FAMILIES.len() - 1] = [&[]; FAMILIES.len() - 1];
         let mut i = 0;
-        while i < FAMILIES.len() {
-            tables[i] = FAMILIES[i].keys;
+        while i < tables.len() {
+            tables[i] = FAMILIES[i + 1].keys;
             i += 1;
         }
         tables

@@ -29,7 +29,7 @@ pub struct StackSetting {
     #[key(example = false)]
     pub hystart: Option<Spanned<bool>>,
     /// Maximum random delay of an acknowledgement between link and sender, at most 1/16 of the RTT. Default: given
-    /// by the stack, 100 us for `linux-6`. Data centres need less.
+    /// by the stack, 100 us for `linux-6`. Only netflow's packet model has it.
     #[key(allowed = allowed::HOST_DELAY, example = "10 us")]
     pub host_delay: Option<Time>,
 }

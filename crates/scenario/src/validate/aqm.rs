@@ -39,9 +39,12 @@ pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
             let number = |setting: &Option<Spanned<f64>>, default| {
                 setting.as_deref().copied().unwrap_or(default)
             };
+            let update_ns = time_ns(&it.update).unwrap_or(default.update_ns);
             Some(Aqm::DualPi2(DualPi2 {
                 target_ns: time_ns(&it.target).unwrap_or(default.target_ns),
-                update_ns: time_ns(&it.update).unwrap_or(default.update_ns),
+                update_ns,
+                // RFC 9332, appendix A.1: the gain per update is proportional to the interval.
+                alpha_hz: default.alpha_hz * update_ns as f64 / default.update_ns as f64,
                 coupling: number(&it.coupling, default.coupling),
                 step_threshold_ns: time_ns(&it.step).unwrap_or(default.step_threshold_ns),
                 step_min_pkts: (it.step_queue.as_ref())

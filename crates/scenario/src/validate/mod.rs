@@ -194,7 +194,8 @@ struct Validator<'s> {
     /// Non-integer numbers of packets: location, key and value.
     fractional_packets: Vec<(SourceSpan, &'static str, Packets)>,
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
-    first_ecn_sender: Option<(SourceSpan, String)>,
+    /// Place of the first sender with ECN, what it means without marks, and true for L4S.
+    first_ecn_sender: Option<(SourceSpan, String, bool)>,
     /// First feature that requires the packet model: location and name.
     requires_packet_model: Option<(SourceSpan, String)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
@@ -356,14 +357,13 @@ impl Validator<'_> {
 
     /// Warns of senders with ECN if no queue marks.
     fn warn_of_ecn_without_marks(&mut self, network: &Network) {
-        if let Some((place, what)) = self.first_ecn_sender.take()
+        if let Some((place, what, is_l4s)) = self.first_ecn_sender.take()
             && !network.links().any(|id| network.marks(id))
         {
             let message = format!("{what}: no queue marks packets");
-            let marking = netflow_queues::Aqm::all().filter(netflow_queues::Aqm::marks);
-            let names: Vec<String> = marking.map(|aqm| format!("\"{}\"", aqm.name())).collect();
-            let names = names.join(" or ");
-            let help = format!("use `queue = {names}`, or a queue with `ecn = true`");
+            let queue = if is_l4s { "dualpi2" } else { "fq-codel" };
+            let help =
+                format!("give the bottleneck `queue = \"{queue}\"`, or a queue with `ecn = true`");
             self.warning(ProblemKind::WithoutEffect, place, message, &help);
         }
     }

@@ -75,12 +75,6 @@ impl Validator<'_> {
                 self.error(ProblemKind::Conflict, congestion.place(), why, &others);
             }
             stack.set_congestion(**congestion);
-            if congestion.ecn_rules().is_required {
-                self.first_ecn_sender.get_or_insert((
-                    congestion.place(),
-                    format!("`{}` reacts only to losses", congestion.name()),
-                ));
-            }
         }
         if let Some(window) = &setting.initial_window {
             stack.initial_window_pkts = window.get() as u32;
@@ -123,11 +117,22 @@ impl Validator<'_> {
                     self.error(ProblemKind::Conflict, ecn.place(), why, help);
                 }
                 None if **ecn => {
-                    self.first_ecn_sender
-                        .get_or_insert((ecn.place(), "`ecn` has no effect".to_owned()));
+                    self.first_ecn_sender.get_or_insert((
+                        ecn.place(),
+                        "`ecn` has no effect".to_owned(),
+                        false,
+                    ));
                 }
                 None => {}
             }
+        }
+        let rules = stack.congestion.ecn_rules();
+        if rules.is_required {
+            let place = (setting.congestion.as_ref())
+                .map_or(setting.stack.place(), |congestion| congestion.place());
+            let what = format!("`{}` reacts only to losses", stack.congestion.name());
+            self.first_ecn_sender
+                .get_or_insert((place, what, rules.is_l4s));
         }
         if packet_size.get() <= HEADER_BYTES {
             let message = format!(

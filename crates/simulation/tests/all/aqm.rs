@@ -3,7 +3,9 @@
 
 use std::convert::Infallible;
 
-use netflow_network::{Aqm, Buffer, ConnectionId, DualPi2, Interval, LinkTotals, Pie, Recorder};
+use netflow_network::{
+    Aqm, Buffer, CoDel, ConnectionId, DualPi2, Interval, LinkTotals, Pie, Recorder,
+};
 use netflow_profile::builtin;
 use netflow_simulation::{
     ConnectionSpec, DropPolicy, LinkSpec, Model, Network, NetworkBuilder, Options, Run, Simulation,
@@ -248,5 +250,54 @@ fn shares_at_dualpi2_match_published_measurements() {
         let rates = [after[0] - before[0], after[1] - before[1]];
         let share = 100.0 * rates[0] / (rates[0] + rates[1]);
         assert!((share - published).abs() < 10.0, "{first:?}: {share} %");
+    }
+}
+
+/// Incast: 15 and 128 senders of 2 MB each fill a link of 100 Gbit/s until the last transfer ends, as in the validation
+/// of htsim (limits 2.5 and 21 ms). The senders have DCTCP, the queues mark after 25 packets of 4 KB.
+#[test]
+fn incast_fills_the_link() {
+    let mut stack = Stack::builtin("linux-6").unwrap();
+    stack.set_congestion(CongestionControl::Dctcp);
+    stack.host_delay_s = 0.0;
+    let source = Source::Tcp(stack.into());
+    let queue = Aqm::CoDel(CoDel {
+        target_ns: 50_000_000,
+        ce_threshold_ns: Some(8_000),
+        ..CoDel::default()
+    });
+    for (senders, limit_s) in [(15, 2.5e-3), (128, 21e-3)] {
+        let mut b = NetworkBuilder::new();
+        let (switch, receiver) = (b.node("switch"), b.node("receiver"));
+        let link = |from, to| LinkSpec {
+            delay_s: 1e-6,
+            buffer: Buffer::Packets(2000.0),
+            queue: DropPolicy::Managed(queue),
+            ..LinkSpec::new(from, to, 100e9)
+        };
+        b.link(link(switch, receiver));
+        b.link(link(receiver, switch));
+        for i in 0..senders {
+            let host = b.node(&format!("h{i}"));
+            b.link(link(host, switch));
+            b.link(link(switch, host));
+            b.connection(ConnectionSpec {
+                packet_size_bytes: 4000.0,
+                size_pkts: Some(500.0),
+                ..netflow_problems::connection(&format!("c{i}"), host, receiver, source.clone())
+            });
+        }
+        let mut simulation = simulation(b.build().unwrap(), Model::PACKETS, 0.1);
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        let ends = simulation.network().connections();
+        let ends = ends.map(|id| simulation.connection_totals(id).finished_s.unwrap());
+        let last_s = ends.fold(0.0, f64::max);
+        // 2 MB take 0.16 ms at 100 Gbit/s.
+        assert!(
+            (0.16e-3 * f64::from(senders)..limit_s).contains(&last_s),
+            "{senders} senders: {last_s} s"
+        );
     }
 }

@@ -62,6 +62,8 @@ pub struct FurtherBlock {
     pub waiting: usize,
     /// The end of the latest of them, relative to the cumulative acknowledgement.
     pub latest_end: u32,
+    /// The number of segments in the latest of them.
+    pub latest_segments: u32,
     /// The first segment of this block, relative to the cumulative acknowledgement.
     pub first: u32,
 }
@@ -221,6 +223,7 @@ impl Receiver {
                     && !listed(FurtherBlock {
                         waiting: self.unreported_blocks,
                         latest_end: end.saturating_sub(self.next),
+                        latest_segments: end - first,
                         first: segment.saturating_sub(self.next),
                     })
             });

@@ -1,6 +1,7 @@
 //! Congestion control: a state machine for each algorithm.
 //!
-//! An algorithm is one file that implements [`Algorithm`], and one line in the list below. Windows are whole packets, as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
+//! An algorithm is one file that implements [`Algorithm`], and one line in the list below. Windows are whole packets,
+//! as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
 
 mod bbr;
 mod cubic;

@@ -8,7 +8,7 @@
 //! - With a round-trip time below 25 ms, the window grows and shrinks like that of a connection with 25 ms, from
 //!   500 round trips after slow start on (RTT independence).
 //!
-//! The fallback for queues without L4S is off, as is the default.
+//! The fallback for queues without L4S is off, as is the default. A loss that a tail loss probe repairs has no effect.
 
 use super::{Acked, Algorithm, Clock, Delivery, RecoveryPhase, Window, WindowControl};
 use crate::{EcnFeedback, EcnRules, Stack};
@@ -57,13 +57,13 @@ pub(crate) struct Prague {
 
 impl Prague {
     /// Returns true if the connection behaves as one with the target round-trip time.
-    fn is_rtt_independent(&self) -> bool {
-        self.has_rtt_independence && self.rounds >= RTT_TRANSITION_ROUNDS
+    fn is_rtt_independent(&self, window: &Window) -> bool {
+        self.has_rtt_independence && self.rounds >= RTT_TRANSITION_ROUNDS && !window.in_slow_start()
     }
 
     /// Returns the growth of the window per round trip, in packets. It is below 1 for short round-trip times.
-    fn growth(&self) -> f64 {
-        if self.is_rtt_independent() && self.srtt_ns < TARGET_RTT_NS {
+    fn growth(&self, window: &Window) -> f64 {
+        if self.is_rtt_independent(window) && self.srtt_ns < TARGET_RTT_NS {
             let ratio = self.srtt_ns as f64 / TARGET_RTT_NS as f64;
             ratio * ratio
         } else {
@@ -72,8 +72,8 @@ impl Prague {
     }
 
     /// Returns true if the target round-trip time has passed since `at_ns`, or need not have.
-    fn has_passed(&self, at_ns: u64) -> bool {
-        !self.is_rtt_independent() || self.now_ns - at_ns >= TARGET_RTT_NS
+    fn has_passed(&self, window: &Window, at_ns: u64) -> bool {
+        !self.is_rtt_independent(window) || self.now_ns - at_ns >= TARGET_RTT_NS
     }
 
     /// Reduces the window by half because of a loss.
@@ -85,11 +85,15 @@ impl Prague {
 
     fn update_window(&mut self, window: &mut Window, acked: &Acked) {
         let mut unmarked = acked.delivered.saturating_sub(acked.marked);
-        if acked.may_grow && !self.is_in_loss {
+        if acked.may_grow && !self.is_in_loss && unmarked > 0 {
             if window.in_slow_start() {
                 unmarked = window.slow_start(unmarked);
+                if unmarked == 0 {
+                    return;
+                }
             }
-            self.credit += f64::from(unmarked) * self.growth() / f64::from(window.cwnd.max(1));
+            let growth = f64::from(unmarked) * self.growth(window);
+            self.credit += growth / f64::from(window.cwnd.max(1));
         }
         if self.credit <= -1.0 {
             self.credit += 1.0;
@@ -108,7 +112,7 @@ impl Prague {
     fn update_alpha(&mut self, window: &Window, acked: &Acked) {
         self.delivered += acked.delivered;
         self.marked += acked.marked;
-        if acked.acknowledged < self.round_end || !self.has_passed(self.alpha_at_ns) {
+        if acked.acknowledged < self.round_end || !self.has_passed(window, self.alpha_at_ns) {
             return;
         }
         if self.has_seen_mark {
@@ -163,7 +167,7 @@ impl Algorithm for Prague {
     }
 
     fn on_congestion_event(&mut self, window: Window, by_mark: bool) -> u32 {
-        if by_mark && self.has_passed(self.reduced_at_ns) {
+        if by_mark && self.has_passed(&window, self.reduced_at_ns) {
             self.reduced_at_ns = self.now_ns;
             self.credit -= self.alpha * f64::from(window.cwnd) / 2.0;
         }
@@ -175,7 +179,9 @@ impl Algorithm for Prague {
     }
 
     fn on_rto(&mut self, window: Window, _next: u32) {
-        self.on_loss(window);
+        if !self.is_in_loss {
+            self.on_loss(window);
+        }
     }
 
     fn on_ack(&mut self, _window: &mut Window, acked: &Acked) {

@@ -340,7 +340,7 @@ impl LinuxSender {
             ..self.mark_reported(now_ns, ack)
         };
         info.marked = match ack.ce_counter {
-            Some(counter) => self.marked.advance(counter, info.delivered),
+            Some(counter) => self.marked.advance(counter),
             None if ack.congested => info.delivered,
             None => 0,
         };

@@ -7,19 +7,13 @@ use super::super::super::CE_COUNTER_MODULUS;
 pub(super) struct MarkedSegments(u32);
 
 impl MarkedSegments {
-    /// Adds the marked segments of an acknowledgement with this counter, which newly reports `delivered` segments
-    /// as arrived. Returns their number.
+    /// Adds the newly marked segments of an acknowledgement with this counter. Returns their number.
     ///
-    /// If more segments are reported than the counter can count, as many are marked as possible (RFC 9768, appendix
-    /// A.2.1), as in Linux.
-    pub(super) fn advance(&mut self, counter: u8, delivered: u32) -> u32 {
-        const MASK: u32 = CE_COUNTER_MODULUS - 1;
-        let least = u32::from(counter).wrapping_sub(self.0) & MASK;
-        let newly = if delivered <= MASK {
-            least
-        } else {
-            delivered - ((delivered - least) & MASK)
-        };
+    /// It is the smallest number that fits the counter, also if acknowledgements were lost: TCP Prague needs this
+    /// (`tcp_ecn_unsafe_cep` of the L4S team). Linux without that and without the AccECN option counts as many marks
+    /// as possible (RFC 9768, appendix A.2.1), that is marks which were not made.
+    pub(super) fn advance(&mut self, counter: u8) -> u32 {
+        let newly = u32::from(counter).wrapping_sub(self.0) % CE_COUNTER_MODULUS;
         self.0 = self.0.wrapping_add(newly);
         newly
     }
@@ -29,17 +23,15 @@ impl MarkedSegments {
 mod tests {
     use super::*;
 
-    /// Counts survive the overflow of the counter, and acknowledgements of up to seven segments are exact even if
-    /// earlier ones were lost. Longer ones count as many marks as possible.
+    /// Counts survive the overflow of the counter, and lost acknowledgements with up to seven marks.
     #[test]
     fn marks_are_counted() {
         let mut marked = MarkedSegments::default();
         let mut all = 0_u32;
         for newly in [0, 1, 2, 3, 7, 5, 0, 6] {
             all += newly;
-            assert_eq!(marked.advance((all % 8) as u8, 7), newly);
+            assert_eq!(marked.advance((all % 8) as u8), newly);
         }
-        assert_eq!(marked.advance((all % 8) as u8, 20), 16);
-        assert_eq!(marked.advance(((all + 3) % 8) as u8, 20), 19);
+        assert_eq!(marked.advance(((all + 8) % 8) as u8), 0);
     }
 }

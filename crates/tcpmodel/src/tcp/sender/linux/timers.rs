@@ -151,8 +151,9 @@ impl LinuxSender {
                 self.rate.lost += u64::from(self.segments.mark_lost(segment));
             }
         }
+        let before = self.window;
         self.window.cwnd = self.segments.in_flight() + 1;
-        self.congestion.on_rto(self.window, self.segments.next());
+        self.congestion.on_rto(before, self.segments.next());
         self.state = State::Loss;
         self.recovery_point = self.segments.next();
         self.probe_end = 0;
