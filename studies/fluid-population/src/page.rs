@@ -233,17 +233,17 @@ pub fn ns2_table(judged: &[NetworkComparison]) -> String {
 pub fn check(found: &[NetworkErrors], tcp: TestedTcp) -> Result<(), String> {
     let [calibrated, _] = medians_calibrated(found);
     for (is_calibrated, m) in [(false, medians(found, None)), (true, calibrated)] {
-        let told = AccuracyBounds::of_fluid_model(tcp, is_calibrated);
+        let bounds = AccuracyBounds::of_fluid_model(tcp, is_calibrated);
         let apart = [
-            told.queues - m.queues,
-            told.link_loss - m.link_loss,
-            told.goodput - m.goodput,
-            told.goodput_p90 - m.goodput_p90,
-            told.utilization - m.utilization,
+            bounds.queues - m.queues,
+            bounds.link_loss - m.link_loss,
+            bounds.goodput - m.goodput,
+            bounds.goodput_p90 - m.goodput_p90,
+            bounds.utilization - m.utilization,
         ];
         if apart.iter().any(|apart| apart.abs() > 0.005) {
             return Err(format!(
-                "runs print {told:?} (netflow_results::AccuracyBounds), found was {m:?}"
+                "netflow_results::AccuracyBounds has {bounds:?}, but the study measured {m:?}"
             ));
         }
     }

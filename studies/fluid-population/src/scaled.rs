@@ -69,7 +69,7 @@ pub fn table(found: &[ScaledErrors]) -> String {
          reference is one packet run. The row *packets* is a second packet run with another seed. The error over intervals is\n\
          Σ\\|error\\|/Σ of the goodput of a connection in consecutive 5 s. Queues and lost packets are those of the last {:.0} s, or\n\
          of all {DURATION_S:.0} s with churn.\n\n\
-         | factor | model | 5 s intervals: median connection | 90th percentile | median, first 10 s | longest queues | lost packets | CPU time [s] |\n\
+         | factor | model | 5 s intervals: median connection | 90th percentile | median, first 10 s | longest queues | lost packets | time of a run [s] |\n\
          |---|---|---|---|---|---|---|---|\n",
         found.len() / FACTORS.len() / Family::ALL.len(),
         DURATION_S * 2.0 / 3.0,

@@ -147,10 +147,12 @@ fn tables(cases: &[Case], runs: &[Vec<f64>]) -> String {
             ("cubic", _) => "two CUBIC",
             _ => "two Prague",
         };
-        groups
-            .entry((case.queue.clone(), kind))
-            .or_default()
-            .push(difference);
+        for kind in [kind, "all"] {
+            groups
+                .entry((case.queue.clone(), kind))
+                .or_default()
+                .push(difference);
+        }
         let _ = writeln!(
             all,
             "| {} Mbit/s | {} | {}, {} ms | {}, {} ms | {:.0} % | {share:.0} ± {spread:.0} % | {difference:+.0} |",

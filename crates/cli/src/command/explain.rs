@@ -223,7 +223,7 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Returns what the waiting time of a queue counts, if a packet does not wait for all packets before it.
+/// Returns a note on the waiting time of a queue, if a packet does not wait for all packets before it.
 fn waiting_note(queue: &DropPolicy) -> Option<&'static str> {
     match queue {
         DropPolicy::Managed(Aqm::FqCoDel(_)) => Some(

@@ -219,8 +219,8 @@ mod tests {
             ce_counter: Some(7),
             ..ack(5, &[(2_000, 2_001), (9, 209)], false, false)
         };
-        let told = unpack(5, pack(&long), true);
-        assert_eq!(told.sacks.blocks(), [(2_000, 2_001), (194, 209)]);
+        let received = unpack(5, pack(&long), true);
+        assert_eq!(received.sacks.blocks(), [(2_000, 2_001), (194, 209)]);
     }
 
     #[test]

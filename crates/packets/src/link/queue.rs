@@ -443,8 +443,8 @@ impl Queue {
         };
         let mut congested = false;
         let before = dropped.len();
-        let asks = info.ecn.is_capable().then_some(&mut congested);
-        if is_admitted && !self.drops_early(now_ns, asks) {
+        let mark = info.ecn.is_capable().then_some(&mut congested);
+        if is_admitted && !self.drops_early(now_ns, mark) {
             if congested {
                 waits.packet.metadata |= CONGESTED;
             }

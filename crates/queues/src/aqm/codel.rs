@@ -78,7 +78,7 @@ impl CoDelState {
                 *first_above_ns = None;
                 return (None, false);
             };
-            *largest = packet.info.bytes.max(*largest);
+            *largest = packet.bytes.max(*largest);
             let waited_ns = now_ns.saturating_sub(packet.arrived_ns);
             let low = waited_ns < rules.target_ns || left_bytes <= u64::from(*largest);
             let late = !low && first_above_ns.is_some_and(|at| now_ns >= at);
@@ -161,8 +161,14 @@ impl Settings for CoDel {
 
 impl<P> Discipline<P> for CoDelQueue<P> {
     #[inline]
-    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
-        if self.fifo.fits(packet.info.bytes, buffer) {
+    fn enqueue(
+        &mut self,
+        packet: WaitingPacket<P>,
+        _flow: u64,
+        buffer: Buffer,
+        dropped: &mut Vec<P>,
+    ) {
+        if self.fifo.fits(packet.bytes, buffer) {
             self.fifo.push(packet)
         } else {
             dropped.push(packet.packet)

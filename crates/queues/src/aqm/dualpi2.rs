@@ -155,7 +155,7 @@ impl<P> DualPi2Queue<P> {
         if !self.low_latency.is_empty() && (!classic_waits || self.credit <= 0.0) {
             let packet = self.low_latency.pop()?;
             let change = if classic_waits { share } else { 0.0 };
-            let bytes = f64::from(packet.info.bytes);
+            let bytes = f64::from(packet.bytes);
             let has_step = self.has_step.pop_front().unwrap_or(false);
             return Some((packet, change * bytes, has_step));
         }
@@ -165,7 +165,7 @@ impl<P> DualPi2Queue<P> {
         } else {
             share - 1.0
         };
-        let bytes = f64::from(packet.info.bytes);
+        let bytes = f64::from(packet.bytes);
         Some((packet, change * bytes, false))
     }
 
@@ -176,12 +176,12 @@ impl<P> DualPi2Queue<P> {
 
     /// Decides on a packet that has left its queue.
     fn decide(&mut self, packet: &WaitingPacket<P>, now_ns: u64, has_step: bool) -> Verdict {
-        let is_l4s = packet.info.ecn.is_l4s();
+        let is_l4s = packet.ecn.is_l4s();
         let coupled = self.settings.coupling * self.probability;
         let is_overloaded = coupled > 1.0;
         let mut verdict = Verdict::Pass;
         if self.bytes() >= 2 * u64::from(self.largest) {
-            let (p, may_mark) = (self.probability, packet.info.ecn.is_capable());
+            let (p, may_mark) = (self.probability, packet.ecn.is_capable());
             verdict = match (is_l4s, is_overloaded) {
                 (true, false) if self.draw(coupled) => Verdict::Mark,
                 (true, false) => Verdict::Pass,
@@ -205,19 +205,25 @@ impl<P> DualPi2Queue<P> {
 }
 
 impl<P> Discipline<P> for DualPi2Queue<P> {
-    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+    fn enqueue(
+        &mut self,
+        packet: WaitingPacket<P>,
+        _flow: u64,
+        buffer: Buffer,
+        dropped: &mut Vec<P>,
+    ) {
         self.run_due_updates(packet.arrived_ns);
-        let bytes = self.bytes() + u64::from(packet.info.bytes);
+        let bytes = self.bytes() + u64::from(packet.bytes);
         if !buffer.fits(self.len() + 1, bytes) {
             dropped.push(packet.packet);
             return;
         }
-        self.largest = packet.info.bytes.max(self.largest);
+        self.largest = packet.bytes.max(self.largest);
         if self.is_empty() {
             // The low-latency queue begins after an idle time.
             self.credit = f64::from(self.largest) * (2.0 * self.settings.classic_share - 1.0);
         }
-        if packet.info.ecn.is_l4s() {
+        if packet.ecn.is_l4s() {
             let has_step = self.low_latency.len() >= self.settings.step_min_pkts;
             self.has_step.push_back(has_step);
             self.low_latency.push(packet);

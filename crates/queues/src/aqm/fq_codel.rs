@@ -144,11 +144,17 @@ impl Settings for FqCoDel {
 }
 
 impl<P> Discipline<P> for FqCoDelQueue<P> {
-    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
-        let index = self.queue_of(packet.info.flow);
+    fn enqueue(
+        &mut self,
+        packet: WaitingPacket<P>,
+        flow: u64,
+        buffer: Buffer,
+        dropped: &mut Vec<P>,
+    ) {
+        let index = self.queue_of(flow);
         let queue = &mut self.queues[index as usize];
         self.len += 1;
-        self.bytes += u64::from(packet.info.bytes);
+        self.bytes += u64::from(packet.bytes);
         queue.fifo.push(packet);
         if !queue.listed {
             queue.listed = true;
@@ -178,13 +184,13 @@ impl<P> Discipline<P> for FqCoDelQueue<P> {
             let pop = || {
                 let packet = fifo.pop()?;
                 *len -= 1;
-                *bytes -= u64::from(packet.info.bytes);
+                *bytes -= u64::from(packet.bytes);
                 Some((packet, *bytes))
             };
             let rules = &self.rules.codel;
             let largest = &mut self.largest;
             if let Some(packet) = queue.codel.dequeue(rules, now_ns, largest, pop, dropped) {
-                queue.deficit -= i64::from(packet.info.bytes);
+                queue.deficit -= i64::from(packet.bytes);
                 return Some(packet);
             }
             list.pop_front();

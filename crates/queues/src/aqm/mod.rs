@@ -42,8 +42,10 @@ pub struct WaitingPacket<P> {
     pub packet: P,
     /// Arrival time in ns.
     pub arrived_ns: u64,
-    /// Properties on arrival.
-    pub info: PacketInfo,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// ECN field on arrival.
+    pub ecn: EcnCodepoint,
     /// True if this queue has marked it (RFC 3168, section 5: CE).
     pub marked: bool,
 }
@@ -52,8 +54,8 @@ impl<P> WaitingPacket<P> {
     /// Marks the packet if it is ECN-capable. Returns false if it is not.
     #[inline]
     fn mark(&mut self) -> bool {
-        self.marked |= self.info.ecn.is_capable();
-        self.info.ecn.is_capable()
+        self.marked |= self.ecn.is_capable();
+        self.ecn.is_capable()
     }
 }
 
@@ -66,7 +68,13 @@ trait Settings {
 /// Queue of a discipline.
 trait Discipline<P> {
     /// Adds a packet. Packets dropped as a result are pushed to `dropped`: this one or others.
-    fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>);
+    fn enqueue(
+        &mut self,
+        packet: WaitingPacket<P>,
+        flow: u64,
+        buffer: Buffer,
+        dropped: &mut Vec<P>,
+    );
 
     /// Returns the next packet to send. Packets dropped meanwhile are pushed to `dropped`.
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>>;
@@ -139,9 +147,9 @@ macro_rules! disciplines {
 
         impl<P> Discipline<P> for State<P> {
             #[inline]
-            fn enqueue(&mut self, packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+            fn enqueue(&mut self, packet: WaitingPacket<P>, flow: u64, buffer: Buffer, dropped: &mut Vec<P>) {
                 match self {
-                    $(State::$name(queue) => queue.enqueue(packet, buffer, dropped),)*
+                    $(State::$name(queue) => queue.enqueue(packet, flow, buffer, dropped),)*
                 }
             }
 
@@ -246,13 +254,15 @@ impl<P> AqmQueue<P> {
     /// or others.
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, packet: P, info: PacketInfo, dropped: &mut Vec<P>) {
+        let PacketInfo { bytes, flow, ecn } = info;
         let packet = WaitingPacket {
             packet,
             arrived_ns: now_ns,
-            info,
+            bytes,
+            ecn,
             marked: false,
         };
-        self.state.enqueue(packet, self.buffer, dropped);
+        self.state.enqueue(packet, flow, self.buffer, dropped);
     }
 
     /// Returns the next packet to send when the link is free. Packets dropped meanwhile are pushed to
@@ -313,14 +323,14 @@ impl<P> Default for FifoQueue<P> {
 impl<P> FifoQueue<P> {
     #[inline]
     fn push(&mut self, packet: WaitingPacket<P>) {
-        self.bytes += u64::from(packet.info.bytes);
+        self.bytes += u64::from(packet.bytes);
         self.packets.push_back(packet);
     }
 
     #[inline]
     fn pop(&mut self) -> Option<WaitingPacket<P>> {
         let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.info.bytes);
+        self.bytes -= u64::from(packet.bytes);
         Some(packet)
     }
 

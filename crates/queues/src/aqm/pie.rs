@@ -248,14 +248,20 @@ impl Settings for Pie {
 }
 
 impl<P> Discipline<P> for PieQueue<P> {
-    fn enqueue(&mut self, mut packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+    fn enqueue(
+        &mut self,
+        mut packet: WaitingPacket<P>,
+        _flow: u64,
+        buffer: Buffer,
+        dropped: &mut Vec<P>,
+    ) {
         self.run_due_updates(packet.arrived_ns);
-        if !self.fifo.fits(packet.info.bytes, buffer) {
+        if !self.fifo.fits(packet.bytes, buffer) {
             self.state.accumulated_probability = 0.0;
             dropped.push(packet.packet);
             return;
         }
-        self.largest = packet.info.bytes.max(self.largest);
+        self.largest = packet.bytes.max(self.largest);
         let few = self.fifo.bytes <= 2 * u64::from(self.largest);
         let (rules, state) = (&self.rules, &mut self.state);
         if state.drops_early(rules, few, &mut self.random)

@@ -39,14 +39,14 @@ pub struct Link {
     #[key(allowed = allowed::METRIC, example = 10)]
     pub metric: Option<Spanned<f64>>,
     /// Buffer size of the queue, the packet in service included: `"100 pkt"`, `"150 KB"`, or a time such as `"50
-    /// ms"` (the data that the link sends in this time). A buffer given as a time fits at least one packet of
-    /// those that cross the link, and two for managed queues (`codel`, `fq-codel`, `pie`, `dualpi2`). In packets, every
-    /// packet counts as one, acknowledgements included. In bytes or time, each packet counts by its size; the
-    /// fluid model uses the mean size of the packets present. A time depends on the current bandwidth, which
-    /// events can change. Managed queues need at least 2 packets. Default: the bandwidth-delay product
-    /// for the longest base RTT of the connections that cross the link at the start, at least 10 packets and
-    /// twice the upper threshold of a RED queue. A link without connections uses the RTTs of links at the same
-    /// nodes, or of the network; without traffic, 100 ms. `netflow check` shows the value.
+    /// ms"` (the data that the link sends in this time). A buffer given as a time has space for at least one packet
+    /// that crosses the link, and for two in managed queues (`codel`, `fq-codel`, `pie`, `dualpi2`). In packets,
+    /// every packet counts as one, acknowledgements included. In bytes or time, each packet counts by its size; the
+    /// fluid model uses the mean size of the packets present. A time depends on the current bandwidth, which events
+    /// can change. Managed queues need at least 2 packets. Default: the bandwidth-delay product for the longest
+    /// base RTT of the connections that cross the link at the start, at least 10 packets and twice the upper
+    /// threshold of a RED queue. A link without connections uses the RTTs of links at the same nodes, or of the
+    /// network; without traffic, 100 ms. `netflow check` shows the value.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<BufferSetting>,
     /// True if the link also exists in the other direction, with a separate queue. Default: true.

@@ -194,7 +194,7 @@ struct Validator<'s> {
     /// Non-integer numbers of packets: location, key and value.
     fractional_packets: Vec<(SourceSpan, &'static str, Packets)>,
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
-    /// Place of the first sender with ECN, what it means without marks, and true for L4S.
+    /// Place of the first sender with ECN, the effect of missing marks, and true for L4S.
     first_ecn_sender: Option<(SourceSpan, String, bool)>,
     /// First feature that requires the packet model: location and name.
     requires_packet_model: Option<(SourceSpan, String)>,

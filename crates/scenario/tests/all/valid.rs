@@ -882,3 +882,15 @@ fn link_sizes_include_overhead() {
     assert_eq!(spec.buffer.bytes(spec.bandwidth_bps), Some(100_000.0));
     assert_eq!(network.buffer_pkts(id), 50.0);
 }
+
+/// The name of a managed queue gives it with the settings that the engine has by default.
+#[test]
+fn names_of_managed_queues_give_their_defaults() {
+    for aqm in netflow_queues::Aqm::all() {
+        let option = format!("link.A->B.queue={}", aqm.name());
+        let prepared = with_options(&[&option]).unwrap_or_else(|problems| panic!("{problems}"));
+        let network = &prepared.network;
+        let link = network.link_by_name("A->B").unwrap();
+        assert_eq!(network.link_spec(link).queue, DropPolicy::Managed(aqm));
+    }
+}

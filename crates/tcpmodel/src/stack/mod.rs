@@ -190,7 +190,7 @@ pub struct EcnRules {
 }
 
 impl EcnRules {
-    /// ECN by RFC 3168, if the stack asks for it.
+    /// ECN by RFC 3168, if the stack requests it.
     pub const OPTIONAL: EcnRules = EcnRules {
         is_required: false,
         is_l4s: false,
@@ -398,8 +398,8 @@ impl Stack {
 
     /// Returns true if the packets are ECN-capable: they may be marked instead of being dropped.
     pub fn has_ecn(&self) -> bool {
-        let asks = self.ecn || self.congestion.ecn_rules().is_required;
-        asks && self.has_congestion_controls()
+        let requests = self.ecn || self.congestion.ecn_rules().is_required;
+        requests && self.has_congestion_controls()
     }
 
     /// Sets the congestion control, and its share of the window after a loss.

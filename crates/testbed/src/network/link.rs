@@ -284,7 +284,7 @@ impl Link {
         *sending = None;
         let next = next.map(|sent| {
             let packet = sent.packet.packet;
-            let takes_ns = (8e9 * f64::from(sent.info.bytes) / self.bandwidth_bps)
+            let takes_ns = (8e9 * f64::from(sent.bytes) / self.bandwidth_bps)
                 .round()
                 .max(1.0);
             let at_ns = now_ns + takes_ns as u64;

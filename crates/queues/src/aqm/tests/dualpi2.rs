@@ -38,10 +38,11 @@ fn fractions(p: f64, ecn: EcnCodepoint) -> (f64, f64) {
         let packet = WaitingPacket {
             packet: number,
             arrived_ns: 0,
-            info: info(ecn),
+            bytes: 1500,
+            ecn,
             marked: false,
         };
-        queue.enqueue(packet, Buffer::Unbounded, &mut dropped);
+        queue.enqueue(packet, 0, Buffer::Unbounded, &mut dropped);
     }
     while queue.len() > 4 {
         if let Some(sent) = queue.dequeue(0, &mut dropped) {
@@ -149,7 +150,7 @@ fn classic_queue_keeps_its_share() {
         }
         for _ in 0..3000 {
             let packet = queue.dequeue(0, &mut dropped).unwrap();
-            sent[usize::from(packet.info.ecn.is_l4s())] += packet.info.bytes;
+            sent[usize::from(packet.ecn.is_l4s())] += packet.bytes;
         }
         let is = f64::from(sent[0]) / f64::from(sent[0] + sent[1]);
         assert!((is - share).abs() < 0.01, "{is} for {share}");
@@ -175,13 +176,14 @@ fn controller_integrates_the_delay() {
         let packet = WaitingPacket {
             packet: k,
             arrived_ns: 16 * MS * k + MS / 10,
-            info: info(EcnCodepoint::NotEct),
+            bytes: 1500,
+            ecn: EcnCodepoint::NotEct,
             marked: false,
         };
         if k >= 3 {
             queue.dequeue(16 * MS * k + MS / 20, &mut dropped);
         }
-        queue.enqueue(packet, Buffer::Unbounded, &mut dropped);
+        queue.enqueue(packet, 0, Buffer::Unbounded, &mut dropped);
     }
     // Updates at 16 ms: empty. At 32 ms: 15.9 ms. From 48 ms to 800 ms: 31.9 ms.
     let sum_ms = (15.9 - 15.0) + 48.0 * (31.9 - 15.0);

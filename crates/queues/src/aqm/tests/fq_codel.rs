@@ -55,8 +55,8 @@ fn greedy_flows_get_the_same_bytes() {
             for flow in dropped.drain(..) {
                 there[flow] -= 1;
             }
-            sent[packet.packet] += i64::from(packet.info.bytes);
-            now_ns += 800 * u64::from(packet.info.bytes);
+            sent[packet.packet] += i64::from(packet.bytes);
+            now_ns += 800 * u64::from(packet.bytes);
             widest = widest.max(sent.iter().max().unwrap() - sent.iter().min().unwrap());
         }
         assert!(widest <= 1514 + 1500, "{widest} B");

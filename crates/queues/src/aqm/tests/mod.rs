@@ -322,7 +322,10 @@ impl Queue for AuditedQueue {
         }
         if let Some(sent) = sent {
             let packet = self.present.remove(&sent.packet).expect("it was there");
-            assert_eq!((sent.arrived_ns, sent.info), (packet.at_ns, packet.info()));
+            assert_eq!(
+                (sent.arrived_ns, sent.bytes, sent.ecn),
+                (packet.at_ns, packet.bytes, packet.ecn)
+            );
             assert!(
                 packet.ecn.is_capable() || !sent.marked,
                 "only some may be marked"
@@ -387,8 +390,8 @@ fn cleared_queue_equals_new_queue() {
             let mut listed: Vec<usize> = queue.iter().map(|waiting| waiting.packet).collect();
             for waiting in queue.iter() {
                 let packet = before[waiting.packet];
-                let says = (waiting.arrived_ns, waiting.info);
-                assert_eq!(says, (packet.at_ns, packet.info()));
+                let says = (waiting.arrived_ns, waiting.bytes, waiting.ecn);
+                assert_eq!(says, (packet.at_ns, packet.bytes, packet.ecn));
             }
             let mut taken = Vec::new();
             queue.clear(&mut taken);

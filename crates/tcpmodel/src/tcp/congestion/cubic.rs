@@ -186,7 +186,7 @@ impl Algorithm for Cubic {
         self.decrease.apply(window.cwnd)
     }
 
-    /// Resets the state after a timeout (RFC 9438, 4.8), that of HyStart included.
+    /// Resets the state, with HyStart, after a timeout (RFC 9438, 4.8).
     fn on_rto(&mut self, _window: Window, next: u32) {
         *self = Cubic::with(self.clock, self.decrease, self.has_hystart);
         self.hystart.round_end = next;
