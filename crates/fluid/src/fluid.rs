@@ -10,15 +10,15 @@ use netflow_network::engine::Engine as _;
 use netflow_network::queue_reliability::{TrafficKind, TrafficMix};
 use netflow_network::{
     Application, Aqm, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy,
-    FluidOptions, LinkId, Network, RunError, Source, Step, Totals, UserStats,
+    FluidOptions, LinkId, Network, RunError, Source, Totals, UserStats,
 };
 use netflow_units::Csr;
 
 use crate::delays::BranchDelays;
-use crate::engine::plan::{self, NO_PROFILE};
+use crate::engine::plan;
 use crate::engine::queue_models::traffic_by_link;
-use crate::engine::sources::active_s;
-use crate::engine::{Scratch, Setup, Span, advance};
+use crate::engine::sources::{ActiveSources, active_s};
+use crate::engine::{ComponentSteps, Scratch, Setup, Span, advance};
 use crate::link_traffic::LinkTraffic;
 use crate::session_replay;
 use crate::state::State;
@@ -41,8 +41,6 @@ pub struct Fluid {
     /// Branches of each class, and connections of each class.
     branches: Csr<u32>,
     members: Csr<u32>,
-    /// Times in seconds at which sources start or stop and a step must end, in increasing order.
-    switches_s: Vec<f64>,
     /// Shortest and longest step chosen so far, in seconds.
     step_range_s: Option<(f64, f64)>,
 }
@@ -126,11 +124,9 @@ impl Fluid {
         let scratch = Scratch::new(&setup, &state);
         let inner = setup.network.tables();
         let classes = inner.classes.len();
-        let switches_s = source_switches(&setup);
         Fluid {
             branches: Csr::grouped(classes, inner.class_paths.iter().map(|b| b.class)),
             members: Csr::grouped(classes, inner.class_of.iter().copied()),
-            switches_s,
             duration_s,
             seed,
             step_range_s: None,
@@ -153,8 +149,12 @@ impl Fluid {
         let at = |&time_s: &f64| {
             state.time_s = time_s;
             setup.apply_events(&mut state, &mut scratch);
-            scratch.update_sources(&setup, &mut state, time_s);
-            let crossings = traffic_by_link(&setup, &state, &scratch.active);
+            for c in 0..setup.plan.components.len() {
+                state.clocks[c].time_s = time_s;
+                scratch.update_sources(&setup, &mut state, c, time_s);
+            }
+            let active = scratch.active.iter().flat_map(ActiveSources::all);
+            let crossings = traffic_by_link(&setup, &state, active);
             links()
                 .map(|id| setup.plan.rank[id.index()] as usize)
                 .map(|rank| (crossings[rank], scratch.fillings[rank]))
@@ -163,33 +163,52 @@ impl Fluid {
         times_s.iter().map(at).collect()
     }
 
-    /// Takes one step, which ends at `limit_s` at the latest.
+    /// Takes one step, which ends at `limit_s` at the latest. If the network has several components, each takes its
+    /// own steps until a common time.
     pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
         if self.is_done() {
             return Ok(());
         }
         self.setup.apply_events(&mut self.state, &mut self.scratch);
-        let start_s = self.state.time_s;
-        let next = self.switches_s.partition_point(|&s| s <= start_s);
-        let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
         let limit_s = limit_s
             .min(self.duration_s)
-            .min(self.setup.next_change_s(&self.state))
-            .min(switch_s);
-        let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
-        let step_s = chosen_s.unwrap_or(self.setup.options.longest_step_s());
-        self.record_step(step_s);
-        // Steps end at multiples of the step length, so that rounding errors do not accumulate.
-        let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
-        // Merges a negligible remainder into this step.
-        let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
-        let result = self.take_step(if all { limit_s } else { next_s });
-        // Packets sent until a source stops see the present queues, not the later ones.
-        let switches = self.state.time_s >= switch_s;
-        (self.state).sample_delays(&self.setup.plan, &mut self.scratch, switches);
+            .min(self.setup.next_change_s(&self.state));
+        let components = self.setup.plan.components.len();
+        let mut result = Ok(());
+        if components == 1 {
+            result = self.step_component(0, limit_s);
+            self.state.time_s = self.state.clocks[0].time_s;
+        } else {
+            // Steps of all lengths, of which the longest but one is 2/3 of the longest, meet there.
+            let common_s = 2.0 * self.setup.options.longest_step_s();
+            let end_s = step_end_s(self.state.time_s, common_s, limit_s);
+            for c in 0..components {
+                while result.is_ok() && self.state.clocks[c].time_s < end_s {
+                    result = self.step_component(c, end_s);
+                }
+            }
+            self.state.time_s = end_s;
+        }
         if self.state.told.paths.is_due(self.state.time_s) {
             self.sample_paths();
         }
+        result
+    }
+
+    /// Advances a component by one step, which ends at `limit_s` at the latest.
+    fn step_component(&mut self, c: usize, limit_s: f64) -> Result<(), RunError> {
+        let start_s = self.state.clocks[c].time_s;
+        let switch_s = self.setup.steps[c].next_switch_s(start_s);
+        let step_s = self.scratch.next_step_s(&self.setup, &mut self.state, c);
+        self.record_step(step_s);
+        let end_s = step_end_s(start_s, step_s, limit_s.min(switch_s));
+        self.scratch
+            .update_sources(&self.setup, &mut self.state, c, end_s);
+        let span = Span::new(start_s, end_s);
+        let result = advance(&self.setup, &mut self.state, &mut self.scratch, c, span);
+        // Packets sent until a source stops see the present queues, not the later ones.
+        let switches = self.state.clocks[c].time_s >= switch_s;
+        (self.state).sample_delays(&self.setup.plan, &mut self.scratch, c, switches);
         result
     }
 
@@ -223,21 +242,15 @@ impl Fluid {
         )
     }
 
-    fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {
-        let span = Span::new(self.state.time_s, end_s);
-        self.scratch
-            .update_sources(&self.setup, &mut self.state, end_s);
-        advance(&self.setup, &mut self.state, &mut self.scratch, span)
-    }
-
     /// Returns the shortest and the longest step chosen so far, in seconds. Before the first step these are
     /// the limits of the step control.
     pub fn step_range_s(&self) -> (f64, f64) {
         let longest_s = self.setup.options.longest_step_s();
-        let between_s = (self.setup.pace).map_or((longest_s, longest_s), |pace| {
-            (pace.shortest_s, pace.longest_s)
-        });
-        self.step_range_s.unwrap_or(between_s)
+        let steps = self.setup.steps.iter();
+        let shortest_s = steps
+            .map(ComponentSteps::shortest_s)
+            .fold(longest_s, f64::min);
+        self.step_range_s.unwrap_or((shortest_s, longest_s))
     }
 
     /// Returns the complete state, which can be cloned, saved and resumed from.
@@ -395,12 +408,18 @@ impl Fluid {
     /// summed.
     pub fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
         let plan = &self.setup.plan;
-        let l = &plan.links[self.rank(link)];
+        let rank = self.rank(link);
+        let l = &plan.links[rank];
+        let component = plan
+            .components
+            .iter()
+            .position(|it| it.links.contains(&rank));
+        let last_step_s = component.map_or(1.0, |c| self.state.clocks[c].last_step_s);
         let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
             let queued = self.state.content[h as usize];
-            let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
+            let arrival_pps = self.state.inflow[h as usize] / last_step_s;
             for &connection in self.members.row(class as usize) {
                 let (_, share) = self.branches_of(ConnectionId::new(connection, link.owner()));
                 let of = classes.entry(connection).or_default();
@@ -468,28 +487,14 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     }
 }
 
-/// Maximum number of source starts and stops at which steps end. If there are more, none is used.
-const MAX_SWITCHES: usize = 10_000;
-
-/// Returns the times of source starts and stops at which a step must end: those of fixed-rate sources, because
-/// other sources start slowly.
-fn source_switches(setup: &Setup) -> Vec<f64> {
-    if let FluidOptions::Standard {
-        step: Step::Fixed { .. },
-    } = setup.options
-    {
-        return Vec::new();
+/// Returns the end of a step that begins at `start_s`. Steps end at multiples of their length, so that rounding errors
+/// do not accumulate.
+fn step_end_s(start_s: f64, step_s: f64, limit_s: f64) -> f64 {
+    let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
+    // Merges a negligible remainder into this step.
+    if next_s > limit_s - (1e-6 * step_s).max(1e-9) {
+        limit_s
+    } else {
+        next_s
     }
-    let branches = setup.plan.branches.iter();
-    let mut all: Vec<f64> = branches
-        .filter(|b| b.profile == NO_PROFILE)
-        .flat_map(|b| [b.start_s, b.stop_s])
-        .filter(|s| s.is_finite())
-        .collect();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
-    if all.len() > MAX_SWITCHES {
-        all.clear();
-    }
-    all
 }

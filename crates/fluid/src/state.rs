@@ -20,10 +20,10 @@ use crate::session_replay::PathSamples;
 pub struct State {
     /// Hash of the network and the options to which it belongs.
     pub(crate) fingerprint: u64,
+    /// Time that all components have reached.
     pub(crate) time_s: f64,
-    pub(crate) steps: u64,
-    /// Length of the last step, in seconds.
-    pub(crate) last_step_s: f64,
+    /// Clock of each component.
+    pub(crate) clocks: Vec<Clock>,
     pub(crate) epoch: usize,
     pub(crate) next_event: usize,
     pub(crate) links: Vec<LinkState>,
@@ -57,6 +57,16 @@ pub struct State {
     /// Controllable connections; usually none.
     #[serde(default)]
     pub(crate) set: Vec<ControlRecord>,
+}
+
+/// Clock of one component.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Clock {
+    pub time_s: f64,
+    /// Number of steps since the start.
+    pub steps: u64,
+    /// Length of the last step, in seconds.
+    pub last_step_s: f64,
 }
 
 /// Control values of a connection, and its packets without a route before they were set.
@@ -235,8 +245,14 @@ impl State {
         State {
             fingerprint: plan.fingerprint,
             time_s: 0.0,
-            steps: 0,
-            last_step_s: first_step_s,
+            clocks: vec![
+                Clock {
+                    time_s: 0.0,
+                    steps: 0,
+                    last_step_s: first_step_s,
+                };
+                plan.components.len()
+            ],
             epoch: 0,
             next_event: 0,
             links: plan.links.iter().map(link).collect(),
@@ -259,6 +275,11 @@ impl State {
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
             set: vec![ControlRecord::default(); inner.controllable.len()],
         }
+    }
+
+    /// Returns the number of steps since the start, of the component with the most.
+    pub(crate) fn steps(&self) -> u64 {
+        self.clocks.iter().map(|it| it.steps).max().unwrap_or(0)
     }
 
     /// Returns the data packets that a branch has delivered since the start.
@@ -299,6 +320,7 @@ impl State {
         let lengths = |s: &State| {
             let f = &s.flights;
             let engine = [
+                s.clocks.len(),
                 s.links.len(),
                 s.branches.len(),
                 s.told.delays.len(),

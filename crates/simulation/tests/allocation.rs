@@ -67,7 +67,8 @@ fn allocations(fluid: FluidOptions) -> u64 {
         sim.step().unwrap();
     }
     let before = ALLOCATIONS.load(Ordering::Relaxed);
-    for _ in 0..200 {
+    let steps = sim.steps();
+    while sim.steps() < steps + 200 {
         sim.step().unwrap();
     }
     let after = ALLOCATIONS.load(Ordering::Relaxed);

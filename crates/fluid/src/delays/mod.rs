@@ -30,6 +30,7 @@ pub use queue_on_arrival::QueueOnArrival;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Scratch;
+use crate::engine::components::Component;
 use crate::engine::parallel::for_cells;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{FixedDelays, LinkCondition};
@@ -197,14 +198,14 @@ impl PathDelay {
 }
 
 impl Plan {
-    /// Computes the packets/s that transfers send over each link, from their present rates.
-    fn count_transfers(&self, branches: &[BranchState], pps: &mut Vec<f64>) {
-        pps.clear();
-        pps.resize(self.links.len(), 0.0);
+    /// Computes the packets/s that transfers send over each link of a component, from their present rates.
+    fn count_transfers(&self, component: &Component, branches: &[BranchState], pps: &mut [f64]) {
+        pps[component.links.clone()].fill(0.0);
         if self.transfers.iter().all(Option::is_none) {
             return;
         }
-        for (plan, now) in self.branches.iter().zip(branches) {
+        for &b in &component.branches {
+            let (plan, now) = (&self.branches[b as usize], &branches[b as usize]);
             if self.transfers[plan.class as usize].is_some() {
                 let (first, end) = plan.path;
                 for &rank in &self.path[first as usize..end as usize] {
@@ -216,8 +217,14 @@ impl Plan {
 }
 
 impl State {
-    /// Samples the delays of packets sent now, if a sample is due or a source starts or stops.
-    pub(crate) fn sample_delays(&mut self, plan: &Plan, scratch: &mut Scratch, switches: bool) {
+    /// Samples the delays of packets that component `c` sends now, if a sample is due or a source starts or stops.
+    pub(crate) fn sample_delays(
+        &mut self,
+        plan: &Plan,
+        scratch: &mut Scratch,
+        c: usize,
+        switches: bool,
+    ) {
         let Scratch {
             waits,
             fixed,
@@ -225,29 +232,31 @@ impl State {
             transfers_pps,
             ..
         } = scratch;
-        let state = self;
-        let every = (state.steps / SAMPLING_GROWTH_STEPS)
+        let (state, component) = (self, &plan.components[c]);
+        let steps = state.clocks[c].steps;
+        let every = (steps / SAMPLING_GROWTH_STEPS)
             .next_power_of_two()
             .min(MAX_SAMPLING_STEPS);
-        if !switches && !state.steps.is_multiple_of(every) {
+        if !switches && !steps.is_multiple_of(every) {
             return;
         }
-        let links = state.links.iter().zip(&plan.links);
-        waits.clear();
-        plan.count_transfers(&state.branches, transfers_pps);
-        let links = links.zip(fillings.iter().zip(transfers_pps.iter()));
-        waits
-            .extend(links.map(|((link, l), (filling, &pps))| QueueWait::of(link, l, filling, pps)));
+        plan.count_transfers(component, &state.branches, transfers_pps);
+        for rank in component.links.clone() {
+            let (link, l) = (&state.links[rank], &plan.links[rank]);
+            waits[rank] = QueueWait::of(link, l, &fillings[rank], transfers_pps[rank]);
+        }
+        let (branches, waits) = (&state.branches, &*waits);
+        let sample = |b: usize, delays: &mut BranchDelays| {
+            delays.add_sample(plan, &plan.branches[b], &branches[b], &fixed[b], waits);
+        };
         let all = &mut state.told.delays;
-        for_cells(
-            all,
-            plan.is_parallel(),
-            MIN_BRANCHES_PER_THREAD,
-            |b, delays| {
-                let (branch, now) = (&plan.branches[b], &state.branches[b]);
-                delays.add_sample(plan, branch, now, &fixed[b], waits);
-            },
-        );
+        if plan.components.len() == 1 {
+            for_cells(all, plan.is_parallel(), MIN_BRANCHES_PER_THREAD, sample);
+            return;
+        }
+        for &b in &component.branches {
+            sample(b as usize, &mut all[b as usize]);
+        }
     }
 }
 

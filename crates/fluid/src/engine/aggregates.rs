@@ -137,12 +137,12 @@ fn below_window(window_pkts: f64, small_pkts: f64) -> f64 {
 impl StepContext<'_> {
     /// Sends the packets of members of aggregates during the step, by colour.
     pub(super) fn send_marked(&mut self) {
-        if self.state.aggregates.is_empty() {
+        if !self.component.has_aggregates {
             return;
         }
         self.mark();
-        for i in 0..self.scratch.active.marked.len() {
-            self.send_one_marked(self.scratch.active.marked[i] as usize);
+        for i in 0..self.scratch.active[self.c].marked.len() {
+            self.send_one_marked(self.scratch.active[self.c].marked[i] as usize);
         }
         let edges = &self.scratch.edges;
         for (aggregate, edge) in self.state.aggregates.iter_mut().zip(edges) {
@@ -191,6 +191,7 @@ impl StepContext<'_> {
                 + ln_pass_queues(plan, self.state, b, &marking),
             ..self.path_condition(b)
         };
+        let clock = self.state.clocks[self.c];
         let own_pps = self.state.own_pps(branch);
         let state = &mut self.state.branches[b];
         let seen = [now.loss(), now.rtt_s];
@@ -205,7 +206,7 @@ impl StepContext<'_> {
                     delivered_pkts += by_hop[plan.branches[lane].last_data_hop as usize];
                     own_pkts += self.state.inflow[plan.narrowest_hop(fixed, lane) as usize];
                 }
-                let last_pps = [delivered_pkts, own_pkts].map(|pkts| pkts / self.state.last_step_s);
+                let last_pps = [delivered_pkts, own_pkts].map(|pkts| pkts / clock.last_step_s);
                 let narrowest = &self.state.links[fixed.narrowest.0 as usize];
                 let met = sending::window_conditions(
                     self.setup,
@@ -220,7 +221,7 @@ impl StepContext<'_> {
                     &self.setup.window_laws[branch.profile as usize],
                     branch,
                     &met,
-                    self.state.steps,
+                    clock.steps,
                     span,
                 );
                 if let Some(loss) = rate.profile_loss {

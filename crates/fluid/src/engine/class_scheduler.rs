@@ -76,8 +76,14 @@ impl StepContext<'_> {
     /// Sets the share of every queue for the step that begins now.
     pub(super) fn schedule(&mut self) {
         let (plan, state) = (&self.setup.plan, &mut *self.state);
-        for (schedule, before) in plan.schedules.iter().zip(&mut state.schedules) {
-            let length_s = (state.time_s - before.time_s).max(0.0);
+        let now_s = state.clocks[self.c].time_s;
+        let of_component = |schedule: &Schedule| {
+            let mut ranks = schedule.ranks.iter();
+            ranks.any(|&rank| self.component.links.contains(&(rank as usize)))
+        };
+        let schedules = plan.schedules.iter().zip(&mut state.schedules);
+        for (schedule, before) in schedules.filter(|(schedule, _)| of_component(schedule)) {
+            let length_s = (now_s - before.time_s).max(0.0);
             let ranks = schedule.ranks.iter().map(|&rank| rank as usize);
             let mut sent_s = 0.0;
             let memory = exp(-length_s / AVERAGING_TIME_S);
@@ -101,7 +107,7 @@ impl StepContext<'_> {
                 queue.demand
             });
             let demands: Vec<f64> = demands.collect();
-            before.time_s = state.time_s;
+            before.time_s = now_s;
             before.debt_s = (before.debt_s + sent_s - length_s).max(0.0);
             let link = (1.0 - before.debt_s / AVERAGING_TIME_S).max(0.0);
             let shares = match schedule.scheduler {

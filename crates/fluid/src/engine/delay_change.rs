@@ -206,10 +206,10 @@ impl StepContext<'_> {
 
     /// Forwards packets with an earlier delay, for hops of all links that forward before the step.
     pub(super) fn forward_earlier_for_next_step(&mut self) {
-        let plan = &self.setup.plan;
+        let (plan, component) = (&self.setup.plan, self.component);
         self.forward_each(HopGroup::NextStep, |it| {
             let l = &plan.links[it.rank as usize];
-            l.next_step_hop < l.end_hop
+            l.next_step_hop < l.end_hop && component.links.contains(&(it.rank as usize))
         });
     }
 

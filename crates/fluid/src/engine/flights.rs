@@ -57,7 +57,8 @@ impl StepContext<'_> {
             return;
         }
         let (state, sources) = (&mut *self.state, plan.branches.len());
-        for (rank, l) in plan.links.iter().enumerate() {
+        for rank in self.component.links.clone() {
+            let l = &plan.links[rank];
             if l.next_step_hop == l.end_hop || state.links[rank].quiet_steps > 0 {
                 continue;
             }
@@ -97,11 +98,13 @@ impl StepContext<'_> {
         }
         let (links, scratch) = (&state.links, &*self.scratch);
         let cells = &state.flights.cells;
+        let blocks = &plan.blocks[plan.blocks_of(self.component.links.clone())];
+        let first_hop = blocks[0].first_hop as usize;
         let work = ForwardWork {
-            first_hop: 0,
-            forwarded: &mut state.forwarded[sources..],
+            first_hop,
+            forwarded: &mut state.forwarded[sources + first_hop..],
         };
-        for_blocks(work, &plan.blocks, fork, &|work: ForwardWork<'_>, block| {
+        for_blocks(work, blocks, fork, &|work: ForwardWork<'_>, block| {
             if links[block.rank as usize].quiet_steps == 0 {
                 scratch.forward_block(plan, block, work, cells);
             }

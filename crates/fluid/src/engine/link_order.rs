@@ -13,6 +13,8 @@ use petgraph::graph::DiGraph;
 pub(crate) struct LinkOrder {
     /// Links with traffic in processing order, then the others.
     pub links: Vec<u32>,
+    /// Component of every link: one of its links.
+    pub component_of: Vec<u32>,
     /// Level of every link.
     pub level_of: Vec<u32>,
     /// Links with the same turn as a link that feeds them. All links of such a level must take their arrivals
@@ -50,7 +52,13 @@ impl FeedPriority {
 
 impl LinkOrder {
     /// Computes the order from the `used` paths. Other paths only order links that are otherwise unused.
-    pub(super) fn new(inner: &CompiledNetwork, ways: &[PathPair<'_>], used: &[bool]) -> LinkOrder {
+    /// Links of a component are consecutive.
+    pub(super) fn new(
+        inner: &CompiledNetwork,
+        ways: &[PathPair<'_>],
+        used: &[bool],
+        component_of: Vec<u32>,
+    ) -> LinkOrder {
         let n = inner.links.len();
         let crossed_by = |which: bool| -> Vec<bool> {
             let ways = ways.iter().zip(used).filter(|(_, used)| **used == which);
@@ -106,11 +114,20 @@ impl LinkOrder {
             tied[feed.to as usize] |= level_of[feed.from as usize] == level_of[feed.to as usize];
         }
         let (link_keys, branch_keys) = canonical_keys(inner, ways, used);
+        // Components are in the order of their first links.
+        let mut first_of = vec![(u64::MAX, u32::MAX); n];
+        for &link in &order {
+            let first = &mut first_of[component_of[link as usize] as usize];
+            *first = (*first).min((link_keys[link as usize], link));
+        }
         // A link fed late by one of its level precedes it.
         order.sort_by(|&a, &b| {
             let (a, b) = (a as usize, b as usize);
+            let component = |l: usize| first_of[component_of[l] as usize];
+            let by_component = component(a).cmp(&component(b));
             let by_turn = (level_of[a], &turns[a]).cmp(&(level_of[b], &turns[b]));
-            by_turn.then((link_keys[a], a).cmp(&(link_keys[b], b)))
+            let by_key = (link_keys[a], a).cmp(&(link_keys[b], b));
+            by_component.then(by_turn).then(by_key)
         });
         order.extend((0..n as u32).filter(|&l| !by_used[l as usize] && !spare(l)));
 
@@ -128,6 +145,7 @@ impl LinkOrder {
         LinkOrder {
             fingerprint,
             links: order,
+            component_of,
             level_of,
             tied,
             branch_rank,

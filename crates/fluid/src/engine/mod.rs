@@ -4,6 +4,7 @@ pub(crate) mod aggregates;
 pub(crate) mod aqm_law;
 mod block_work;
 pub(crate) mod class_scheduler;
+pub(crate) mod components;
 mod delay_change;
 mod events;
 mod explain;
@@ -26,11 +27,12 @@ mod step;
 mod step_control;
 pub(crate) mod tcp_window;
 
+use components::Component;
 use netflow_network::hash::fnv_hash;
-use netflow_network::{FluidOptions, Network, RunError};
+use netflow_network::{FluidOptions, Network, RunError, Step};
 use plan::Plan;
 pub(crate) use scratch::Scratch;
-use step_control::StepControl;
+pub(crate) use step_control::ComponentSteps;
 use tcp_window::WindowLaw;
 
 use crate::state::State;
@@ -42,10 +44,8 @@ pub(crate) struct Setup {
     pub plan: Plan,
     /// Laws of the profiles' congestion windows; empty for the published equations.
     pub window_laws: Vec<WindowLaw>,
-    /// Step size control, if steps follow round-trip times.
-    pub pace: Option<StepControl>,
-    /// Start times of sources that limit the step size, with their classes, in order of time.
-    pub starts: Vec<(f64, u32)>,
+    /// Steps of each component.
+    pub steps: Vec<ComponentSteps>,
 }
 
 /// Time interval of a step, in seconds.
@@ -66,9 +66,12 @@ impl Span {
     }
 }
 
-/// Step in progress.
+/// Step in progress of one component.
 pub(crate) struct StepContext<'a> {
     pub setup: &'a Setup,
+    /// Index of the component.
+    pub c: usize,
+    pub component: &'a Component,
     pub state: &'a mut State,
     pub scratch: &'a mut Scratch,
     pub span: Span,
@@ -82,41 +85,49 @@ impl Setup {
 
     /// Creates the setup for controllable connections with these initial paths.
     pub fn new(network: Network, options: FluidOptions, paths: &[Option<u32>]) -> Setup {
-        let mut plan = Plan::new(network.tables(), paths);
-        let (mut window_laws, mut pace) = (Vec::new(), None);
-        if let FluidOptions::Standard { step } = options {
+        let mut plan = Plan::new(network.tables(), paths, has_adaptive_steps(options));
+        let mut window_laws = Vec::new();
+        if let FluidOptions::Standard { .. } = options {
             window_laws = plan.profiles.iter().map(WindowLaw::new).collect();
             plan.windows = plan.branches.len();
-            pace = StepControl::new(step, &plan, network.tables());
         }
-        let longest_s = options.longest_step_s();
-        let shortest_s = pace.map_or(longest_s, |pace| pace.shortest_s);
-        plan.size_rings(network.tables(), (shortest_s, longest_s));
+        let steps = ComponentSteps::of_all(options, &plan, network.tables());
+        let shortest_s: Vec<f64> = steps.iter().map(ComponentSteps::shortest_s).collect();
+        plan.size_rings(network.tables(), &shortest_s, options.longest_step_s());
         plan.fingerprint = fnv_hash((plan.fingerprint, format!("{options:?}")));
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = fnv_hash((plan.fingerprint, paths));
         }
-        let starts = step_control::starts(&plan);
         Setup {
             network,
             options,
             plan,
             window_laws,
-            pace,
-            starts,
+            steps,
         }
     }
 }
 
-/// Advances `state` by one step.
+/// Returns true if the steps follow the round-trip times.
+fn has_adaptive_steps(options: FluidOptions) -> bool {
+    let FluidOptions::Standard { step } = options else {
+        return false;
+    };
+    matches!(step, Step::Auto { .. })
+}
+
+/// Advances one component by one step.
 pub(crate) fn advance(
     setup: &Setup,
     state: &mut State,
     scratch: &mut Scratch,
+    c: usize,
     span: Span,
 ) -> Result<(), RunError> {
     let mut moving = StepContext {
         setup,
+        c,
+        component: &setup.plan.components[c],
         state,
         scratch,
         span,
@@ -130,12 +141,13 @@ pub(crate) fn advance(
         return Err(RunError::NotFinite {
             link: setup.network.tables().link_names[link].clone(),
             time_s: span.start_s,
-            step: state.steps,
+            step: state.clocks[c].steps,
             value: state.links[rank].queue_pkts,
         });
     }
-    state.last_step_s = span.length_s;
-    state.steps += 1;
-    state.time_s = span.end_s;
+    let clock = &mut state.clocks[c];
+    clock.last_step_s = span.length_s;
+    clock.steps += 1;
+    clock.time_s = span.end_s;
     Ok(())
 }

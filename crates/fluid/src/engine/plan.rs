@@ -18,6 +18,7 @@ use netflow_workload::TransferSizes;
 
 use super::aqm_law::EarlyDropPolicy;
 use super::class_scheduler::Schedule;
+use super::components::{Component, component_of_links};
 use super::link_order::LinkOrder;
 use super::queue::light_rho;
 use super::rio::RioQueue;
@@ -45,7 +46,9 @@ pub(crate) struct Plan {
     pub runs: Vec<HopRun>,
     /// All links: those with traffic in processing order, then the others.
     pub links: Vec<LinkPlan>,
-    /// Ranges of `links`, one per level.
+    /// Connected components, at least one; only one if all steps have the same length.
+    pub components: Vec<Component>,
+    /// Ranges of `links`, one per level of each component.
     pub levels: Vec<(usize, usize)>,
     /// Levels whose links feed each other and therefore take their arrivals at once.
     pub at_once: Vec<bool>,
@@ -73,7 +76,7 @@ pub(crate) struct Plan {
     /// Hops from which packets leave the network, in increasing order, so that a step reads them
     /// sequentially.
     pub ends: Vec<u32>,
-    /// Branches with a limited amount of data, class by class.
+    /// Branches with a limited amount of data, by component and class.
     pub limited: Vec<u32>,
     /// Queues with drop precedences.
     pub rio: Vec<RioQueue>,
@@ -86,8 +89,6 @@ pub(crate) struct Plan {
     /// Size of the flight rings.
     pub flight_cells: usize,
     pub flight_batches: usize,
-    /// Shortest and longest step for which they are sized, in seconds.
-    pub step_range_s: (f64, f64),
     /// Number of congestion windows kept as state: one per branch, or none.
     pub windows: usize,
 }
@@ -124,6 +125,8 @@ pub(crate) struct LinkPlan {
     /// Number of batches in flight on the link (a power of two), and the position of their weights.
     pub flight_slots: u32,
     pub first_flight: u32,
+    /// Shortest and longest step for which they are sized, in seconds.
+    pub step_range_s: (f64, f64),
 }
 
 /// Part of one link's hops.
@@ -278,19 +281,24 @@ impl PacketKinds {
 
 impl Plan {
     /// Creates the plan for controllable connections with these initial paths, without the flight
-    /// rings (see [`Plan::size_rings`]).
-    pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>]) -> Plan {
+    /// rings (see [`Plan::size_rings`]). Without `split`, all links are in one component.
+    pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>], split: bool) -> Plan {
         let used = inner.used_class_paths(paths);
         let ways: Vec<PathPair<'_>> = (0..inner.class_paths.len() as u32)
             .map(|b| PathPair::new(inner, b))
             .collect();
+        let component_of = match split {
+            true => component_of_links(inner, &ways),
+            false => vec![0; inner.links.len()],
+        };
         let LinkOrder {
             links: order,
+            component_of,
             level_of,
             tied,
             branch_rank,
             fingerprint,
-        } = LinkOrder::new(inner, &ways, &used);
+        } = LinkOrder::new(inner, &ways, &used, component_of);
 
         let mut rank = vec![0; inner.links.len()];
         for (p, &link) in order.iter().enumerate() {
@@ -330,6 +338,7 @@ impl Plan {
             up: vec![0; hop_count],
             runs: Vec::new(),
             links: Vec::with_capacity(order.len()),
+            components: Vec::new(),
             levels: Vec::new(),
             at_once: Vec::new(),
             blocks: Vec::new(),
@@ -354,7 +363,6 @@ impl Plan {
             all_same_step: true,
             flight_cells: 0,
             flight_batches: 0,
-            step_range_s: (0.0, 0.0),
             windows: 0,
         };
 
@@ -397,9 +405,10 @@ impl Plan {
         }
         plan.all_same_step = plan.links.iter().all(|l| l.next_step_hop == l.end_hop);
         plan.link_inputs(&ways);
-        plan.add_levels(&level_of, &tied);
+        plan.add_levels(&component_of, &level_of, &tied);
         plan.add_blocks(&kind_of, &kinds);
         plan.add_branches(inner, &ways);
+        plan.add_components(&component_of);
         plan.add_rio_queues(inner);
         plan.add_schedules(inner);
         plan
@@ -424,10 +433,10 @@ impl Plan {
         &self.hops[self.hops_of[b] as usize..self.hops_of[b + 1] as usize]
     }
 
-    /// Returns the branches of each class of limited size.
-    pub fn limited_classes(&self) -> impl Iterator<Item = &[u32]> {
+    /// Returns the branches of each class of limited size in a component.
+    pub fn limited_classes(&self, component: &Component) -> impl Iterator<Item = &[u32]> {
         let class = |b: u32| self.branches[b as usize].class;
-        self.limited.chunk_by(move |&a, &b| class(a) == class(b))
+        self.limited[component.limited.clone()].chunk_by(move |&a, &b| class(a) == class(b))
     }
 
     /// Returns true if the hop is on the return path.
@@ -475,9 +484,9 @@ impl Plan {
 
     /// Returns the duration of a batch in seconds on a link with this delay.
     pub fn batch_s(&self, l: &LinkPlan, delay_s: f64) -> f64 {
-        let longest_s = l.longest_flight_s(delay_s, self.step_range_s);
-        let parts = parts_of(longest_s, self.step_range_s.0);
-        (longest_s / parts).max(self.step_range_s.0)
+        let longest_s = l.longest_flight_s(delay_s);
+        let parts = parts_of(longest_s, l.step_range_s.0);
+        (longest_s / parts).max(l.step_range_s.0)
     }
 
     /// Returns the propagation delays to the receiver and back over a branch, given the delay of each link by
@@ -555,6 +564,7 @@ impl Plan {
             delay_s,
             flight_slots: 0,
             first_flight: 0,
+            step_range_s: (0.0, 0.0),
         });
     }
 
@@ -584,8 +594,8 @@ impl Plan {
         all_ends
     }
 
-    fn add_levels(&mut self, level_of: &[u32], tied: &[bool]) {
-        let level = |l: &LinkPlan| level_of[l.link as usize];
+    fn add_levels(&mut self, component_of: &[u32], level_of: &[u32], tied: &[bool]) {
+        let level = |l: &LinkPlan| (component_of[l.link as usize], level_of[l.link as usize]);
         let crossed = self.links.partition_point(|l| l.first_hop < l.end_hop);
         let mut start = 0;
         for same in self.links[..crossed].chunk_by(|a, b| level(a) == level(b)) {
@@ -688,8 +698,6 @@ impl Plan {
         self.ends = ends;
         let limited = |b: &u32| self.branches[*b as usize].is_limited();
         self.limited = (0..ways.len() as u32).filter(limited).collect();
-        self.limited
-            .sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 
     /// Returns the index of a workload's ramp.
@@ -700,13 +708,20 @@ impl Plan {
         })
     }
 
-    /// Sizes the flight rings for steps between a shortest and a longest one. Steps that end early (events, output
-    /// times) may be shorter.
-    pub fn size_rings(&mut self, inner: &CompiledNetwork, step_range_s: (f64, f64)) {
-        self.step_range_s = step_range_s;
+    /// Sizes the flight rings for steps between the shortest one of each component and the longest one. Steps that end
+    /// early (events, output times) may be shorter.
+    pub fn size_rings(&mut self, inner: &CompiledNetwork, shortest_s: &[f64], longest_s: f64) {
         for l in &mut self.links {
-            let longest_s = l.longest_flight_s(inner.delays_s(l.link).1, step_range_s);
-            let parts = parts_of(longest_s, step_range_s.0);
+            l.step_range_s = (longest_s, longest_s);
+        }
+        for (component, &shortest_s) in self.components.iter().zip(shortest_s) {
+            for l in &mut self.links[component.links.clone()] {
+                l.step_range_s = (shortest_s, longest_s);
+            }
+        }
+        for l in &mut self.links {
+            let longest_s = l.longest_flight_s(inner.delays_s(l.link).1);
+            let parts = parts_of(longest_s, l.step_range_s.0);
             // A batch ends when the next step would make it too long, so two consecutive batches are longer
             // than the limit. A delay covers one batch per part, plus a partial one at either end.
             l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
@@ -728,9 +743,9 @@ pub(crate) const NEGLIGIBLE_PKTS: f64 = 1e-9;
 impl LinkPlan {
     /// Returns the longest time that packets stay in the flight ring, in seconds. Packets to links that were
     /// processed earlier wait for the next step.
-    fn longest_flight_s(&self, delay_s: f64, step_range_s: (f64, f64)) -> f64 {
+    fn longest_flight_s(&self, delay_s: f64) -> f64 {
         if self.next_step_hop < self.end_hop {
-            delay_s.max(step_range_s.1)
+            delay_s.max(self.step_range_s.1)
         } else {
             delay_s
         }

@@ -22,7 +22,7 @@ impl StepContext<'_> {
     pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
         self.send(false);
         self.forward_for_next_step(false);
-        for &(first, end) in &self.setup.plan.levels {
+        for &(first, end) in &self.setup.plan.levels[self.component.levels.clone()] {
             for rank in first..end {
                 self.move_queue_literally(rank)?;
             }

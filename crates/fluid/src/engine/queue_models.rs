@@ -4,8 +4,8 @@ use netflow_network::FluidOptions;
 
 use super::Setup;
 use super::aqm_law::EarlyDropPolicy;
+use super::components::Component;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
-use super::sources::ActiveSources;
 use crate::link_traffic::{LinkTraffic, Sender, TrafficFlow, add_flows, mark_saturated_sources};
 use crate::state::State;
 use crate::tcp_drop_tail::DropTailTcpLaw;
@@ -43,7 +43,7 @@ impl Plan {
 pub(crate) fn traffic_by_link(
     setup: &Setup,
     state: &State,
-    active: &ActiveSources,
+    active: impl Iterator<Item = u32>,
 ) -> Vec<LinkTraffic> {
     let plan = &setup.plan;
     let links = plan.links.iter().zip(&state.links);
@@ -53,29 +53,28 @@ pub(crate) fn traffic_by_link(
             LinkTraffic::empty(state.bandwidth_bps, link.overhead, room)
         })
         .collect();
-    let crossers = active.all();
-    let crossers = crossers.map(|b| plan.crosser(state, &plan.branches[b as usize]));
+    let crossers = active.map(|b| plan.crosser(state, &plan.branches[b as usize]));
     let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
     mark_saturated_sources(&crossings, &mut crossers);
     add_flows(&mut crossings, crossers.into_iter());
     crossings
 }
 
-/// Computes the queue models; M/M/1/K for the published equations.
+/// Computes the queue models of a component; M/M/1/K for the published equations.
 pub(super) fn update_queue_models(
     setup: &Setup,
     state: &State,
-    active: &ActiveSources,
-    out: &mut Vec<DropTailTcpLaw>,
+    component: &Component,
+    active: impl Iterator<Item = u32>,
+    out: &mut [DropTailTcpLaw],
 ) {
-    let links = &setup.plan.links;
-    out.clear();
-    out.resize(links.len(), DropTailTcpLaw::default());
     if matches!(setup.options, FluidOptions::Literal { .. }) {
         return;
     }
     let crossings = traffic_by_link(setup, state, active);
-    for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
+    for rank in component.links.clone() {
+        let (filling, crossing) = (&mut out[rank], &crossings[rank]);
+        let link = &setup.plan.links[rank];
         let drops_early = matches!(link.early, Some(EarlyDropPolicy::Red(_))) || link.rio.is_some();
         *filling = crossing.queue_model(link.calibration, drops_early);
         if let Some(EarlyDropPolicy::Pie(_)) = link.early {

@@ -160,6 +160,9 @@ impl StepContext<'_> {
     pub(super) fn update_rio_conditions(&mut self) {
         for (queue, rio) in self.setup.plan.rio.iter().zip(&self.state.rio) {
             let rank = queue.rank as usize;
+            if !self.component.links.contains(&rank) {
+                continue;
+            }
             let pass = (1.0 - rio.early[2]) * (1.0 - self.state.links[rank].refused);
             self.scratch.conditions[rank].ln_pass = ln_pass(1.0 - pass);
         }

@@ -14,8 +14,8 @@ use crate::tcp_drop_tail::DropTailTcpLaw;
 /// Working memory, allocated before the first step.
 #[derive(Clone, Debug)]
 pub(crate) struct Scratch {
-    /// Sources that may send.
-    pub active: ActiveSources,
+    /// Sources that may send, by component.
+    pub active: Vec<ActiveSources>,
     /// Fixed part of the delays, by branch.
     pub fixed: Vec<FixedDelays>,
     /// Random loss of links.
@@ -54,7 +54,7 @@ impl Scratch {
         let plan: &Plan = &setup.plan;
         let inner = setup.network.tables();
         let mut scratch = Scratch {
-            active: ActiveSources::default(),
+            active: vec![ActiveSources::default(); plan.components.len()],
             fixed: Vec::new(),
             on_the_way: LinkPassFractions::default(),
             conditions: vec![LinkCondition::default(); plan.links.len()],
@@ -68,8 +68,8 @@ impl Scratch {
             overshoot: Vec::with_capacity(plan.branches.len()),
             fillings: vec![DropTailTcpLaw::default(); plan.links.len()],
             model_hashes: vec![0; plan.links.len()],
-            waits: Vec::with_capacity(plan.links.len()),
-            transfers_pps: Vec::with_capacity(plan.links.len()),
+            waits: vec![QueueWait::default(); plan.links.len()],
+            transfers_pps: vec![0.0; plan.links.len()],
             edges: (state.aggregates.iter().zip(&inner.aggregates))
                 .map(|(aggregate, spec)| aggregate.edge(spec))
                 .collect(),
@@ -82,50 +82,62 @@ impl Scratch {
     /// Updates derived data after a change of bandwidths, delays or routes.
     pub fn links_changed(&mut self, setup: &Setup, state: &State) {
         FixedDelays::of_all(&setup.plan, state, &mut self.fixed);
-        self.active.until_s = f64::NEG_INFINITY;
+        for active in &mut self.active {
+            active.until_s = f64::NEG_INFINITY;
+        }
     }
 
-    /// Returns the longest suitable step for the sources that send in it.
-    pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
-        let pace = setup.pace?;
+    /// Returns the longest suitable step of a component for the sources that send in it.
+    pub fn next_step_s(&mut self, setup: &Setup, state: &mut State, c: usize) -> f64 {
         // Excludes sources that stop now, and includes sources that start now.
-        self.update_sources(setup, state, state.time_s.next_up());
-        Some(pace.next_step_length_s(setup, &self.active, state, &self.fixed))
+        let clock = state.clocks[c];
+        self.update_sources(setup, state, c, clock.time_s.next_up());
+        setup.steps[c].next_step_length_s(setup, &self.active[c], state, clock, &self.fixed)
     }
 
     /// Takes the congestion windows of rerouted classes along to their new paths.
-    fn move_windows(&self, setup: &Setup, state: &mut State) {
-        let plan = &setup.plan;
+    fn move_windows(&self, setup: &Setup, state: &mut State, c: usize) {
+        let (plan, steps) = (&setup.plan, state.clocks[c].steps);
+        if state.windows.is_empty() {
+            return;
+        }
         let mut running = vec![None; setup.network.class_count()];
-        for (b, window) in state.windows.iter().enumerate() {
-            if window.is_running(state.steps) {
+        for &b in &plan.components[c].branches {
+            let b = b as usize;
+            if state.windows[b].is_running(steps) {
                 running[plan.branches[b].class as usize] = Some(b);
             }
         }
         if running.iter().all(Option::is_none) {
             return;
         }
-        for b in self.active.all() {
+        for b in self.active[c].all() {
             let (b, class) = (b as usize, plan.branches[b as usize].class as usize);
             if let Some(old) = running[class].filter(|&old| old != b)
-                && !state.windows[b].is_running(state.steps)
+                && !state.windows[b].is_running(steps)
             {
                 state.windows[b] = std::mem::take(&mut state.windows[old]).moved();
             }
         }
     }
 
-    /// Updates the list of sources that may send before `end_s`, if that is due.
-    pub fn update_sources(&mut self, setup: &Setup, state: &mut State, end_s: f64) {
-        if end_s <= self.active.until_s {
+    /// Updates the list of sources of a component that may send before `end_s`, if that is due.
+    pub fn update_sources(&mut self, setup: &Setup, state: &mut State, c: usize, end_s: f64) {
+        let active = &mut self.active[c];
+        if end_s <= active.until_s {
             return;
         }
-        state.forwarded[..setup.plan.branches.len()].fill(0.0);
-        self.active.gather(setup, state, end_s - state.time_s);
-        self.move_windows(setup, state);
-        queue_models::update_queue_models(setup, state, &self.active, &mut self.fillings);
-        let hashes = self.fillings.iter().map(DropTailTcpLaw::hash);
-        self.model_hashes.clear();
-        self.model_hashes.extend(hashes);
+        let component = &setup.plan.components[c];
+        for &b in &component.branches {
+            state.forwarded[b as usize] = 0.0;
+        }
+        active.gather(setup, state, component, state.clocks[c].time_s, end_s);
+        self.move_windows(setup, state, c);
+        let active = self.active[c].all();
+        let fillings = &mut self.fillings;
+        queue_models::update_queue_models(setup, state, component, active, fillings);
+        for rank in component.links.clone() {
+            self.model_hashes[rank] = self.fillings[rank].hash();
+        }
     }
 }

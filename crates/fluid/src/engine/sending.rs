@@ -18,7 +18,7 @@ impl StepContext<'_> {
     pub(crate) fn send(&mut self, fork: bool) {
         self.look_at_links();
         let plan = &self.setup.plan;
-        for branches in plan.limited_classes() {
+        for branches in plan.limited_classes(self.component) {
             let left = sources::sendable_pkts(plan, branches, self.state, self.span.end_s);
             for &b in branches {
                 self.scratch.may_send[b as usize] = left;
@@ -38,7 +38,7 @@ impl StepContext<'_> {
         }
         let plan = &self.setup.plan;
         let mut lost = std::mem::take(&mut self.scratch.overshoot);
-        for b in self.scratch.active.with_profiles() {
+        for b in self.scratch.active[self.c].with_profiles() {
             let b = b as usize;
             let branch = &plan.branches[b];
             let pkts = std::mem::take(&mut self.state.windows[b].overshoot_pkts) * branch.weight;
@@ -48,8 +48,11 @@ impl StepContext<'_> {
             }
             let path = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
             let ln_pass = |rank: u32| self.scratch.conditions[rank as usize].ln_pass;
-            let full = (path.iter().zip(plan.hops_of_branch(b)))
-                .min_by(|a, b| ln_pass(*a.0).total_cmp(&ln_pass(*b.0)));
+            let narrowest = self.scratch.fixed[b].narrowest.0;
+            let full = (path.iter().zip(plan.hops_of_branch(b))).min_by(|a, b| {
+                let by_loss = ln_pass(*a.0).total_cmp(&ln_pass(*b.0));
+                by_loss.then((*a.0 != narrowest).cmp(&(*b.0 != narrowest)))
+            });
             let Some((&rank, &hop)) = full else { continue };
             lost.push((hop, rank, pkts));
             self.state.branches[b].sent_pkts += pkts;
@@ -72,9 +75,8 @@ impl StepContext<'_> {
             fillings,
             ..
         } = &mut *self.scratch;
-        let links = self.state.links.iter().zip(&*fillings);
-        for (c, (link, filling)) in conditions.iter_mut().zip(links) {
-            *c = LinkCondition::of(link, filling);
+        for rank in self.component.links.clone() {
+            conditions[rank] = LinkCondition::of(&self.state.links[rank], &fillings[rank]);
         }
         self.update_rio_conditions();
     }
@@ -86,8 +88,8 @@ impl StepContext<'_> {
 
     fn send_at_rates(&mut self) {
         let (plan, span) = (&self.setup.plan, self.span);
-        for i in 0..self.scratch.active.rates.len() {
-            let b = self.scratch.active.rates[i] as usize;
+        for i in 0..self.scratch.active[self.c].rates.len() {
+            let b = self.scratch.active[self.c].rates[i] as usize;
             let branch = &plan.branches[b];
             let active_s = match plan.ramps.get(branch.ramp as usize) {
                 Some(ramp) => ramp.active_s(span.start_s, span.end_s),
@@ -116,13 +118,13 @@ impl StepContext<'_> {
             setup: self.setup,
             scratch: self.scratch,
             span: self.span,
-            step: self.state.steps,
-            before_s: self.state.last_step_s,
+            step: self.state.clocks[self.c].steps,
+            before_s: self.state.clocks[self.c].last_step_s,
             forwarded: by_hop,
             inflow: &self.state.inflow,
             links: &self.state.links,
         };
-        for (profile, members) in &self.scratch.active.by_profile {
+        for (profile, members) in &self.scratch.active[self.c].by_profile {
             let work = SourceWork {
                 members,
                 first: 0,
@@ -278,11 +280,15 @@ pub(super) fn window_conditions(
     let windows = scratch.fillings[rank as usize].windows;
     let fair_pps = bandwidth_pps / (windows + 1.0).max(branch.weight);
     let free_pps = bandwidth_pps * (1.0 - narrowest.utilization * (1.0 - own));
+    let l = &setup.plan.links[rank as usize];
+    let others_pkts = narrowest.queue_pkts * (1.0 - own);
     WindowConditions {
         loss: path.loss(),
+        burst_space_pkts: l.buffer_now_pkts(narrowest) - others_pkts,
         acks_ln_pass: path.acks_ln_pass,
         rtt_s: path.rtt_s,
         forward_s: path.forward_s,
+        to_queue_s: fixed.to_queue_s,
         empty_rtt_s: fixed.round_trip_s,
         delivered_pps: delivered_pps / branch.weight,
         free_pps: free_pps.max(fair_pps).min(bandwidth_pps),

@@ -5,6 +5,7 @@ use netflow_network::compiled::NO_CLASS_PATH;
 use netflow_units::math::{exp_m1, ln_1p};
 
 use super::Setup;
+use super::components::Component;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::state::{LinkState, State};
 use crate::tcp_drop_tail::DropTailTcpLaw;
@@ -54,10 +55,17 @@ pub(crate) struct ActiveSources {
 }
 
 impl ActiveSources {
-    /// Collects the sources that may send from `time_s` on, until the next one starts.
-    pub fn gather(&mut self, setup: &Setup, state: &State, step_s: f64) {
+    /// Collects the sources of a component that may send from `now_s` on, until the first one starts at `end_s` or
+    /// later.
+    pub fn gather(
+        &mut self,
+        setup: &Setup,
+        state: &State,
+        component: &Component,
+        now_s: f64,
+        end_s: f64,
+    ) {
         let plan = &setup.plan;
-        let now = state.time_s;
         self.rates.clear();
         self.marked.clear();
         self.by_profile
@@ -67,15 +75,15 @@ impl ActiveSources {
             members.clear();
         }
         self.until_s = f64::INFINITY;
-        let classes = 0..setup.network.class_count() as u32;
-        let branches = classes.map(|class| setup.branch_of(state, state.epoch, class));
+        let classes = component.classes.iter();
+        let branches = classes.map(|&class| setup.branch_of(state, state.epoch, class));
         for b in branches.filter(|&b| b != NO_CLASS_PATH) {
             let branch = &plan.branches[b as usize];
-            if branch.start_s >= now + step_s {
+            if branch.start_s >= end_s {
                 self.until_s = self.until_s.min(branch.start_s);
                 continue;
             }
-            if branch.stop_s <= now || state.branches[b as usize].done_s.is_some() {
+            if branch.stop_s <= now_s || state.branches[b as usize].done_s.is_some() {
                 continue;
             }
             // A list with sources that have stopped is valid, but longer than necessary.
@@ -113,6 +121,8 @@ pub(crate) struct FixedDelays {
     /// Propagation delay to the receiver, and back.
     pub forward_s: f64,
     pub back_s: f64,
+    /// Propagation delay to the narrowest link of the data path.
+    pub to_queue_s: f64,
     /// Narrowest link of the data path, by rank, and the position of its hop on the path.
     pub narrowest: (u32, u32),
     /// Both, plus the transmission of its own packet and acknowledgement.
@@ -135,9 +145,15 @@ impl FixedDelays {
         let data = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
         let narrowest = (0..).zip(data).map(|(position, &rank)| (rank, position));
         let narrowest = narrowest.min_by(|a, b| bandwidth_bps(a.0).total_cmp(&bandwidth_bps(b.0)));
+        let narrowest = narrowest.unwrap_or_default();
+        let to_queue_s = data[..narrowest.1 as usize]
+            .iter()
+            .map(|&rank| delay_s(rank))
+            .sum();
         let [forward_s, back_s] = plan.propagation_s(branch, delay_s);
         FixedDelays {
-            narrowest: narrowest.unwrap_or_default(),
+            narrowest,
+            to_queue_s,
             forward_s,
             back_s,
             round_trip_s: forward_s

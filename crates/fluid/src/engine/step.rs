@@ -82,14 +82,15 @@ impl Setup {
 }
 
 impl StepContext<'_> {
-    /// Advances the network over the span. Returns the first queue that is not a finite number as the error.
+    /// Advances the component over the span. Returns the first queue that is not a finite number as the error.
     pub(crate) fn step(&mut self) -> Result<(), usize> {
         let plan = &self.setup.plan;
         let fork = plan.is_parallel();
         self.schedule();
         self.send(fork);
         self.forward_for_next_step(fork);
-        for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
+        for level in self.component.levels.clone() {
+            let ((first, end), at_once) = (plan.levels[level], plan.at_once[level]);
             if fork {
                 self.step_level(first..end)?;
                 continue;
@@ -327,15 +328,16 @@ impl StepContext<'_> {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
         let forwarded = &state.forwarded[sources..];
+        let first_end = self.component.ends.start;
         for_cells(
-            &mut state.ended,
+            &mut state.ended[self.component.ends.clone()],
             plan.is_parallel(),
             MIN_EXIT_HOPS_PER_THREAD,
             |i, ended| {
-                *ended += forwarded[plan.ends[i] as usize];
+                *ended += forwarded[plan.ends[first_end + i] as usize];
             },
         );
-        for branches in plan.limited_classes() {
+        for branches in plan.limited_classes(self.component) {
             let one = &plan.branches[branches[0] as usize];
             let each = branches.iter().map(|&b| b as usize);
             if each.clone().any(|b| state.branches[b].done_s.is_some()) {
@@ -367,7 +369,7 @@ impl StepContext<'_> {
             if done_s.is_none() {
                 continue;
             }
-            let until_s = &mut self.scratch.active.until_s;
+            let until_s = &mut self.scratch.active[self.c].until_s;
             *until_s = until_s.min(span.end_s);
         }
     }

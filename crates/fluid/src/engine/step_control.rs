@@ -1,13 +1,14 @@
 //! Step size control from the round-trip times of sources.
 
-use netflow_network::Step;
 use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
+use netflow_network::{FluidOptions, Step};
 
 use super::Setup;
+use super::components::Component;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::source_law::initial_rate_pps;
 use super::sources::{ActiveSources, FixedDelays};
-use crate::state::State;
+use crate::state::{Clock, State};
 
 /// Lower bound of the step size in seconds.
 const MIN_STEP_S: f64 = 1e-6;
@@ -22,7 +23,8 @@ const STEPS_OF_SIZE: f64 = 48.0;
 /// Minimum number of steps per RTT of any source, however little it sends.
 const MIN_STEPS_PER_RTT: f64 = 1.0;
 
-/// Step sizes `longest_s`/2ⁿ and `longest_s`/(3/4 · 2ⁿ), so that steps of all sizes meet at the multiples of the longest.
+/// Step sizes `longest_s`/2ⁿ and `longest_s`/(3/4 · 2ⁿ), so that steps of all sizes meet at the multiples of twice the
+/// longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepControl {
     pub longest_s: f64,
@@ -30,18 +32,91 @@ pub(crate) struct StepControl {
     pub shortest_s: f64,
 }
 
-impl StepControl {
-    /// Creates the step control for a network with empty queues; `None` if all steps have the same length.
-    pub fn new(step: Step, plan: &Plan, inner: &CompiledNetwork) -> Option<StepControl> {
-        let Step::Auto { longest_s } = step else {
-            return None;
+/// Maximum number of source starts and stops of a component at which its steps end. If there are more, none is used.
+const MAX_SWITCHES: usize = 10_000;
+
+/// Steps of one component.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentSteps {
+    /// Longest step in seconds; the length of all steps if they are fixed.
+    pub longest_s: f64,
+    /// Control of adaptive steps.
+    control: Option<StepControl>,
+    /// Start times of sources that limit the step size, with their classes, in order of time.
+    starts: Vec<(f64, u32)>,
+    /// Times in seconds at which sources start or stop and a step must end, in increasing order.
+    switches_s: Vec<f64>,
+}
+
+impl ComponentSteps {
+    /// Creates the steps of every component, for empty queues.
+    pub fn of_all(
+        options: FluidOptions,
+        plan: &Plan,
+        inner: &CompiledNetwork,
+    ) -> Vec<ComponentSteps> {
+        let components = plan.components.iter();
+        let of = |component| ComponentSteps::new(options, plan, inner, component);
+        components.map(of).collect()
+    }
+
+    fn new(
+        options: FluidOptions,
+        plan: &Plan,
+        inner: &CompiledNetwork,
+        component: &Component,
+    ) -> ComponentSteps {
+        let fixed = |step_s| ComponentSteps {
+            longest_s: step_s,
+            control: None,
+            starts: Vec::new(),
+            switches_s: Vec::new(),
         };
-        let mut pace = StepControl {
+        match options {
+            FluidOptions::Standard {
+                step: Step::Fixed { step_s },
+            } => fixed(step_s),
+            FluidOptions::Literal { step_s } => ComponentSteps {
+                switches_s: source_switches(plan, component),
+                ..fixed(step_s)
+            },
+            FluidOptions::Standard {
+                step: Step::Auto { longest_s },
+            } => ComponentSteps {
+                longest_s,
+                control: Some(StepControl::new(longest_s, plan, inner, component)),
+                starts: starts(plan, component),
+                switches_s: source_switches(plan, component),
+            },
+        }
+    }
+
+    /// Returns the shortest permitted step in seconds.
+    pub fn shortest_s(&self) -> f64 {
+        self.control.map_or(self.longest_s, |it| it.shortest_s)
+    }
+
+    /// Returns the next time after `time_s` at which a step must end because a source starts or stops.
+    pub fn next_switch_s(&self, time_s: f64) -> f64 {
+        let next = self.switches_s.partition_point(|&s| s <= time_s);
+        self.switches_s.get(next).copied().unwrap_or(f64::INFINITY)
+    }
+}
+
+impl StepControl {
+    /// Creates the step control of a component with empty queues.
+    fn new(
+        longest_s: f64,
+        plan: &Plan,
+        inner: &CompiledNetwork,
+        component: &Component,
+    ) -> StepControl {
+        let mut control = StepControl {
             longest_s,
             shortest_s: MIN_STEP_S.min(longest_s),
         };
-        pace.shortest_s = pace.halved_s(shortest_step_s(plan, inner));
-        Some(pace)
+        control.shortest_s = control.halved_s(shortest_step_s(plan, inner, component));
+        control
     }
 
     /// Returns the longest step divided by the smallest power of two, or three quarters of one, that makes it at most
@@ -69,7 +144,7 @@ fn step_of_size_s(branch: &BranchPlan, own_pps: f64) -> f64 {
 }
 
 /// Returns the shortest step size in seconds that suits all sources, with empty queues and the shortest delays.
-fn shortest_step_s(plan: &Plan, inner: &CompiledNetwork) -> f64 {
+fn shortest_step_s(plan: &Plan, inner: &CompiledNetwork, component: &Component) -> f64 {
     let bandwidth_bps = |rank: u32| {
         let link = plan.links[rank as usize].link;
         inner.links[link as usize].bandwidth_bps
@@ -79,10 +154,9 @@ fn shortest_step_s(plan: &Plan, inner: &CompiledNetwork) -> f64 {
         let rates_pps = settable.and_then(|it| it.rates_pps);
         rates_pps.map_or(b.rate_pps, |(_, most)| most)
     };
-    let links = plan.links.iter();
-    let delays_s: Vec<f64> = links.map(|l| inner.delays_s(l.link).0).collect();
-    let delay_s = |rank: u32| delays_s[rank as usize];
-    let steps_s = plan.branches.iter().map(|b| match b.profile {
+    let delay_s = |rank: u32| inner.delays_s(plan.links[rank as usize].link).0;
+    let branches = (component.branches.iter()).map(|&b| &plan.branches[b as usize]);
+    let steps_s = branches.map(|b| match b.profile {
         NO_PROFILE => step_of_size_s(b, most_pps(b)),
         _ => FixedDelays::new(plan, b, bandwidth_bps, delay_s).round_trip_s / STEPS_SLOW_START,
     });
@@ -153,8 +227,8 @@ impl StepDemand {
     }
 }
 
-impl StepControl {
-    /// Returns the length of the next step from the sources that may send in it.
+impl ComponentSteps {
+    /// Returns the length of the next step in seconds from the sources that may send in it.
     ///
     /// A source needs more steps per RTT the faster it changes. Its contribution to the error is proportional
     /// to its share of the packets and to the ratio of the step to its own step size. The common step is
@@ -164,8 +238,12 @@ impl StepControl {
         setup: &Setup,
         active: &ActiveSources,
         state: &State,
+        clock: Clock,
         fixed: &[FixedDelays],
     ) -> f64 {
+        let Some(control) = self.control else {
+            return self.longest_s;
+        };
         let plan = &setup.plan;
         let mut demand = StepDemand::new();
         for b in active.all() {
@@ -176,7 +254,7 @@ impl StepControl {
                 continue;
             }
             match state.windows.get(b) {
-                Some(window) if window.is_running(state.steps) => demand.add(SourceActivity {
+                Some(window) if window.is_running(clock.steps) => demand.add(SourceActivity {
                     rtt_s: window.rtt_s,
                     rate_pps: state.branches[b].rate_pps * branch.weight,
                     doublings: window.doublings,
@@ -184,13 +262,11 @@ impl StepControl {
                 _ => demand.add_new(branch, fixed[b].round_trip_s),
             }
         }
-        let mut step_s = self.halved_s(demand.wanted_s());
+        let mut step_s = control.halved_s(demand.wanted_s());
         // If a source starts within the step, the step ends before that, or suits that source, too.
-        let now_s = state.time_s;
-        let next = setup
-            .starts
-            .partition_point(|&(start_s, _)| start_s <= now_s);
-        for &(start_s, class) in &setup.starts[next..] {
+        let now_s = clock.time_s;
+        let next = (self.starts).partition_point(|&(start_s, _)| start_s <= now_s);
+        for &(start_s, class) in &self.starts[next..] {
             let ahead_s = start_s - now_s;
             if ahead_s >= step_s {
                 break;
@@ -204,19 +280,36 @@ impl StepControl {
                 NO_PROFILE => demand.add_own(branch, state.own_pps(branch)),
                 _ => demand.add_new(branch, fixed[b as usize].round_trip_s),
             }
-            step_s = step_s.min(self.halved_s(ahead_s.max(demand.wanted_s())));
+            step_s = step_s.min(control.halved_s(ahead_s.max(demand.wanted_s())));
         }
         step_s
     }
 }
 
 /// Returns the start times of sources that limit the step size, with their classes, in order of time.
-pub(crate) fn starts(plan: &Plan) -> Vec<(f64, u32)> {
-    let quick =
-        (plan.branches.iter()).filter(|b| b.profile != NO_PROFILE || b.size_pkts.is_finite());
+fn starts(plan: &Plan, component: &Component) -> Vec<(f64, u32)> {
+    let branches = (component.branches.iter()).map(|&b| &plan.branches[b as usize]);
+    let quick = branches.filter(|b| b.profile != NO_PROFILE || b.size_pkts.is_finite());
     let mut all: Vec<(f64, u32)> = quick.map(|b| (b.start_s, b.class)).collect();
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     all.dedup();
+    all
+}
+
+/// Returns the times of source starts and stops at which a step must end: those of fixed-rate sources, because
+/// other sources start slowly.
+fn source_switches(plan: &Plan, component: &Component) -> Vec<f64> {
+    let branches = (component.branches.iter()).map(|&b| &plan.branches[b as usize]);
+    let mut all: Vec<f64> = branches
+        .filter(|b| b.profile == NO_PROFILE)
+        .flat_map(|b| [b.start_s, b.stop_s])
+        .filter(|s| s.is_finite())
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    if all.len() > MAX_SWITCHES {
+        all.clear();
+    }
     all
 }
 

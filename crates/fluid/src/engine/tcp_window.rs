@@ -44,6 +44,15 @@ const MIN_WINDOW_PKTS: f64 = 0.02;
 const OVERFLOW_LOSS: f64 = 0.05;
 const OVERFLOW_RANGE: f64 = 0.1;
 
+/// Window of slow start relative to the queue that its bursts make at the narrowest link, when they overflow the buffer.
+/// A round trip that begins with the window W₁ ends with 2 W₁ and a queue of W₁ packets. The mean over the possible W₁ is
+/// 1 + 1/ln 2.
+const WINDOW_PER_BURST: f64 = 1.0 + 1.0 / LN_2;
+
+/// Packets that these bursts lose before the sender learns of it, relative to the growth of the window meanwhile: W₁ of a
+/// buffer K plus W₁, with the mean W₁ = K/ln 2.
+const LOST_PER_GROWTH: f64 = 1.0 / (1.0 + LN_2);
+
 /// HyStart (Linux): smallest window in packets, bounds of the RTT increase in seconds, and largest spacing of
 /// acknowledgements in a train in seconds.
 const HYSTART_MIN_WINDOW_PKTS: f64 = 16.0;
@@ -183,8 +192,12 @@ pub(crate) struct WindowConditions {
     /// Loss of data packets, and ln of the fraction of acknowledgements that pass.
     pub loss: f64,
     pub acks_ln_pass: f64,
+    /// Free space of the queue at the narrowest link for the bursts of one flow, in packets.
+    pub burst_space_pkts: f64,
     pub rtt_s: f64,
     pub forward_s: f64,
+    /// Part of it before the narrowest link, whose queue loses most packets.
+    pub to_queue_s: f64,
     /// Round-trip time without waiting.
     pub empty_rtt_s: f64,
     /// Packets/s of one flow delivered in the last step.
@@ -283,13 +296,15 @@ impl TcpWindow {
         ring: &mut [WindowSample],
         met: &WindowConditions,
         now_s: f64,
+        burst_loss: f64,
     ) -> WindowSample {
-        self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + met.loss);
-        (self.step_pkts, self.met_loss) = (0.0, met.loss);
+        let loss = met.loss + burst_loss;
+        self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + loss);
+        (self.step_pkts, self.met_loss) = (0.0, loss);
         let last = ring[self.last_sample as usize];
         let now = WindowSample {
             time_s: now_s,
-            learned_s: (now_s + met.rtt_s - met.forward_s).max(if self.samples == 0 {
+            learned_s: (now_s + met.rtt_s - met.to_queue_s).max(if self.samples == 0 {
                 0.0
             } else {
                 last.learned_s
@@ -337,14 +352,15 @@ impl TcpWindow {
             .min(of_profile.lossless_window_pkts);
         self.last_step = step;
         self.min_rtt_s = self.min_rtt_s.min(rtt_s);
-        let now = self.sample(ring, met, span.start_s);
+        let burst_loss = self.burst_loss(met);
+        let now = self.sample(ring, met, span.start_s, burst_loss);
         let learned_lost_pkts = self.at(ring, now, span.end_s).lost_pkts;
         let learned_pkts = (learned_lost_pkts - self.learned_lost_pkts).max(0.0);
         self.learned_lost_pkts += learned_pkts;
         // One recovery time ago; without losses it does not matter.
         let recovering = if learned_pkts > 0.0 {
             let ago_s = (RECOVERY_RTTS - 1.0) * rtt_s;
-            self.at(ring, now, span.start_s - met.forward_s - ago_s)
+            self.at(ring, now, span.start_s - met.to_queue_s - ago_s)
         } else {
             now
         };
@@ -363,7 +379,8 @@ impl TcpWindow {
                 1.0
             } else {
                 // Packets that are delivered now were sent one forward delay ago.
-                let sent = self.at(ring, now, span.start_s + rtt_s - 2.0 * met.forward_s);
+                let sent_s = span.start_s - met.forward_s;
+                let sent = self.at(ring, now, sent_s + rtt_s - met.to_queue_s);
                 (met.delivered_pps / sent.rate_pps.max(1e-9)).min(1.0)
             };
             // A window doubles per round trip; once the queue grows, each acknowledgement releases two packets.
@@ -392,11 +409,19 @@ impl TcpWindow {
         // A window that doubled into a full queue for a round trip, before it learned of a loss, lost its growth.
         let grown_pkts = (slow0 - recovering.slow_start_pkts.min(slow0)).max(0.0);
         let lost_pkts = (self.lost_pkts - recovering.lost_pkts).max(0.0) * slow0 / window0;
-        self.overshoot_pkts = leaving * (grown_pkts - lost_pkts).max(0.0);
+        let of_bursts = burst_loss / (burst_loss + met.loss).max(1e-300);
+        let lost_growth_pkts = (1.0 - of_bursts) * (grown_pkts - lost_pkts).max(0.0);
+        self.overshoot_pkts =
+            leaving * (lost_growth_pkts + of_bursts * LOST_PER_GROWTH * grown_pkts);
         if leaving > 0.0 {
             let part = leaving / (avoiding + leaving);
             // Probability of three or more losses in the window, after which Reno waits for its timer.
-            let then_pkts = recovering.slow_start_pkts.min(slow0);
+            let mut then_pkts = recovering.slow_start_pkts.min(slow0);
+            if !dynamics.needs_timer {
+                // With SACK there is one decrease, when the sender learns of the loss and the window has doubled.
+                let full_pkts = met.free_pps / branch.weight * rtt_s + met.burst_space_pkts;
+                then_pkts += of_bursts * (full_pkts - then_pkts).clamp(0.0, then_pkts);
+            }
             let several = if dynamics.needs_timer {
                 let m = grown_pkts;
                 1.0 - exp(-m) * (1.0 + m + 0.5 * m * m)
@@ -461,6 +486,16 @@ impl TcpWindow {
             is_at_maximum: self.window_pkts >= max_window_pkts,
             profile_loss,
         }
+    }
+
+    /// Returns the fraction of the packets that bursts of slow start lose although the mean queue is shorter than the
+    /// buffer. Each acknowledgement releases two packets, so a part of the window queues at the narrowest link.
+    fn burst_loss(&self, met: &WindowConditions) -> f64 {
+        let excess_pkts = self.slow_start_pkts / WINDOW_PER_BURST - met.burst_space_pkts;
+        if excess_pkts <= 0.0 {
+            return 0.0;
+        }
+        (self.slow_start_fraction * excess_pkts / self.window_pkts - met.loss).max(0.0)
     }
 
     /// Advances the window in congestion avoidance, and returns the loss events of one such flow.

@@ -26,7 +26,7 @@ impl Engine for Fluid {
     }
 
     fn steps(&self) -> u64 {
-        self.state.steps
+        self.state.steps()
     }
 
     fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> Option<u32> {

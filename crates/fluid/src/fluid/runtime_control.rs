@@ -44,7 +44,7 @@ impl Fluid {
             return;
         };
         let (unrouted_pkts, blocked_s) = self.blocked(id);
-        let is_start = self.state.steps == 0;
+        let is_start = self.state.steps() == 0;
         let before = self.state.set[place];
         self.state.set[place] = ControlRecord {
             now: set,
@@ -71,7 +71,7 @@ impl Fluid {
         let paths: Vec<Option<u32>> = before.set.iter().map(|it| it.first_path).collect();
         let network = self.setup.network.clone();
         let setup = Setup::new(network, self.setup.options, &paths);
-        let mut state = State::new(&setup, self.duration_s, before.last_step_s);
+        let mut state = State::new(&setup, self.duration_s, before.clocks[0].last_step_s);
         for (l, &rank) in self.setup.plan.rank.iter().enumerate() {
             let (from, to) = (rank as usize, setup.plan.rank[l] as usize);
             state.links[to].bandwidth_bps = before.links[from].bandwidth_bps;
@@ -91,9 +91,10 @@ impl Fluid {
     pub fn set_marker(&mut self, id: AggregateId, rates: MarkerRates) -> Result<(), Error> {
         let edge = &mut self.scratch.edges[id.index()];
         *edge = edge.with_rates(rates, 0)?;
+        let is_start = self.state.steps() == 0;
         let aggregate = &mut self.state.aggregates[id.index()];
         aggregate.set = Some(edge.rates());
-        if self.state.steps == 0 {
+        if is_start {
             aggregate.measured_bps = edge.committed_bps();
         }
         Ok(())

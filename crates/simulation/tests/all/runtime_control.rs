@@ -310,14 +310,23 @@ fn with_and_without(seed: u64, model: Model) -> [Simulation; 2] {
 }
 
 /// Fluid runs of a population that sum in another order rarely differ by more than rounding. The last
-/// bits can change the step in which slow start ends, and the length of steps.
+/// bits can change the step in which slow start ends. Automatic steps also differ where an announced path joins two
+/// components of the network, which then have common steps.
 fn assert_pairs_similar(both: fn(u64, Model) -> [Simulation; 2]) {
     let (mut equal, mut all) = (0, 0);
     for seed in 0..10 {
         for fluid in fluids() {
             let [a, b] = both(seed, fluid.into());
-            equal += u32::from(difference(&a, &b) <= 1e-9);
-            all += 1;
+            let difference = difference(&a, &b);
+            assert!(difference < 0.1, "{seed} {fluid:?}: {difference:e}");
+            let FluidOptions::Standard {
+                step: Step::Auto { .. },
+            } = fluid
+            else {
+                equal += u32::from(difference <= 1e-9);
+                all += 1;
+                continue;
+            };
         }
     }
     assert!(10 * equal >= 9 * all, "{equal} of {all}");

@@ -106,6 +106,71 @@ fn one_link(bandwidth_bps: f64, delay_s: f64) -> (NetworkBuilder, [LinkId; 2], C
     (b, links, connection)
 }
 
+/// Adds a link between two new nodes, its return link, and two connections.
+fn add_pair(b: &mut NetworkBuilder, name: &str, bandwidth_bps: f64, delay_s: f64) -> LinkId {
+    let [from, to] = ["from", "to"].map(|end| b.node(&format!("{name}-{end}")));
+    let link = netflow_problems::link(from, to, bandwidth_bps, delay_s, 100.0);
+    let back = LinkSpec {
+        from: to,
+        to: from,
+        ..link.clone()
+    };
+    let id = b.link(link);
+    b.link(back);
+    for (i, start_s) in [0.0, 1.3].into_iter().enumerate() {
+        let source = Source::Profile(builtin("ns-reno").unwrap());
+        b.connection(ConnectionSpec {
+            start_s,
+            ..netflow_problems::connection(&format!("{name}{i}"), from, to, source)
+        });
+    }
+    id
+}
+
+/// Parts of a network without common traffic take their own steps: each has the results that it has alone, and a fast part
+/// does not shorten the steps of a slow one.
+#[test]
+fn components_are_independent() {
+    let parts = [("slow", 1e7, 0.05), ("fast", 1e8, 1e-4)];
+    let build = |parts: &[(&str, f64, f64)]| {
+        let mut b = NetworkBuilder::new();
+        let links = parts
+            .iter()
+            .map(|&(name, bps, delay_s)| add_pair(&mut b, name, bps, delay_s));
+        let links: Vec<LinkId> = links.collect();
+        let options = Options {
+            duration_s: 10.0,
+            ..Options::default()
+        };
+        (finish(b.build().unwrap(), options), links)
+    };
+    let (simulation, links) = build(&parts);
+    let mut most_steps = 0;
+    for (part, link) in parts.iter().zip(links) {
+        let (alone, alone_links) = build(&[*part]);
+        let totals = [
+            simulation.link_totals(link),
+            alone.link_totals(alone_links[0]),
+        ];
+        let [both, alone_values] = totals.map(|it| {
+            [
+                it.mean_queue_pkts,
+                it.utilization,
+                it.lost_pkts,
+                it.offered_pkts,
+            ]
+        });
+        for (both, alone) in both.into_iter().zip(alone_values) {
+            assert!((both / alone - 1.0).abs() < 1e-12, "{both} {alone}");
+        }
+        most_steps = most_steps.max(alone.steps());
+        if part.0 == "slow" {
+            assert!(5 * alone.steps() < simulation.steps(), "{}", alone.steps());
+        }
+    }
+    assert_eq!(simulation.steps(), most_steps);
+}
+
 fn finish(network: Network, options: Options) -> Simulation {
     let mut simulation = Simulation::new(network, options).unwrap();
     while !simulation.is_done() {

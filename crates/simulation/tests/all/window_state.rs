@@ -53,6 +53,24 @@ fn reno_recovers_from_slow_start() {
     assert!((0.85..0.99).contains(&used), "{used}");
 }
 
+/// Bursts of slow start overflow a buffer of a quarter of the bandwidth-delay product long before the link is full. Over
+/// 10 s at 100 Mbit/s and 100 ms, the packet model has a utilization of 0.17 and 513 lost packets for Reno of ns-2, and
+/// 0.85 and 320 for CUBIC of Linux, whose SACK recovers without a timeout.
+#[test]
+fn bursts_of_slow_start_overflow_short_buffers() {
+    for (profile, utilizations, losses) in [
+        ("ns-reno", 0.12..0.30, 300.0..600.0),
+        ("linux-cubic", 0.75..0.93, 200.0..600.0),
+    ] {
+        let (network, link) = one_link(profile, 1, 0.05, 312.0);
+        let mut simulation = Simulation::new(network, options(10.0)).unwrap();
+        let used = utilization(&mut simulation, link, 0.0, 10.0);
+        assert!(utilizations.contains(&used), "{profile}: {used}");
+        let lost_pkts = simulation.link_totals(link).lost_pkts;
+        assert!(losses.contains(&lost_pkts), "{profile}: {lost_pkts}");
+    }
+}
+
 /// Eight windows of CUBIC at 200 ms reach steady state. The packet model has a utilization of 1.00 from 20 s on.
 #[test]
 fn cubic_settles_at_long_round_trips() {
