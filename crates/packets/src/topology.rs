@@ -110,7 +110,7 @@ pub(crate) struct PathStart {
 fn ecn_codepoint(stack: &Stack) -> EcnCodepoint {
     if !stack.has_ecn() {
         EcnCodepoint::NotEct
-    } else if stack.congestion.ecn_rules().is_l4s {
+    } else if stack.ecn_rules().is_l4s {
         EcnCodepoint::Ect1
     } else {
         EcnCodepoint::Ect0
@@ -300,8 +300,7 @@ impl Topology {
                         sizes: match stack {
                             Some(stack) => Sizes::Acks {
                                 bytes: [0, 1, 2, 3, 4].map(|n| stack.ack_bytes(n) as u16),
-                                has_counter: stack.congestion.ecn_rules().feedback
-                                    == EcnFeedback::Accurate,
+                                has_counter: stack.ecn_rules().feedback == EcnFeedback::Accurate,
                             },
                             None => Sizes::Equal,
                         },

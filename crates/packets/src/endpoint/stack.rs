@@ -202,7 +202,7 @@ impl StackSender {
     fn deliver_ack(&mut self, now_ns: u64, seq: i32, encoded: u64) {
         if self.is_open {
             if seq != SYN_ACK_SEQ {
-                let feedback = self.stack.congestion.ecn_rules().feedback;
+                let feedback = self.stack.ecn_rules().feedback;
                 let ack = unpack(seq, encoded, feedback == EcnFeedback::Accurate);
                 self.sender.receive(now_ns, &ack, &mut self.to_send);
             }
@@ -261,7 +261,7 @@ impl StackSender {
         self.max_in_flight = self
             .max_in_flight
             .max(self.sender.sent() - self.sender.acknowledged());
-        let marks_all = self.stack.congestion.ecn_rules().marks_retransmissions;
+        let marks_all = self.stack.ecn_rules().marks_retransmissions;
         let round_trip = 1e9 * self.sender.srtt_s() / RTT_UNIT_NS as f64;
         let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
         let round_trip = u64::from(pack_number(round_trip));
@@ -386,7 +386,7 @@ impl StackReceiver {
             syn_arrived_ns: None,
             segment_bytes,
             pause_ns: crate::ns(stack.min_rto_s),
-            has_counter: stack.congestion.ecn_rules().feedback == EcnFeedback::Accurate,
+            has_counter: stack.ecn_rules().feedback == EcnFeedback::Accurate,
         }
     }
 

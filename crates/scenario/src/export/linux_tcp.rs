@@ -110,6 +110,12 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 CongestionControl::Reno => LinuxCongestion::Reno,
                 CongestionControl::Cubic => LinuxCongestion::Cubic,
                 CongestionControl::Bbr => LinuxCongestion::Bbr,
+                CongestionControl::Bbr3 => {
+                    return Err(
+                        "BBR of Linux and of ns-3 is version 1; use `congestion = \"bbr\"`"
+                            .to_owned(),
+                    );
+                }
                 CongestionControl::Dctcp => LinuxCongestion::Dctcp,
                 CongestionControl::Prague => LinuxCongestion::Prague,
             }

@@ -108,7 +108,7 @@ impl Validator<'_> {
             let why = if **ecn {
                 stack.ecn_error()
             } else {
-                (stack.congestion.ecn_rules().is_required)
+                (stack.ecn_rules().is_required)
                     .then(|| format!("`{}` needs ECN marks", stack.congestion.name()))
             };
             match why {
@@ -126,7 +126,7 @@ impl Validator<'_> {
                 None => {}
             }
         }
-        let rules = stack.congestion.ecn_rules();
+        let rules = stack.ecn_rules();
         if rules.is_required {
             let place = (setting.congestion.as_ref())
                 .map_or(setting.stack.place(), |congestion| congestion.place());

@@ -55,6 +55,7 @@ fn linux_2_0_34() -> Stack {
         acks_compressed: false,
         hystart: true,
         rtt_independence: true,
+        ecn_low: false,
         host_delay_s: 100e-6,
     }
 }
@@ -95,6 +96,7 @@ fn ns_2_35() -> Stack {
         acks_compressed: false,
         hystart: true,
         rtt_independence: true,
+        ecn_low: false,
         host_delay_s: 100e-6,
     }
 }
@@ -137,6 +139,7 @@ pub(super) fn linux_6() -> Stack {
         acks_compressed: true,
         hystart: true,
         rtt_independence: true,
+        ecn_low: false,
         host_delay_s: 100e-6,
     }
 }
@@ -203,6 +206,7 @@ fn rfc6298() -> Stack {
         acks_compressed: false,
         hystart: true,
         rtt_independence: true,
+        ecn_low: false,
         host_delay_s: 100e-6,
     }
 }

@@ -126,6 +126,9 @@ pub struct Stack {
     pub hystart: bool,
     /// True if Prague behaves at round-trip times below 25 ms as at 25 ms (`prague_rtt_scaling` of Linux).
     pub rtt_independence: bool,
+    /// True if marks on the path are those of a shallow queue (route feature `ecn_low` of the kernel with BBRv3). BBRv3
+    /// then uses ECN, and responds to marks if the minimum round-trip time is at most 5 ms.
+    pub ecn_low: bool,
     /// The maximum random delay of an acknowledgement between link and sender, in seconds: interrupts and
     /// scheduling. It is at most 1/16 of the round-trip time. Only the packet model has it.
     pub host_delay_s: f64,
@@ -170,6 +173,8 @@ pub enum CongestionControl {
     Cubic,
     /// A model of the path sets pacing and window (BBR, version 1).
     Bbr,
+    /// As BBR, with bounds by losses and, with `ecn-low`, by ECN marks (BBR, version 3).
+    Bbr3,
     /// DCTCP: the window shrinks in proportion to the share of marked packets (RFC 8257).
     Dctcp,
     /// TCP Prague, for L4S: like DCTCP, with pacing, and independent of short round-trip times (RFC 9331).
@@ -398,7 +403,7 @@ impl Stack {
 
     /// Returns true if the packets are ECN-capable: they may be marked instead of being dropped.
     pub fn has_ecn(&self) -> bool {
-        let requests = self.ecn || self.congestion.ecn_rules().is_required;
+        let requests = self.ecn || self.ecn_rules().is_required;
         requests && self.has_congestion_controls()
     }
 
@@ -409,6 +414,7 @@ impl Stack {
             CongestionControl::Cubic => 0.7,
             CongestionControl::Reno
             | CongestionControl::Bbr
+            | CongestionControl::Bbr3
             | CongestionControl::Dctcp
             | CongestionControl::Prague => 0.5,
         };

@@ -119,6 +119,9 @@ struct StackFile {
     /// True if Prague behaves at round-trip times below 25 ms as at 25 ms.
     #[key(example = false)]
     rtt_independence: Option<Flag>,
+    /// True if marks on the path are those of a shallow queue, so that BBRv3 uses ECN and responds to them.
+    #[key(example = true)]
+    ecn_low: Option<Flag>,
     /// Maximum random delay of an acknowledgement between link and sender, at most 1/16 of the round-trip time.
     #[key(example = "100 us")]
     host_delay: Option<Time>,
@@ -242,6 +245,7 @@ fn apply_file(file: StackFile) -> Stack {
         acks_compressed,
         hystart,
         rtt_independence,
+        ecn_low,
         host_delay,
     } = file;
     let mut stack = like.into_inner().0;
@@ -306,6 +310,7 @@ fn apply_file(file: StackFile) -> Stack {
     set(&mut stack.acks_compressed, acks_compressed, |it| *it);
     set(&mut stack.hystart, hystart, |it| *it);
     set(&mut stack.rtt_independence, rtt_independence, |it| *it);
+    set(&mut stack.ecn_low, ecn_low, |it| *it);
     set(&mut stack.host_delay_s, host_delay, seconds);
     stack
 }

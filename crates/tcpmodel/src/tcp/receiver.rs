@@ -109,7 +109,7 @@ impl Receiver {
             pending_dsack: false,
             congested: false,
             ce_packets: 0,
-            ecn_feedback: stack.congestion.ecn_rules().feedback,
+            ecn_feedback: stack.ecn_rules().feedback,
             echo_ns: 0,
             due_ns: NEVER,
         }

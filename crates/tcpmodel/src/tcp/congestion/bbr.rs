@@ -6,36 +6,37 @@
 
 use netflow_units::SplitMix64;
 
+use super::ack_aggregation::{AckAggregation, EXTRA_ACKED_ROUNDS};
 use super::windowed_max::WindowedMax;
-use super::{Algorithm, Clock, Delivery, RecoveryPhase, Window, WindowControl};
+use super::{Algorithm, Clock, Delivery, RecoveryState, Window, WindowControl};
 use crate::Stack;
 
 /// The gain that doubles the sending rate in each round trip: 2 / ln 2.
 const HIGH_GAIN: f64 = 2.885;
 /// The pacing gain of Drain, which empties the queue made in Startup.
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
-const CWND_GAIN: f64 = 2.0;
+pub(super) const CWND_GAIN: f64 = 2.0;
 /// The pacing gains of ProbeBW, each for one round trip.
 const PACING_GAIN_CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The length of the bandwidth filter in round trips.
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// The time after which the minimum round-trip time expires, and the duration of ProbeRTT.
-const MIN_RTT_NS: u64 = 10_000_000_000;
-const PROBE_RTT_NS: u64 = 200_000_000;
+pub(super) const MIN_RTT_NS: u64 = 10_000_000_000;
+pub(super) const PROBE_RTT_NS: u64 = 200_000_000;
 /// The minimum window in packets, used in ProbeRTT.
-const MIN_CWND: u32 = 4;
+pub(super) const MIN_CWND: u32 = 4;
 /// The maximum window in packets, for paths with zero delay or unlimited rate.
-const MAX_CWND: f64 = 1e8;
+pub(super) const MAX_CWND: f64 = 1e8;
 /// The pipe is full if the bandwidth has grown by less than 25 % in three round trips.
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
+pub(super) const FULL_GROWTH: f64 = 1.25;
+pub(super) const FULL_ROUNDS: u32 = 3;
 /// The rate in bit/s below which packets leave one by one.
 const MIN_BURST_RATE_BPS: f64 = 1_200_000.0;
 /// The number of bursts per second (`sk_pacing_shift`), and the maximum size of a burst in bytes.
-const BURSTS_PER_S: f64 = 1024.0;
-const MAX_BURST_BYTES: f64 = 65_536.0;
+pub(super) const BURSTS_PER_S: f64 = 1024.0;
+pub(super) const MAX_BURST_BYTES: f64 = 65_536.0;
 /// The pacing rate relative to the measured bandwidth.
-const PACING_MARGIN: f64 = 0.99;
+pub(super) const PACING_MARGIN: f64 = 0.99;
 /// Long-term sampling (policers): minimum interval in round trips, minimum loss, maximum relative and
 /// absolute difference of two rates, and round trips for which the policed rate is used.
 const POLICER_MIN_ROUNDS: u64 = 4;
@@ -43,11 +44,6 @@ const POLICER_MIN_LOSS: f64 = 50.0 / 256.0;
 const POLICER_RATE_TOLERANCE: f64 = 0.125;
 const POLICER_RATE_TOLERANCE_BYTES_PER_S: f64 = 4000.0;
 const POLICER_USE_ROUNDS: u64 = 48;
-/// ACK aggregation: round trips in each of two filter windows, maximum duration of the excess, and maximum
-/// packets of an epoch.
-const EXTRA_ACKED_ROUNDS: u32 = 5;
-const EXTRA_ACKED_MAX_NS: f64 = 100e6;
-const ACK_EPOCH_MAX_PKTS: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -83,11 +79,11 @@ pub(crate) struct Bbr {
     probe_rtt_until_ns: Option<u64>,
     probe_rtt_round: bool,
     prior_cwnd: u32,
-    prior_recovery: RecoveryPhase,
+    prior_recovery: RecoveryState,
     packet_conservation: bool,
     idle_restart: bool,
     policer: Policer,
-    aggregation: Aggregation,
+    aggregation: AckAggregation,
 }
 
 /// Detection of a policer (long-term sampling).
@@ -101,16 +97,6 @@ struct Policer {
     delivered: u64,
     lost: u64,
     at_ns: u64,
-}
-
-/// ACK aggregation: acknowledged packets in excess of the bandwidth.
-#[derive(Clone, Copy, Debug, Default)]
-struct Aggregation {
-    epoch_ns: u64,
-    acked: u64,
-    extra: [u32; 2],
-    extra_index: usize,
-    rounds: u32,
 }
 
 impl Bbr {
@@ -147,10 +133,7 @@ impl Bbr {
     }
 
     fn bdp(&self, bandwidth: f64, gain: f64) -> u32 {
-        match self.min_rtt_ns {
-            u64::MAX => 10,
-            rtt_ns => (bandwidth * rtt_ns as f64 * gain).ceil().min(MAX_CWND) as u32,
-        }
+        bdp_pkts(bandwidth, self.min_rtt_ns, gain).unwrap_or(10)
     }
 
     /// Adds packets to a window for bursts at both ends.
@@ -169,7 +152,7 @@ impl Bbr {
 
     fn save_cwnd(&mut self, cwnd: u32) {
         self.prior_cwnd =
-            if self.prior_recovery < RecoveryPhase::Recovery && self.mode != Mode::ProbeRtt {
+            if self.prior_recovery < RecoveryState::Recovery && self.mode != Mode::ProbeRtt {
                 cwnd
             } else {
                 self.prior_cwnd.max(cwnd)
@@ -273,41 +256,15 @@ impl Bbr {
     }
 
     fn update_aggregation(&mut self, window: &Window, delivery: &Delivery) {
-        let acked = delivery.acked.delivered;
-        if acked == 0 || delivery.rate.measured.is_none() {
-            return;
-        }
-        let it = &mut self.aggregation;
-        if self.round_start {
-            it.rounds += 1;
-            if it.rounds >= EXTRA_ACKED_ROUNDS {
-                it.rounds = 0;
-                it.extra_index ^= 1;
-                it.extra[it.extra_index] = 0;
-            }
-        }
-        let at_ns = delivery.rate.at_ns;
-        let bandwidth = if self.policer.is_used {
-            self.policer.bandwidth
-        } else {
-            self.bandwidth.get()
-        };
-        let mut expected = (bandwidth * at_ns.saturating_sub(it.epoch_ns) as f64) as u64;
-        if it.acked <= expected || it.acked + u64::from(acked) >= ACK_EPOCH_MAX_PKTS {
-            (it.acked, it.epoch_ns, expected) = (0, at_ns, 0);
-        }
-        it.acked += u64::from(acked);
-        let extra = (it.acked - expected).min(u64::from(window.cwnd)) as u32;
-        it.extra[it.extra_index] = it.extra[it.extra_index].max(extra);
+        let bandwidth = self.used_bandwidth();
+        let rounds = self.round_start.then_some(EXTRA_ACKED_ROUNDS);
+        self.aggregation.update(window, delivery, bandwidth, rounds);
     }
 
     /// Returns the additional packets in flight for ACK aggregation.
     fn ack_aggregation_cwnd(&self) -> u32 {
-        let most = (self.used_bandwidth() * EXTRA_ACKED_MAX_NS).min(MAX_CWND) as u32;
         if self.is_full {
-            self.aggregation.extra[0]
-                .max(self.aggregation.extra[1])
-                .min(most)
+            self.aggregation.extra_pkts(self.used_bandwidth())
         } else {
             0
         }
@@ -435,11 +392,11 @@ impl Bbr {
             0 => window.cwnd,
             lost => window.cwnd.saturating_sub(lost).max(1),
         };
-        if now == RecoveryPhase::Recovery && before != RecoveryPhase::Recovery {
+        if now == RecoveryState::Recovery && before != RecoveryState::Recovery {
             self.packet_conservation = true;
             self.round_end = delivery.rate.delivered;
             cwnd = enough;
-        } else if before >= RecoveryPhase::Recovery && now < RecoveryPhase::Recovery {
+        } else if before >= RecoveryState::Recovery && now < RecoveryState::Recovery {
             cwnd = cwnd.max(self.prior_cwnd);
             self.packet_conservation = false;
         }
@@ -477,11 +434,11 @@ impl Algorithm for Bbr {
             probe_rtt_until_ns: None,
             probe_rtt_round: false,
             prior_cwnd: 0,
-            prior_recovery: RecoveryPhase::None,
+            prior_recovery: RecoveryState::Open,
             packet_conservation: false,
             idle_restart: false,
             policer: Policer::default(),
-            aggregation: Aggregation::default(),
+            aggregation: AckAggregation::default(),
         };
         bbr.init_pacing_rate(stack.initial_window_pkts, 0);
         bbr
@@ -493,14 +450,14 @@ impl Algorithm for Bbr {
     }
 
     fn on_rto(&mut self, _window: Window, _next: u32) {
-        self.prior_recovery = RecoveryPhase::Timeout;
+        self.prior_recovery = RecoveryState::Loss;
         self.full_bandwidth = 0.0;
         self.round_start = true;
     }
 
-    fn on_idle_restart(&mut self, now_ns: u64, _idle_ns: u64) {
+    fn on_idle_restart(&mut self, _window: &mut Window, now_ns: u64, _idle_ns: u64) {
         self.idle_restart = true;
-        (self.aggregation.epoch_ns, self.aggregation.acked) = (now_ns, 0);
+        self.aggregation.restart(now_ns);
         if self.mode == Mode::ProbeBw {
             self.set_pacing(self.used_bandwidth(), 1.0);
         }
@@ -550,6 +507,12 @@ impl WindowControl for Bbr {
     fn is_probing_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }
+}
+
+/// Returns `gain` times the bandwidth-delay product in packets; `None` without a round-trip time (`u64::MAX`).
+pub(super) fn bdp_pkts(bandwidth: f64, min_rtt_ns: u64, gain: f64) -> Option<u32> {
+    let has_rtt = min_rtt_ns < u64::MAX;
+    has_rtt.then(|| (bandwidth * min_rtt_ns as f64 * gain).ceil().min(MAX_CWND) as u32)
 }
 
 impl From<&Delivery> for Policer {

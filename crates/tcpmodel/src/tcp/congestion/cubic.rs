@@ -193,7 +193,7 @@ impl Algorithm for Cubic {
     }
 
     /// Excludes an idle period from the time of the epoch (RFC 9438, 5.8).
-    fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
+    fn on_idle_restart(&mut self, _window: &mut Window, now_ns: u64, idle_ns: u64) {
         if let Some(epoch) = &mut self.epoch {
             epoch.began_ns = (epoch.began_ns + idle_ns).min(now_ns);
         }
@@ -315,7 +315,7 @@ mod tests {
             ssthresh: cwnd,
         };
         cubic.increase_window(&mut window, 1, 0);
-        cubic.on_idle_restart(10_000_000_000, 10_000_000_000);
+        cubic.on_idle_restart(&mut window, 10_000_000_000, 10_000_000_000);
         // After K = ∛(30 / 0.4) = 4.2 s, the target would be 100 + 0.4 · 5.8³ = 178.
         assert!(cubic.acks_per_increment(window.cwnd, 1, 10_000_000_000) > 20);
     }

@@ -28,12 +28,14 @@ impl Dctcp {
 }
 
 impl Algorithm for Dctcp {
-    const ECN: EcnRules = EcnRules {
-        is_required: true,
-        feedback: EcnFeedback::Exact,
-        marks_retransmissions: true,
-        ..EcnRules::OPTIONAL
-    };
+    fn ecn_rules(_stack: &Stack) -> EcnRules {
+        EcnRules {
+            is_required: true,
+            feedback: EcnFeedback::Exact,
+            marks_retransmissions: true,
+            ..EcnRules::OPTIONAL
+        }
+    }
 
     /// Returns the initial state. As in Linux, α is 1 before the first round trip.
     fn new(_stack: &Stack, _clock: Clock, _phase: f64) -> Self {

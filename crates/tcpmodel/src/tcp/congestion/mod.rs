@@ -3,7 +3,9 @@
 //! An algorithm is one file that implements [`Algorithm`], and one line in the list below. Windows are whole packets,
 //! as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
 
+mod ack_aggregation;
 mod bbr;
+mod bbr3;
 mod cubic;
 pub(super) mod cubic_window;
 mod dctcp;
@@ -12,9 +14,10 @@ mod reno;
 mod windowed_max;
 
 use super::Clock;
-use super::sender::RateSample;
+use super::sender::{Flight, RateSample};
 use crate::{CongestionControl, EcnRules, Stack};
 use bbr::Bbr;
+use bbr3::Bbr3;
 use cubic::Cubic;
 use dctcp::Dctcp;
 use prague::Prague;
@@ -107,8 +110,10 @@ impl MultiplicativeDecrease {
 
 /// A congestion control algorithm with its state.
 pub(crate) trait Algorithm {
-    /// Use of ECN.
-    const ECN: EcnRules = EcnRules::OPTIONAL;
+    /// Returns its use of ECN.
+    fn ecn_rules(_stack: &Stack) -> EcnRules {
+        EcnRules::OPTIONAL
+    }
 
     /// Returns the initial state. `phase`, from 0 to 1, is random.
     fn new(stack: &Stack, clock: Clock, phase: f64) -> Self;
@@ -124,7 +129,7 @@ pub(crate) trait Algorithm {
     fn on_rto(&mut self, window: Window, next: u32);
 
     /// Processes the end of an idle period of `idle_ns` with nothing in flight.
-    fn on_idle_restart(&mut self, _now_ns: u64, _idle_ns: u64) {}
+    fn on_idle_restart(&mut self, _window: &mut Window, _now_ns: u64, _idle_ns: u64) {}
 
     /// Processes every acknowledgement, before the window changes.
     fn on_ack(&mut self, _window: &mut Window, _acked: &Acked) {}
@@ -152,6 +157,12 @@ pub(crate) trait WindowControl {
     /// Updates window and pacing rate after an acknowledgement.
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery);
 
+    /// Processes a segment that was marked lost.
+    fn on_lost(&mut self, _window: Window, _lost: &Lost) {}
+
+    /// Processes the loss of the last segment that a tail loss probe repaired.
+    fn on_tail_loss(&mut self, _window: Window, _lost: &Lost) {}
+
     /// Restores the state after a spurious timeout.
     fn undo(&mut self, window: &mut Window);
 
@@ -170,11 +181,11 @@ macro_rules! algorithms {
             $($name($name),)*
         }
 
-        impl CongestionControl {
-            /// Returns how it uses ECN.
-            pub fn ecn_rules(self) -> EcnRules {
-                match self {
-                    $(Self::$name => <$name as Algorithm>::ECN,)*
+        impl Stack {
+            /// Returns how its congestion control uses ECN.
+            pub fn ecn_rules(&self) -> EcnRules {
+                match self.congestion {
+                    $(CongestionControl::$name => $name::ecn_rules(self),)*
                 }
             }
         }
@@ -204,9 +215,9 @@ macro_rules! algorithms {
                 }
             }
 
-            fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
+            fn on_idle_restart(&mut self, window: &mut Window, now_ns: u64, idle_ns: u64) {
                 match self {
-                    $(Self::$name(it) => it.on_idle_restart(now_ns, idle_ns),)*
+                    $(Self::$name(it) => it.on_idle_restart(window, now_ns, idle_ns),)*
                 }
             }
 
@@ -241,6 +252,7 @@ algorithms! {
     Reno,
     Cubic,
     Bbr,
+    Bbr3,
     Dctcp,
     Prague,
 }
@@ -277,15 +289,36 @@ pub(crate) struct Delivery {
     pub in_flight_before: u32,
     /// Segments newly marked lost.
     pub newly_lost: u32,
-    /// The state of loss recovery.
-    pub recovery: RecoveryPhase,
+    pub recovery: RecoveryState,
     pub srtt_ns: u64,
+    /// True if the window limited transmission.
+    pub is_cwnd_limited: bool,
+    /// The time at which the pacer allows the next packet.
+    pub next_departure_ns: u64,
+    /// True if it acknowledges just the end of a retransmission by a tail loss probe, so that the original may have
+    /// arrived.
+    pub acks_tail_probe: bool,
 }
 
-/// The state of loss recovery.
+/// The state of loss recovery, as in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum RecoveryPhase {
-    None,
+pub(crate) enum RecoveryState {
+    Open,
+    /// Segments are out of order.
+    Disorder,
+    /// The window is being reduced because of ECN marks (CWR).
+    Reduced,
+    /// Fast recovery: losses are repaired without a timeout.
     Recovery,
-    Timeout,
+    /// Recovery after a timeout.
+    Loss,
+}
+
+/// A segment that was just marked lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    pub now_ns: u64,
+    /// The segments delivered until now.
+    pub delivered: u64,
+    pub flight: Flight,
 }

@@ -10,7 +10,7 @@
 //!
 //! The fallback for queues without L4S is off, as is the default. A loss that a tail loss probe repairs has no effect.
 
-use super::{Acked, Algorithm, Clock, Delivery, RecoveryPhase, Window, WindowControl};
+use super::{Acked, Algorithm, Clock, Delivery, RecoveryState, Window, WindowControl};
 use crate::{EcnFeedback, EcnRules, Stack};
 
 /// The weight of a round trip in α.
@@ -139,12 +139,14 @@ impl Prague {
 }
 
 impl Algorithm for Prague {
-    const ECN: EcnRules = EcnRules {
-        is_required: true,
-        is_l4s: true,
-        feedback: EcnFeedback::Accurate,
-        marks_retransmissions: true,
-    };
+    fn ecn_rules(_stack: &Stack) -> EcnRules {
+        EcnRules {
+            is_required: true,
+            is_l4s: true,
+            feedback: EcnFeedback::Accurate,
+            marks_retransmissions: true,
+        }
+    }
 
     fn new(stack: &Stack, _clock: Clock, _phase: f64) -> Self {
         Self {
@@ -208,7 +210,7 @@ impl WindowControl for Prague {
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let acked = &delivery.acked;
         self.has_seen_mark |= acked.marked > 0;
-        self.is_in_loss &= delivery.recovery != RecoveryPhase::None;
+        self.is_in_loss &= delivery.recovery >= RecoveryState::Recovery;
         self.srtt_ns = delivery.srtt_ns;
         self.update_window(window, acked);
         self.update_alpha(window, acked);
@@ -281,8 +283,11 @@ mod tests {
                     in_flight: cwnd,
                     in_flight_before: cwnd,
                     newly_lost: 0,
-                    recovery: RecoveryPhase::None,
+                    recovery: RecoveryState::Open,
                     srtt_ns: self.rtt_ns,
+                    is_cwnd_limited: true,
+                    next_departure_ns: 0,
+                    acks_tail_probe: false,
                 };
                 self.prague.on_delivery(&mut self.window, &delivery);
             }

@@ -11,29 +11,18 @@ mod send_buffer;
 mod timers;
 mod window;
 
-use super::super::congestion::{Algorithm, Congestion, NO_SSTHRESH, Window};
+use super::super::congestion::{
+    Algorithm, Congestion, Lost, NO_SSTHRESH, RecoveryState as State, Window,
+};
 use super::super::ranges::Ranges;
 use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
 use super::pacer::Pacer;
-use super::rate::DeliveryRate;
+use super::rate::{DeliveryRate, Stamp};
 use super::retransmission_queue::RetransmissionQueue;
 use crate::{Recovery, Stack};
 use accurate_ecn::MarkedSegments;
 use cwnd_validation::CwndValidation;
 use send_buffer::SendBuffer;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Open,
-    /// Segments are out of order.
-    Disorder,
-    /// The window is being reduced because of ECN marks (CWR).
-    Reduced,
-    /// Fast recovery: losses are repaired without a timeout.
-    Recovery,
-    /// Recovery after a timeout.
-    Loss,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timer {
@@ -64,6 +53,8 @@ struct AckInfo {
     /// The round-trip time of the latest sent segment that arrived and was sent only once.
     rtt_ns: Option<u64>,
     may_be_delayed: bool,
+    /// True if it acknowledges just the end of a retransmission by a tail loss probe.
+    acks_tail_probe: bool,
     /// Packets in flight and segments marked lost before it.
     in_flight_before: u32,
     lost_before: u64,
@@ -139,7 +130,9 @@ pub(super) struct LinuxSender {
     probable_echo_ns: Option<u64>,
     min_rtt_ns: u64,
     probe_end: u32,
+    /// True if the probe is a retransmission, and the state of its segment at the transmission before.
     probe_again: bool,
+    probed: Stamp,
     frto: bool,
     timeouts_in_a_row: u32,
     pub timeouts: u64,
@@ -195,6 +188,7 @@ impl LinuxSender {
             min_rtt_ns: NEVER,
             probe_end: 0,
             probe_again: false,
+            probed: Stamp::default(),
             frto: false,
             timeouts_in_a_row: 0,
             timeouts: 0,
@@ -303,9 +297,11 @@ impl LinuxSender {
         let was_empty = self.segments.packets_out() == 0;
         if was_empty {
             let idle_ns = now_ns.saturating_sub(self.validation.last_sent_ns);
-            self.congestion.on_idle_restart(now_ns, idle_ns);
+            self.congestion
+                .on_idle_restart(&mut self.window, now_ns, idle_ns);
         }
-        let stamp = self.rate.stamp(now_ns, was_empty);
+        let in_flight = self.segments.in_flight() + 1;
+        let stamp = self.rate.stamp(now_ns, was_empty, in_flight);
         out.push(self.segments.send(now_ns, stamp));
         self.validation.last_sent_ns = now_ns;
         self.prr.sent += 1;
@@ -313,7 +309,8 @@ impl LinuxSender {
     }
 
     fn retransmit(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {
-        let stamp = self.rate.stamp(now_ns, false);
+        let in_flight = self.segments.in_flight() + 1;
+        let stamp = self.rate.stamp(now_ns, false, in_flight);
         if self.segments.retransmit(now_ns, segment, stamp) {
             self.validation.last_sent_ns = now_ns;
             out.push(segment);
@@ -345,6 +342,7 @@ impl LinuxSender {
             None => 0,
         };
         info.congested = ack.congested || info.marked > 0;
+        self.rate.marked += u64::from(info.marked);
         info.pure_duplicate = ack.pure
             && !info.advanced
             && !info.sacked
@@ -356,7 +354,7 @@ impl LinuxSender {
         }
         let acked = self.acked(now_ns, &info);
         self.congestion.on_ack(&mut self.window, &acked);
-        self.end_probe(ack, info);
+        self.end_probe(now_ns, ack, &mut info);
         let mut resend = Resend::Nothing;
         let is_dubious = info.sacked || info.congested;
         let is_counted = !self.rules.sack && info.pure_duplicate;
@@ -381,6 +379,19 @@ impl LinuxSender {
         self.send(now_ns, out);
     }
 
+    /// Marks a segment lost, counts it, and reports it to the congestion control.
+    fn mark_lost(&mut self, now_ns: u64, segment: u32) {
+        if let Some(stamp) = self.segments.mark_lost(segment) {
+            report_lost(
+                &mut self.rate,
+                &mut self.congestion,
+                self.window,
+                now_ns,
+                &stamp,
+            );
+        }
+    }
+
     /// Retransmits lost segments as the window allows.
     fn send_lost(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let mut head_sent = false;
@@ -396,5 +407,28 @@ impl LinuxSender {
         if head_sent {
             self.set_timer(now_ns, Timer::Retransmission, self.rtt.timeout_ns());
         }
+    }
+}
+
+/// Counts a segment with this stamp as lost, and reports it to the congestion control.
+fn report_lost(
+    rate: &mut DeliveryRate,
+    congestion: &mut Congestion,
+    window: Window,
+    now_ns: u64,
+    stamp: &Stamp,
+) {
+    rate.lost += 1;
+    if let Some(control) = congestion.as_window_control() {
+        control.on_lost(window, &lost(rate, now_ns, stamp));
+    }
+}
+
+/// Returns the report of a lost segment with this stamp.
+fn lost(rate: &DeliveryRate, now_ns: u64, stamp: &Stamp) -> Lost {
+    Lost {
+        now_ns,
+        delivered: rate.delivered,
+        flight: rate.flight(stamp),
     }
 }

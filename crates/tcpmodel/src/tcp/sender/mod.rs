@@ -11,7 +11,9 @@ use super::{Ack, Clock};
 use crate::Stack;
 use classic::Classic;
 use linux::LinuxSender;
-pub(crate) use rate::RateSample;
+#[cfg(test)]
+pub(crate) use rate::Measured;
+pub(crate) use rate::{Flight, RateSample};
 
 /// The sending half of an end of a connection. It sends when acknowledgements arrive, when timers fire and
 /// when new data is available. Segments to send are appended to `out`, which the caller empties.

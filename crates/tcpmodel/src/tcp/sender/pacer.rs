@@ -25,10 +25,15 @@ impl Pacer {
     /// Returns the time at which a waiting packet may leave.
     pub(super) fn until_ns(&self) -> u64 {
         if self.is_waiting {
-            self.next_departure_ns.ceil() as u64
+            self.next_departure_ns()
         } else {
             NEVER
         }
+    }
+
+    /// Returns the earliest departure time of the next burst; it may have passed.
+    pub(super) fn next_departure_ns(&self) -> u64 {
+        self.next_departure_ns.ceil() as u64
     }
 
     /// Returns true if a packet waited for this time, and clears the wait.

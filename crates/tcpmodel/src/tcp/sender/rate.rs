@@ -8,6 +8,11 @@ pub(super) struct Stamp {
     delivered: u64,
     delivered_at_ns: u64,
     first_sent_ns: u64,
+    /// The packets in flight after the transmission, the segment included.
+    in_flight: u32,
+    /// The lower 32 bits of the numbers of lost and marked segments.
+    lost: u32,
+    marked: u32,
     is_app_limited: bool,
 }
 
@@ -17,6 +22,8 @@ pub(super) struct DeliveryRate {
     pub delivered: u64,
     /// The number of segments marked lost.
     pub lost: u64,
+    /// The number of segments delivered with an ECN mark (CE).
+    pub marked: u64,
     delivered_at_ns: u64,
     /// The send time of the first segment of the current sampling interval.
     first_sent_ns: u64,
@@ -37,6 +44,22 @@ pub(crate) struct RateSample {
     /// True if only one segment was in flight, so that its acknowledgement may have been delayed.
     pub may_be_delayed: bool,
     pub measured: Option<Measured>,
+    /// The segments delivered with an ECN mark (CE) until now.
+    pub marked: u64,
+    /// The flight of the latest sent segment delivered.
+    pub flight: Option<Flight>,
+}
+
+/// The flight of a segment, from its last transmission until now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    /// The packets in flight after the transmission, the segment included.
+    pub in_flight: u32,
+    /// The segments delivered, delivered with an ECN mark (CE), and marked lost during it.
+    pub delivered: u64,
+    pub marked: u32,
+    pub lost: u32,
+    pub is_app_limited: bool,
 }
 
 /// The segments delivered in an interval.
@@ -50,8 +73,9 @@ pub(crate) struct Measured {
 }
 
 impl DeliveryRate {
-    /// Returns the stamp of a segment sent now. `nothing_out` is true if nothing was in flight before it.
-    pub(super) fn stamp(&mut self, now_ns: u64, nothing_out: bool) -> Stamp {
+    /// Returns the stamp of a segment sent now. `nothing_out` is true if nothing was unacknowledged before it.
+    /// `in_flight` includes the segment.
+    pub(super) fn stamp(&mut self, now_ns: u64, nothing_out: bool, in_flight: u32) -> Stamp {
         if nothing_out {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
         }
@@ -59,7 +83,21 @@ impl DeliveryRate {
             delivered: self.delivered,
             delivered_at_ns: self.delivered_at_ns,
             first_sent_ns: self.first_sent_ns,
+            in_flight,
+            lost: self.lost as u32,
+            marked: self.marked as u32,
             is_app_limited: self.limited_until > 0,
+        }
+    }
+
+    /// Returns the flight of a segment with this stamp.
+    pub(super) fn flight(&self, stamp: &Stamp) -> Flight {
+        Flight {
+            in_flight: stamp.in_flight,
+            delivered: self.delivered - stamp.delivered,
+            marked: (self.marked as u32).wrapping_sub(stamp.marked),
+            lost: (self.lost as u32).wrapping_sub(stamp.lost),
+            is_app_limited: stamp.is_app_limited,
         }
     }
 
@@ -99,6 +137,8 @@ impl DeliveryRate {
             may_be_delayed: false,
             // An interval shorter than a round trip results from a retransmitted segment.
             measured: measured.filter(|it| it.interval_ns >= min_rtt_ns.max(1)),
+            marked: self.marked,
+            flight: latest.map(|(_, stamp, _)| self.flight(&stamp)),
         }
     }
 }

@@ -128,17 +128,16 @@ impl RetransmissionQueue {
         Some(before)
     }
 
-    /// Marks a segment and its retransmission as lost. Returns false if neither was in flight.
-    pub(super) fn mark_lost(&mut self, segment: u32) -> bool {
-        let Some(it) = self.get_mut(segment) else {
-            return false;
-        };
-        let before = it.marks;
+    /// Marks a segment and its retransmission as lost. Returns the stamp of its last transmission; `None` if neither
+    /// was in flight.
+    pub(super) fn mark_lost(&mut self, segment: u32) -> Option<Stamp> {
+        let it = self.get_mut(segment)?;
+        let (before, stamp) = (it.marks, it.stamp);
         it.marks = (before | LOST) & !RETRANSMITTED;
         self.lost += u32::from(before & LOST == 0);
         self.retransmitted -= u32::from(before & RETRANSMITTED != 0);
         self.to_retransmit.insert(segment);
-        before & LOST == 0 || before & RETRANSMITTED != 0
+        (before & LOST == 0 || before & RETRANSMITTED != 0).then_some(stamp)
     }
 
     /// Removes all loss marks. All segments that have not arrived are expected again.
@@ -161,13 +160,13 @@ impl RetransmissionQueue {
     }
 
     /// Marks packets as lost in the order of transmission, up to the packet `order`, while `is_lost`
-    /// returns true. Calls `lost` for each, with true for a retransmission. Returns the latest packet before
-    /// `order` that may still arrive.
+    /// returns true. Calls `lost` for each with its stamp. Returns the latest packet before `order` that may still
+    /// arrive.
     pub(super) fn mark_lost_before(
         &mut self,
         order: u64,
         is_lost: impl Fn(&Segment) -> bool,
-        mut lost: impl FnMut(bool),
+        mut lost: impl FnMut(&Stamp),
     ) -> Option<Segment> {
         while let Some(&(sent, segment)) = self.in_order.front()
             && sent < order
@@ -176,8 +175,8 @@ impl RetransmissionQueue {
                 if !is_lost(&it) {
                     break;
                 }
-                lost(it.marks & RETRANSMITTED != 0);
                 self.mark_lost(segment);
+                lost(&it.stamp);
             }
             self.in_order.pop_front();
         }

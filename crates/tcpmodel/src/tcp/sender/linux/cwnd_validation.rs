@@ -12,7 +12,7 @@ pub(super) struct CwndValidation {
     /// The time of the last transmission.
     pub last_sent_ns: u64,
     /// True if the window limited transmission in the current round trip.
-    limited: bool,
+    pub limited: bool,
     /// The maximum number of segments in flight in the current round trip.
     max_in_flight: u32,
     /// The end of the current round trip: it ends when all segments before this one are acknowledged.

@@ -35,7 +35,11 @@ impl LinuxSender {
 
     /// Updates the state by counting. Returns the kind of segments to send, if it does not depend on
     /// losses.
-    pub(super) fn update_state_by_dupacks(&mut self, info: &mut AckInfo) -> Option<Resend> {
+    pub(super) fn update_state_by_dupacks(
+        &mut self,
+        now_ns: u64,
+        info: &mut AckInfo,
+    ) -> Option<Resend> {
         let recovered = self.acknowledged() >= self.recovery_point;
         if self.state == State::Recovery && recovered {
             self.segments.sacked = 0;
@@ -64,14 +68,14 @@ impl LinuxSender {
                 }
             }
             State::Recovery if !info.advanced => self.count_dupack(info),
-            State::Recovery => self.mark_first_lost(info),
+            State::Recovery => self.mark_first_lost(now_ns, info),
             State::Open | State::Disorder | State::Reduced => {
                 if info.advanced {
                     self.segments.sacked = 0;
                 }
                 self.count_dupack(info);
                 if self.segments.sacked >= self.rules.dupack_threshold {
-                    self.mark_first_lost(info);
+                    self.mark_first_lost(now_ns, info);
                 }
             }
         }
@@ -79,7 +83,7 @@ impl LinuxSender {
     }
 
     /// Marks the first unacknowledged segment as lost.
-    fn mark_first_lost(&mut self, info: &mut AckInfo) {
+    fn mark_first_lost(&mut self, now_ns: u64, info: &mut AckInfo) {
         let first = self.acknowledged();
         let Some(it) = self.segments.get(first) else {
             return;
@@ -87,8 +91,7 @@ impl LinuxSender {
         if it.marks & LOST != 0 {
             return;
         }
-        self.segments.mark_lost(first);
-        self.rate.lost += 1;
+        self.mark_lost(now_ns, first);
         info.newly_lost = true;
     }
 }

@@ -1,7 +1,7 @@
 //! Loss detection: by time (RACK, RFC 8985) or by counting later arrivals (RFC 6675).
 
 use super::super::retransmission_queue::{LOST, RETRANSMITTED, SACKED};
-use super::{AckInfo, LinuxSender, State, Timer};
+use super::{AckInfo, LinuxSender, State, Timer, report_lost};
 
 impl LinuxSender {
     /// Runs RACK: segments sent long enough before a delivered one are lost.
@@ -33,33 +33,31 @@ impl LinuxSender {
             (self.min_rtt_ns / 4).min(self.rtt.srtt_ns())
         };
         if !self.rules.rack {
-            self.mark_lost_by_count();
+            self.mark_lost_by_count(now_ns);
             return 0;
         }
         let Some(latest) = self.latest_order else {
             return 0;
         };
         let due_ns = self.latest_rtt_ns + tolerated_ns;
-        let mut lost = 0;
+        let (rate, congestion, window) = (&mut self.rate, &mut self.congestion, self.window);
         let waits = self.segments.mark_lost_before(
             latest,
             |it| it.sent_ns + due_ns <= now_ns,
-            |_| lost += 1,
+            |stamp| report_lost(rate, congestion, window, now_ns, stamp),
         );
-        self.rate.lost += lost;
         waits.map_or(0, |it| (it.sent_ns + due_ns).saturating_sub(now_ns))
     }
 
     /// Marks segments as lost if enough later ones have arrived (RFC 6675).
-    fn mark_lost_by_count(&mut self) {
+    fn mark_lost_by_count(&mut self, now_ns: u64) {
         let mut after = 0;
         for segment in (self.segments.first()..self.segments.next()).rev() {
             let marks = self.segments.get(segment).map_or(0, |it| it.marks);
             if marks & SACKED != 0 {
                 after += 1;
             } else if after >= self.rules.dupack_threshold && marks & (LOST | RETRANSMITTED) == 0 {
-                self.segments.mark_lost(segment);
-                self.rate.lost += 1;
+                self.mark_lost(now_ns, segment);
             }
         }
     }

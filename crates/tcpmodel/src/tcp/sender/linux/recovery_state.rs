@@ -2,7 +2,7 @@
 
 use super::super::super::Ack;
 use super::super::super::congestion::Algorithm;
-use super::{AckInfo, LinuxSender, ProportionalRateReduction, Resend, State};
+use super::{AckInfo, LinuxSender, ProportionalRateReduction, Resend, State, lost};
 
 impl LinuxSender {
     /// Updates the state, and returns the kind of segments to send.
@@ -14,7 +14,7 @@ impl LinuxSender {
         let decided = if self.rules.sack {
             self.update_state_by_sack(now_ns, info)
         } else {
-            self.update_state_by_dupacks(info)
+            self.update_state_by_dupacks(now_ns, info)
         };
         if let Some(resend) = decided {
             return resend;
@@ -138,17 +138,22 @@ impl LinuxSender {
         self.state = State::Open;
     }
 
-    pub(super) fn end_probe(&mut self, ack: &Ack, info: AckInfo) {
+    pub(super) fn end_probe(&mut self, now_ns: u64, ack: &Ack, info: &mut AckInfo) {
         if self.probe_end == 0 || ack.cumulative < self.probe_end {
             return;
         }
         if self.probe_again && !ack.duplicate && ack.cumulative > self.probe_end {
             // The probe repaired a loss that nothing else reported.
+            if let Some(control) = self.congestion.as_window_control() {
+                control.on_tail_loss(self.window, &lost(&self.rate, now_ns, &self.probed));
+            }
             self.begin_reduction(false);
             self.end_reduction();
             self.probe_end = 0;
         } else if !self.probe_again || ack.duplicate || info.pure_duplicate {
             self.probe_end = 0;
+        } else {
+            info.acks_tail_probe = true;
         }
     }
 }

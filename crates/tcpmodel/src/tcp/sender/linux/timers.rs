@@ -2,6 +2,7 @@
 
 use super::super::super::NEVER;
 use super::super::super::congestion::Algorithm;
+use super::super::rate::Stamp;
 use super::super::retransmission_queue::SACKED;
 use super::{AckInfo, LinuxSender, State, Timer};
 
@@ -111,6 +112,8 @@ impl LinuxSender {
         if self.probe_end == 0 && self.segments.packets_out() > 0 {
             self.probe_again = !self.may_send_new();
             if self.probe_again {
+                let last = self.segments.get(self.segments.next() - 1);
+                self.probed = last.map_or_else(Stamp::default, |it| it.stamp);
                 self.retransmit(now_ns, self.segments.next() - 1, out);
             } else {
                 self.send_new(now_ns, out);
@@ -128,9 +131,6 @@ impl LinuxSender {
         let anew = matches!(self.state, State::Open | State::Disorder)
             || self.acknowledged() >= self.recovery_point
             || self.state == State::Loss && self.timeouts_in_a_row == 0;
-        if anew {
-            self.begin_reduction(false);
-        }
         self.frto =
             !matches!(self.state, State::Recovery | State::Loss) || self.timeouts_in_a_row > 0;
         let rtt_ns = if self.rules.rack {
@@ -148,8 +148,11 @@ impl LinuxSender {
             };
             let recent = segment != first && rtt_ns > now_ns - it.sent_ns;
             if it.marks & SACKED == 0 && !recent {
-                self.rate.lost += u64::from(self.segments.mark_lost(segment));
+                self.mark_lost(now_ns, segment);
             }
+        }
+        if anew {
+            self.begin_reduction(false);
         }
         let before = self.window;
         self.window.cwnd = self.segments.in_flight() + 1;

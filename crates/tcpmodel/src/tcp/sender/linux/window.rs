@@ -1,6 +1,6 @@
 //! Window updates: growth, proportional rate reduction (RFC 6937), or the window of a path model (BBR).
 
-use super::super::super::congestion::{Acked, Algorithm, Delivery, RecoveryPhase};
+use super::super::super::congestion::{Acked, Algorithm, Delivery};
 use super::{AckInfo, LinuxSender, State};
 
 impl LinuxSender {
@@ -28,12 +28,11 @@ impl LinuxSender {
                 in_flight: self.segments.in_flight(),
                 in_flight_before: info.in_flight_before,
                 newly_lost: (rate.lost - info.lost_before) as u32,
-                recovery: match self.state {
-                    State::Open | State::Disorder | State::Reduced => RecoveryPhase::None,
-                    State::Recovery => RecoveryPhase::Recovery,
-                    State::Loss => RecoveryPhase::Timeout,
-                },
+                recovery: self.state,
                 srtt_ns: self.rtt.srtt_ns(),
+                is_cwnd_limited: self.validation.limited,
+                next_departure_ns: self.pacer.next_departure_ns(),
+                acks_tail_probe: info.acks_tail_probe,
             };
             control.on_delivery(&mut self.window, &delivery);
             if control.is_probing_rtt() {
