@@ -227,3 +227,122 @@ fn dctcp_fills_the_link_as_in_ns_3() {
     let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
     assert!((48.0..49.0).contains(&mbps), "{mbps}");
 }
+
+/// BBR version 3 tolerates losses of about 1 %, and reduces its rate above its threshold of 2 % (Gomez et al. 2024;
+/// `bbr_loss_thresh` of google/bbr). Version 1 fills the link at 5 %.
+#[test]
+fn bbr3_tolerates_losses_below_two_percent() {
+    let share = |congestion: &str, loss: f64| {
+        let case = Case {
+            seconds: 60,
+            warmup: 10,
+            rate: "100 Mbit/s",
+            back: "100 Mbit/s",
+            oneway_ms: 20.0,
+            link: &format!("buffer = '400 pkt', loss = {loss}"),
+            connection: &format!(
+                "source = {{ tcp = 'linux-6', congestion = '{congestion}', send-buffer = '64 MiB' }}"
+            ),
+        };
+        case.pps() * 8.0 * BYTES / 100e6
+    };
+    for (loss, range) in [
+        (0.001, 0.85..1.0),
+        (0.01, 0.7..0.95),
+        (0.02, 0.1..0.5),
+        (0.05, 0.0..0.05),
+    ] {
+        let got = share("bbr3", loss);
+        assert!(range.contains(&got), "{loss}: {got}");
+    }
+    assert!(share("bbr", 0.05) > 0.85);
+}
+
+/// Two connections with BBR version 3 at 1 Gbit/s, with RTTs of 20 and 100 ms and buffers of one and ten times the
+/// bandwidth-delay product of 20 ms: rates and retransmissions of Linux (Gomez et al. 2024; studies/bbr3 has all cases).
+#[test]
+fn bbr3_shares_match_published_measurements() {
+    for (buffer_bytes, mbps, retransmits) in [
+        (2_621_440, [511.1, 430.7], 17_180.0),
+        (26_214_400, [301.1, 656.6], 176.0),
+    ] {
+        let mut scenario = format!(
+            "simulation = {{ duration = '60 s', packet-size = '1500 B', model = 'packet' }}
+            [[link]]
+            from = 'R'
+            to = 'C'
+            bandwidth = '1 Gbit/s'
+            delay = '0 ms'
+            buffer = '{buffer_bytes} B'
+            "
+        );
+        for (name, delay) in [("near", "10 ms"), ("far", "50 ms")] {
+            scenario += &format!(
+                "[[link]]
+                from = '{name}'
+                to = 'R'
+                bandwidth = '10 Gbit/s'
+                delay = '{delay}'
+                [[connection]]
+                name = '{name}'
+                from = '{name}'
+                to = 'C'
+                source = {{ tcp = 'linux-6', congestion = 'bbr3', send-buffer = '1 GiB' }}
+                "
+            );
+        }
+        let place = Workplace::new();
+        std::fs::write(place.path("case.toml"), scenario).expect("a scenario");
+        let output = place.expect("run case.toml --format json", 0);
+        let run: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let of = |name: &str, key: &str| {
+            let all = run["connections"].as_array().expect("connections");
+            let it = all.iter().find(|it| it["connection"] == name);
+            number(&it.expect("the connection")[key])
+        };
+        let near = of("near", "mean_goodput_pps");
+        let share = near / (near + of("far", "mean_goodput_pps"));
+        let published = mbps[0] / (mbps[0] + mbps[1]);
+        assert!((share - published).abs() < 0.1, "{share}, {published}");
+        let lost = of("near", "lost_pkts") + of("far", "lost_pkts");
+        assert!(
+            (lost - retransmits).abs() < 0.25 * retransmits + 200.0,
+            "{lost}"
+        );
+    }
+}
+
+/// With `ecn-low`, marks at 0.3 ms keep the queue of BBR version 3 short; without, they have no effect.
+#[test]
+fn bbr3_responds_to_marks_of_a_shallow_queue() {
+    let run = |ecn_low: bool| {
+        let place = Workplace::new();
+        let stack = format!(
+            "name = 'low'\nlike = 'linux-6'\ncongestion = 'bbr3'\necn = true\necn-low = {ecn_low}\n"
+        );
+        std::fs::write(place.path("low.toml"), stack).expect("a stack");
+        let scenario = "simulation = { duration = '20 s', warmup = '5 s', packet-size = '1500 B', model = 'packet' }
+            connection = [{ name = 'c', from = 'A', to = 'B', count = 4, source = { tcp = 'low.toml' } }]
+            [[link]]
+            from = 'A'
+            to = 'B'
+            bandwidth = '200 Mbit/s'
+            delay = '1 ms'
+            buffer = '400 pkt'
+            queue = { discipline = 'codel', ce-threshold = '300 us' }
+            ";
+        std::fs::write(place.path("case.toml"), scenario).expect("a scenario");
+        let output = place.expect("run case.toml --format json", 0);
+        let run: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let link = &run["links"][0];
+        assert_eq!(link["link"], "A->B");
+        (
+            number(&link["mean_queue_pkts"]),
+            number(&link["utilization"]),
+        )
+    };
+    let (queue, utilization) = run(true);
+    assert!(queue < 15.0 && utilization > 0.9, "{queue}, {utilization}");
+    let (queue, _) = run(false);
+    assert!(queue > 40.0, "{queue}");
+}

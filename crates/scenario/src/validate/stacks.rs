@@ -126,6 +126,12 @@ impl Validator<'_> {
                 None => {}
             }
         }
+        if stack.congestion == CongestionControl::Bbr3 && stack.ecn && !stack.ecn_low {
+            let place = (setting.ecn.as_ref()).map_or(setting.stack.place(), |ecn| ecn.place());
+            let message = "`bbr3` does not respond to ECN marks".to_owned();
+            let help = "leave out `ecn`, or set `ecn-low = true` in a stack file";
+            self.warning(ProblemKind::WithoutEffect, place, message, help);
+        }
         let rules = stack.ecn_rules();
         if rules.is_required {
             let place = (setting.congestion.as_ref())

@@ -24,6 +24,21 @@ fn unsupported_stack_settings_are_rejected() {
     assert!(said.contains("`dctcp` needs ECN marks"), "{said}");
 }
 
+/// BBR version 3 ignores marks without `ecn-low`, which no key of a scenario sets.
+#[test]
+fn bbr3_with_ecn_has_a_warning() {
+    let warnings = |ecn: &str| {
+        let source =
+            format!("connection.c1.source={{ tcp = \"linux-6\", congestion = \"bbr3\"{ecn} }}");
+        let prepared = with_options(&[&source]).unwrap_or_else(|problems| panic!("{problems}"));
+        let all = prepared.warnings.iter().map(ToString::to_string);
+        all.filter(|it| it.contains("`bbr3` does not respond to ECN marks"))
+            .count()
+    };
+    assert_eq!(warnings(""), 0);
+    assert_eq!(warnings(", ecn = true"), 1);
+}
+
 #[test]
 fn dctcp_without_marks_is_reno() {
     let source = "connection.c1.source={ tcp = \"linux-6\", congestion = \"dctcp\" }";
