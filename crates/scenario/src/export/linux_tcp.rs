@@ -112,7 +112,7 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 CongestionControl::Bbr => LinuxCongestion::Bbr,
                 CongestionControl::Bbr3 => {
                     return Err(
-                        "BBR of Linux and of ns-3 is version 1; use `congestion = \"bbr\"`"
+                        "it has BBR version 3, but Linux and ns-3 have version 1; use `congestion = \"bbr\"`"
                             .to_owned(),
                     );
                 }
