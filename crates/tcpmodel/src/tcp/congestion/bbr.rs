@@ -8,7 +8,7 @@ use netflow_units::SplitMix64;
 
 use super::ack_aggregation::{AckAggregation, EXTRA_ACKED_ROUNDS};
 use super::windowed_max::WindowedMax;
-use super::{Algorithm, Clock, Delivery, RecoveryState, Window, WindowControl};
+use super::{Algorithm, Clock, Delivery, IdlePeriod, RecoveryState, Window, WindowControl};
 use crate::Stack;
 
 /// The gain that doubles the sending rate in each round trip: 2 / ln 2.
@@ -455,9 +455,9 @@ impl Algorithm for Bbr {
         self.round_start = true;
     }
 
-    fn on_idle_restart(&mut self, _window: &mut Window, now_ns: u64, _idle_ns: u64) {
+    fn on_idle_restart(&mut self, _window: &mut Window, idle: &IdlePeriod) {
         self.idle_restart = true;
-        self.aggregation.restart(now_ns);
+        self.aggregation.restart(idle.now_ns);
         if self.mode == Mode::ProbeBw {
             self.set_pacing(self.used_bandwidth(), 1.0);
         }

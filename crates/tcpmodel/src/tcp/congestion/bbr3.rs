@@ -20,7 +20,7 @@ use netflow_units::SplitMix64;
 
 use super::ack_aggregation::AckAggregation;
 use super::bbr::{BURSTS_PER_S, CWND_GAIN, MAX_BURST_BYTES, MIN_CWND, PACING_MARGIN, bdp_pkts};
-use super::{Algorithm, Clock, Delivery, Lost, RecoveryState, Window, WindowControl};
+use super::{Algorithm, Clock, Delivery, IdlePeriod, Lost, RecoveryState, Window, WindowControl};
 use crate::{EcnFeedback, EcnRules, Stack};
 use probe_bw::{inflight_at_loss_threshold, is_loss_too_high};
 
@@ -509,14 +509,17 @@ impl Algorithm for Bbr3 {
         }
     }
 
-    fn on_idle_restart(&mut self, window: &mut Window, now_ns: u64, _idle_ns: u64) {
+    fn on_idle_restart(&mut self, window: &mut Window, idle: &IdlePeriod) {
+        if !idle.is_app_limited {
+            return;
+        }
         self.is_idle_restart = true;
-        self.aggregation.restart(now_ns);
+        self.aggregation.restart(idle.now_ns);
         if self.state.is_probe_bw() {
             self.set_pacing(Fraction::ONE);
         } else if self.state == State::ProbeRtt {
             // With nothing in flight, any earlier end of the round trip is equal to the packets delivered.
-            self.check_probe_rtt_done(window, now_ns, self.round_end);
+            self.check_probe_rtt_done(window, idle.now_ns, self.round_end);
         }
     }
 

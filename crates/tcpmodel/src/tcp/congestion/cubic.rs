@@ -1,7 +1,8 @@
 //! CUBIC (RFC 9438) with HyStart, in whole packets and jiffies as in Linux's `tcp_cubic`.
 
 use super::{
-    Acked, AdditiveIncrease, Algorithm, Clock, MultiplicativeDecrease, Window, cubic_window,
+    Acked, AdditiveIncrease, Algorithm, Clock, IdlePeriod, MultiplicativeDecrease, Window,
+    cubic_window,
 };
 use crate::Stack;
 
@@ -193,9 +194,9 @@ impl Algorithm for Cubic {
     }
 
     /// Excludes an idle period from the time of the epoch (RFC 9438, 5.8).
-    fn on_idle_restart(&mut self, _window: &mut Window, now_ns: u64, idle_ns: u64) {
+    fn on_idle_restart(&mut self, _window: &mut Window, idle: &IdlePeriod) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.began_ns = (epoch.began_ns + idle_ns).min(now_ns);
+            epoch.began_ns = (epoch.began_ns + idle.idle_ns).min(idle.now_ns);
         }
     }
 
@@ -315,7 +316,12 @@ mod tests {
             ssthresh: cwnd,
         };
         cubic.increase_window(&mut window, 1, 0);
-        cubic.on_idle_restart(&mut window, 10_000_000_000, 10_000_000_000);
+        let idle = IdlePeriod {
+            now_ns: 10_000_000_000,
+            idle_ns: 10_000_000_000,
+            is_app_limited: true,
+        };
+        cubic.on_idle_restart(&mut window, &idle);
         // After K = ∛(30 / 0.4) = 4.2 s, the target would be 100 + 0.4 · 5.8³ = 178.
         assert!(cubic.acks_per_increment(window.cwnd, 1, 10_000_000_000) > 20);
     }

@@ -128,8 +128,8 @@ pub(crate) trait Algorithm {
     /// time.
     fn on_rto(&mut self, window: Window, next: u32);
 
-    /// Processes the end of an idle period of `idle_ns` with nothing in flight.
-    fn on_idle_restart(&mut self, _window: &mut Window, _now_ns: u64, _idle_ns: u64) {}
+    /// Processes the end of an idle period with nothing in flight.
+    fn on_idle_restart(&mut self, _window: &mut Window, _idle: &IdlePeriod) {}
 
     /// Processes every acknowledgement, before the window changes.
     fn on_ack(&mut self, _window: &mut Window, _acked: &Acked) {}
@@ -215,9 +215,9 @@ macro_rules! algorithms {
                 }
             }
 
-            fn on_idle_restart(&mut self, window: &mut Window, now_ns: u64, idle_ns: u64) {
+            fn on_idle_restart(&mut self, window: &mut Window, idle: &IdlePeriod) {
                 match self {
-                    $(Self::$name(it) => it.on_idle_restart(window, now_ns, idle_ns),)*
+                    $(Self::$name(it) => it.on_idle_restart(window, idle),)*
                 }
             }
 
@@ -312,6 +312,16 @@ pub(crate) enum RecoveryState {
     Recovery,
     /// Recovery after a timeout.
     Loss,
+}
+
+/// A period with nothing in flight, which ends now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdlePeriod {
+    pub now_ns: u64,
+    /// The time since the last transmission.
+    pub idle_ns: u64,
+    /// True if the program had no data to send.
+    pub is_app_limited: bool,
 }
 
 /// A segment that was just marked lost.

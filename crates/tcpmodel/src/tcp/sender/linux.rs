@@ -12,7 +12,7 @@ mod timers;
 mod window;
 
 use super::super::congestion::{
-    Algorithm, Congestion, Lost, NO_SSTHRESH, RecoveryState as State, Window,
+    Algorithm, Congestion, IdlePeriod, Lost, NO_SSTHRESH, RecoveryState as State, Window,
 };
 use super::super::ranges::Ranges;
 use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
@@ -296,9 +296,12 @@ impl LinuxSender {
     fn send_new(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         let was_empty = self.segments.packets_out() == 0;
         if was_empty {
-            let idle_ns = now_ns.saturating_sub(self.validation.last_sent_ns);
-            self.congestion
-                .on_idle_restart(&mut self.window, now_ns, idle_ns);
+            let idle = IdlePeriod {
+                now_ns,
+                idle_ns: now_ns.saturating_sub(self.validation.last_sent_ns),
+                is_app_limited: self.rate.is_app_limited(),
+            };
+            self.congestion.on_idle_restart(&mut self.window, &idle);
         }
         let in_flight = self.segments.in_flight() + 1;
         let stamp = self.rate.stamp(now_ns, was_empty, in_flight);

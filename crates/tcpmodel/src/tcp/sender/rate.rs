@@ -86,7 +86,7 @@ impl DeliveryRate {
             in_flight,
             lost: self.lost as u32,
             marked: self.marked as u32,
-            is_app_limited: self.limited_until > 0,
+            is_app_limited: self.is_app_limited(),
         }
     }
 
@@ -104,6 +104,11 @@ impl DeliveryRate {
     /// Marks the connection as application-limited: the window allows more than is available to send.
     pub(super) fn mark_app_limited(&mut self, in_flight: u32) {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
+    }
+
+    /// Returns true if samples are application-limited.
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.limited_until > 0
     }
 
     /// Records the delivery of a segment.

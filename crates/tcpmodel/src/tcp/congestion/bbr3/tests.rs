@@ -538,13 +538,20 @@ fn window_returns_after_a_timeout() {
     assert_eq!(path.window.cwnd, before + 4);
 }
 
-/// After an idle period, it paces at the bandwidth, and round-trip times do not start ProbeRTT.
+/// After an idle period without data, it paces at the bandwidth, and round-trip times do not start ProbeRTT.
 #[test]
 fn idle_restart_paces_at_the_bandwidth() {
     let mut path = Path::probing();
     path.now_ns += 6_000 * MS;
-    path.bbr
-        .on_idle_restart(&mut path.window, path.now_ns, 6_000 * MS);
+    let mut idle = IdlePeriod {
+        now_ns: path.now_ns,
+        idle_ns: 6_000 * MS,
+        is_app_limited: false,
+    };
+    path.bbr.on_idle_restart(&mut path.window, &idle);
+    assert!(!path.bbr.is_idle_restart);
+    idle.is_app_limited = true;
+    path.bbr.on_idle_restart(&mut path.window, &idle);
     assert!(is_near(path.paced(), 0.99 * 100.0));
     path.round(Round {
         is_app_limited: true,
@@ -581,4 +588,47 @@ fn bursts_are_larger_with_short_round_trips() {
     path.bbr.pacing = 0.0;
     path.bbr.min_rtt.ns = RTT_NS;
     assert_eq!(path.bbr.burst_pkts(), MIN_BURST_PKTS);
+}
+
+/// A loss that a tail loss probe repaired counts as one packet of the last round trip. Acknowledgements of the probe do not
+/// start another round trip.
+#[test]
+fn tail_losses_count_as_losses_of_a_probe() {
+    let mut path = Path::probing();
+    path.bbr.inflight_latest = 20;
+    let lost = Lost {
+        now_ns: path.now_ns,
+        delivered: path.delivered,
+        flight: Flight {
+            in_flight: 0,
+            delivered: 0,
+            marked: 0,
+            lost: 0,
+            is_app_limited: false,
+        },
+    };
+    path.bbr.on_tail_loss(path.window, &lost);
+    assert_eq!(path.bbr.state, State::ProbeBwDown);
+    assert!(path.bbr.prev_probe_too_high);
+    assert_eq!(path.bbr.bounds.inflight_hi, (BDP + 2) * 180 / 256);
+    let mut delivery = path.delivery(Round::of(10));
+    delivery.acks_tail_probe = true;
+    path.bbr.inflight_latest = 90;
+    path.bbr.on_delivery(&mut path.window, &delivery);
+    assert_eq!(path.bbr.inflight_latest, 90);
+    path.round(Round::of(10));
+    assert_eq!(path.bbr.inflight_latest, 10);
+}
+
+/// Until the pacer allows the next burst, packets leave the network at the bandwidth; while it probes, the burst counts.
+#[test]
+fn packets_in_flight_are_those_at_departure() {
+    let mut path = Path::cruising();
+    let mut delivery = path.delivery(Round::of(100));
+    delivery.next_departure_ns = path.now_ns + RTT_NS / 10;
+    assert_eq!(path.bbr.in_flight_at_departure(50, &delivery), 40);
+    path.bbr.pacing_gain = UP_PACING_GAIN;
+    path.bbr.pacing = 1e-9 * 1024.0 * 10.5;
+    assert_eq!(path.bbr.in_flight_at_departure(50, &delivery), 50);
+    assert_eq!(path.bbr.in_flight_at_departure(0, &delivery), 0);
 }
