@@ -1,7 +1,7 @@
 //! Feasibility check: whether a scenario can be emulated, and the packet rates that this requires.
 
 use netflow_network::{
-    ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network, Overhead, Source,
+    Aqm, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network, Overhead, Source, Tins,
 };
 use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{LINUX_TCP_HEADERS_BYTES, linux_tcp};
@@ -140,6 +140,13 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
         if let DropPolicy::Rio(_) = policy {
             let link = network.link_name(id).to_owned();
             return queue(link, "a queue with drop precedences");
+        }
+        if let DropPolicy::Managed(Aqm::Cake(cake)) = policy
+            && cake.tins != Tins::BestEffort
+            && !network.tables().queue_class_of.is_empty()
+        {
+            let link = network.link_name(id).to_owned();
+            return queue(link, "a tin of CAKE for the class of a connection");
         }
     }
     if let Some(id) = network.classed_links().next() {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::compiled::{Class, CompiledNetwork};
-use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Overhead, Source};
+use crate::{
+    Aqm, Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Overhead, Source,
+};
 
 /// Minimum buffer of one bandwidth-delay product, in packets.
 const MIN_BDP_PKTS: f64 = 10.0;
@@ -288,6 +290,10 @@ fn bandwidth_delay_pkts(link: &LinkSpec, trip: &LinkRtt) -> f64 {
             .map(|it| it.max_pkts)
             .into_iter()
             .fold(0.0, f64::max),
+        DropPolicy::Managed(Aqm::Cake(cake)) => {
+            // The limit of Linux, because drops by CAKE's full buffer count as an unresponsive flow.
+            return pkts.max((cake.default_buffer_bytes() / PACKET_BYTES).ceil());
+        }
         DropPolicy::DropTail | DropPolicy::Managed(_) => 0.0,
     };
     pkts.max(MIN_BDP_PKTS).max(2.0 * threshold_pkts.ceil())

@@ -15,9 +15,9 @@ use crate::scheduling::{ClassQueues, MultiQueueLink};
 use crate::srlg::RiskGroups;
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
-    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Calibration,
-    CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, EventSpec, LinkId, LinkSpec,
-    Network, NodeId, Overhead, Source, WindowSource, classes, diffserv,
+    Acks, AggregateId, AggregateSpec, Application, Aqm, Buffer, BuildError, Calibration,
+    CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, Dscp, EventSpec, LinkId,
+    LinkSpec, Network, NodeId, Overhead, Source, Tins, WindowSource, classes, diffserv,
 };
 
 /// Size of an acknowledgement in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
@@ -81,6 +81,7 @@ impl Network {
             path_links: _,
             epochs: _,
             shared_links: _,
+            dscps: _,
         } = &*self.inner;
         let owner = *owner;
         let queues: usize = classed.iter().map(|it| it.classes.len()).sum();
@@ -370,6 +371,11 @@ impl NetworkBuilder {
         };
         let buffer_pkts = crossed.buffers_pkts();
         let (other_way, risk_groups) = self.risk_groups.into_parts();
+        let dscp = |connection| {
+            let class = self.queue_class_of.get(&connection);
+            class.and_then(|it| Dscp::named(it)).unwrap_or_default()
+        };
+        let dscps = (0..self.connections.len() as u32).map(dscp).collect();
         Ok(Network {
             inner: Arc::new(CompiledNetwork {
                 owner: self.owner,
@@ -388,6 +394,7 @@ impl NetworkBuilder {
                 workloads: self.workloads,
                 shared_links: self.class_queues.shared_links,
                 multi_queue_links: self.multi_queue_links,
+                dscps,
                 queue_class_of: self.queue_class_of,
                 opposite_direction: other_way,
                 risk_groups,
@@ -608,9 +615,25 @@ impl NetworkBuilder {
             }
         }
         let classes = self.multi_queue_links.iter().flat_map(|spec| &spec.classes);
+        let has_shaper = |queue: &DropPolicy| matches!(queue, DropPolicy::Managed(aqm) if aqm.shaper_bps().is_some());
+        for spec in &self.multi_queue_links {
+            let link = &self.links[spec.link.index()];
+            let mut queues = spec.classes.iter().map(|class| &class.queue);
+            if has_shaper(&link.queue) || queues.any(has_shaper) {
+                errors.push(BuildError::Class {
+                    subject: format!("link {}", self.link_label(link)),
+                    reason: "a queue that shares a link cannot have a shaper".to_owned(),
+                });
+            }
+        }
+        // CAKE sorts packets by code point.
+        let has_tins = |queue: &DropPolicy| matches!(queue, DropPolicy::Managed(Aqm::Cake(cake)) if cake.tins != Tins::BestEffort);
+        let has_tins = self.links.iter().any(|link| has_tins(&link.queue))
+            || classes.clone().any(|class| has_tins(&class.queue));
         let known: BTreeSet<&str> = classes.map(|class| class.name.as_str()).collect();
         for (&connection, class) in &self.queue_class_of {
-            if !known.contains(class.as_str()) {
+            let selects_tin = has_tins && Dscp::named(class).is_some();
+            if !selects_tin && !known.contains(class.as_str()) {
                 let list: Vec<&str> = known.iter().copied().collect();
                 errors.push(BuildError::Class {
                     subject: format!("connection {}", self.connections[connection as usize].name),

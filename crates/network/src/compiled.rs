@@ -8,7 +8,9 @@ use crate::ids::Owner;
 use crate::runtime_control::ControllableConnection;
 use crate::scheduling::{MultiQueueLink, SharedLink};
 use crate::users::Users;
-use crate::{Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, LinkSpec};
+use crate::{
+    Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, Dscp, LinkSpec,
+};
 
 /// Value for no branch in the fluid engine: the class has no route, and cannot send.
 pub const NO_CLASS_PATH: u32 = u32::MAX;
@@ -50,6 +52,8 @@ pub struct CompiledNetwork {
     pub multi_queue_links: Vec<MultiQueueLink>,
     /// Traffic class of connections that have one.
     pub queue_class_of: BTreeMap<u32, String>,
+    /// Code point of each connection: that of its traffic class, or the default one.
+    pub dscps: Vec<Dscp>,
     /// Opposite direction of each direction of a duplex link.
     pub opposite_direction: BTreeMap<u32, u32>,
     /// Shared-risk link groups, sorted by name.

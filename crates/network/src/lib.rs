@@ -51,8 +51,8 @@ pub use error::{BuildError, RunError};
 pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
-    Aqm, BitErrors, Cells, CoDel, DualPi2, EcnCodepoint, FqCoDel, GilbertElliott, LinkLoss,
-    LossError, Overhead, Pie, Scheduler,
+    AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, Dscp, DualPi2, EcnCodepoint, FqCoDel,
+    GilbertElliott, Isolation, LinkLoss, LossError, Overhead, Pie, Scheduler, Tins,
 };
 pub use netflow_tcpmodel::tcp::ns2::{TcpVariant, WindowSource};
 pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};

@@ -8,7 +8,9 @@ use netflow_network::{
     TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
-use netflow_queues::{Aqm, CoDel, DualPi2, FqCoDel, LinkLoss, Pie};
+use netflow_queues::{
+    AckFilter, Aqm, Cake, CoDel, DualPi2, FqCoDel, Isolation, LinkLoss, Pie, Tins,
+};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
@@ -219,7 +221,7 @@ fn random_network(seed: u64) -> Network {
             builder.schedule(MultiQueueLink {
                 link,
                 scheduler: one_of(rng, &[Scheduler::Priority, Scheduler::Wfq]),
-                classes: vec![random_class(rng, "gold"), random_class(rng, "silver")],
+                classes: vec![random_class(rng, "EF"), random_class(rng, "CS1")],
             });
         }
     }
@@ -229,7 +231,7 @@ fn random_network(seed: u64) -> Network {
         let (spec, start_s) = (random_connection(rng, i, nodes[from], to), rng.random());
         let connection = builder.connection(ConnectionSpec { start_s, ..spec });
         if classed > 0 && rng.random_bool(0.6) {
-            builder.classify(connection, one_of(rng, &["gold", "silver"]));
+            builder.classify(connection, one_of(rng, &["EF", "CS1"]));
         }
     }
     if let Some(mut users) = users {
@@ -273,6 +275,9 @@ fn random_network(seed: u64) -> Network {
         builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
     }
     builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
+    if classed > 0 {
+        builder.each_link(|link| link.queue = without_shaper(link.queue));
+    }
     builder.build().unwrap()
 }
 
@@ -294,7 +299,7 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
             Buffer::Packets(room)
         },
         queue: match rng.random_range(0..4) {
-            0 => DropPolicy::Managed(random_discipline(rng)),
+            0 => without_shaper(DropPolicy::Managed(random_discipline(rng))),
             1 if room >= 10.0 => DropPolicy::Red(Red {
                 min_pkts: 1.0,
                 max_pkts: 6.0,
@@ -319,6 +324,17 @@ fn with_min_managed_buffer(queue: DropPolicy, buffer: Buffer) -> Buffer {
     }
 }
 
+/// Removes a shaper, because the class scheduler decides when a queue sends.
+fn without_shaper(queue: DropPolicy) -> DropPolicy {
+    match queue {
+        DropPolicy::Managed(Aqm::Cake(cake)) => DropPolicy::Managed(Aqm::Cake(Cake {
+            bandwidth_bps: None,
+            ..cake
+        })),
+        other => other,
+    }
+}
+
 /// Returns a random AQM that drops early.
 fn random_discipline(rng: &mut impl Rng) -> Aqm {
     let codel = CoDel {
@@ -329,6 +345,20 @@ fn random_discipline(rng: &mut impl Rng) -> Aqm {
     };
     let all: Vec<Aqm> = Aqm::all().collect();
     match one_of(rng, &all) {
+        Aqm::Cake(_) => Aqm::Cake(Cake {
+            bandwidth_bps: one_of(rng, &[None, Some(0.4e6), Some(0.9e6), Some(1.5e6)]),
+            rtt_ns: codel.interval_ns,
+            isolation: one_of(
+                rng,
+                &[
+                    Isolation::TripleIsolate,
+                    Isolation::Hosts,
+                    Isolation::FlowBlind,
+                ],
+            ),
+            tins: one_of(rng, &[Tins::DiffServ3, Tins::DiffServ4, Tins::Precedence]),
+            ack_filter: one_of(rng, &[AckFilter::Off, AckFilter::On, AckFilter::Aggressive]),
+        }),
         Aqm::CoDel(_) => Aqm::CoDel(codel),
         Aqm::FqCoDel(_) => Aqm::FqCoDel(FqCoDel {
             codel,

@@ -6,10 +6,11 @@ use std::num::NonZeroU64;
 use netflow_network::EcnCodepoint;
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
+use netflow_queues::{PacketDetails, TcpAck};
 use netflow_tcpmodel::{EcnFeedback, Stack};
 use netflow_units::NonMaxU32;
 
-use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, listed_blocks};
+use crate::endpoint::ack_encoding::{SYN_ACK_SEQ, acknowledgement, listed_blocks};
 use crate::link::class_scheduler::senders;
 use crate::link::queue::Link;
 use crate::link::queue_disc::{CONGESTED, RETRANSMITTED};
@@ -133,6 +134,38 @@ impl HopSpec {
     /// Returns a number that distinguishes flows in queue disciplines.
     pub fn flow(&self) -> u64 {
         2 * u64::from(self.transfer) + u64::from(self.is_ack)
+    }
+
+    /// Returns further properties of this packet.
+    pub fn details(
+        &self,
+        network: &CompiledNetwork,
+        ends: &[TransferPaths],
+        packet: &Packet,
+    ) -> PacketDetails {
+        let connection = ends[self.transfer as usize].connection as usize;
+        let spec = &network.connections[connection];
+        let [from, to] = [spec.from, spec.to].map(|node| node.index() as u32);
+        let (source, destination) = if self.is_ack { (to, from) } else { (from, to) };
+        let ack = match (self.sizes, &spec.source) {
+            _ if !self.is_ack => None,
+            (Sizes::Acks { .. }, _) if packet.seq == SYN_ACK_SEQ => None,
+            (Sizes::Acks { has_counter, .. }, _) => {
+                Some(acknowledgement(packet.seq, packet.metadata, has_counter))
+            }
+            (_, Source::Ns2Tcp(_)) => Some(TcpAck {
+                cumulative: packet.seq as u32,
+                is_replaceable: true,
+                ..TcpAck::default()
+            }),
+            _ => None,
+        };
+        PacketDetails {
+            source,
+            destination,
+            dscp: network.dscps[connection],
+            ack,
+        }
     }
 
     /// Returns the ECN code point of this packet. A SYN negotiates ECN, so it is not marked (RFC 3168,

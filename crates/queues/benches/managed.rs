@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use netflow_queues::{Aqm, AqmQueue, Buffer, PacketInfo};
+use netflow_queues::{Aqm, AqmQueue, Buffer, PacketDetails, PacketInfo};
 
 const PACKETS: u64 = 20_000;
 const SERVICE_NS: u64 = 1_000_000;
@@ -25,7 +25,7 @@ fn play(aqm: Aqm, gap_ns: u64) -> u64 {
             flow: number % 100,
             ..PacketInfo::default()
         };
-        queue.enqueue(now_ns, number, info, &mut dropped);
+        queue.enqueue(now_ns, number, info, PacketDetails::default, &mut dropped);
         dropped.clear();
     }
     sent

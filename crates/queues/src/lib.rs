@@ -19,6 +19,7 @@
 
 mod aqm;
 mod departure_ring;
+mod dscp;
 mod ecn;
 mod losses;
 mod overhead;
@@ -28,8 +29,12 @@ use std::ops::Add;
 
 use netflow_units::{Fifo, Size};
 
-pub use aqm::{Aqm, AqmQueue, CoDel, DualPi2, FqCoDel, PacketInfo, Pie, WaitingPacket};
+pub use aqm::{
+    AckFilter, Aqm, AqmQueue, Cake, CoDel, DualPi2, FqCoDel, Isolation, PacketDetails, PacketInfo,
+    Pie, TcpAck, Tins, WaitingPacket,
+};
 pub use departure_ring::DepartureRing;
+pub use dscp::Dscp;
 pub use ecn::EcnCodepoint;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
 pub use overhead::{Cells, Overhead};

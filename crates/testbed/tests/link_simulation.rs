@@ -7,7 +7,7 @@ use netflow_network::{
 };
 use netflow_network::{Network, NetworkBuilder, Red};
 use netflow_problems::m_d_1_k;
-use netflow_queues::{EcnCodepoint, PacketInfo};
+use netflow_queues::{Dscp, EcnCodepoint, PacketDetails, PacketInfo, TcpAck};
 use netflow_testbed::network::{EnteringPacket, LinkSimulation, PathSchedule};
 use netflow_units::SplitMix64;
 use proptest::prelude::*;
@@ -23,7 +23,22 @@ fn link_chain(
     let path = PathSchedule {
         epochs: vec![(0, all)],
     };
-    LinkSimulation::new(&network, vec![path], seed).unwrap()
+    LinkSimulation::new(&network, vec![path], seed, details).unwrap()
+}
+
+/// Returns the properties of a packet with this number: hosts, code point, and acknowledgement.
+fn details(number: &u32) -> PacketDetails {
+    let flow = number % 7;
+    PacketDetails {
+        source: flow % 2,
+        destination: flow % 3,
+        dscp: Dscp::from_bits(8 * flow as u8),
+        ack: (flow == 0).then(|| TcpAck {
+            cumulative: *number,
+            is_replaceable: true,
+            ..TcpAck::default()
+        }),
+    }
 }
 
 fn network(links: &[LinkSpec], events: &[(f64, usize, Change)]) -> Network {

@@ -229,6 +229,9 @@ fn waiting_note(queue: &DropPolicy) -> Option<&'static str> {
         DropPolicy::Managed(Aqm::FqCoDel(_)) => Some(
             "at fq-codel, waiting counts all packets; a flow below its fair share waits hardly at all",
         ),
+        DropPolicy::Managed(Aqm::Cake(_)) => Some(
+            "at cake, waiting counts all packets; a flow below its fair share waits hardly at all",
+        ),
         DropPolicy::Managed(Aqm::DualPi2(_)) => {
             Some("at dualpi2, waiting counts all packets; L4S packets wait hardly at all")
         }

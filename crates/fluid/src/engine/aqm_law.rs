@@ -49,7 +49,9 @@ impl EarlyDropPolicy {
             DropPolicy::Managed(Aqm::Pie(pie)) => Some(EarlyDropPolicy::Pie(pie)),
             DropPolicy::DropTail
             | DropPolicy::Rio(_)
-            | DropPolicy::Managed(Aqm::CoDel(_) | Aqm::DualPi2(_) | Aqm::FqCoDel(_)) => None,
+            | DropPolicy::Managed(
+                Aqm::Cake(_) | Aqm::CoDel(_) | Aqm::DualPi2(_) | Aqm::FqCoDel(_),
+            ) => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! It has two SACK blocks (RFC 2018), a flag for a third one, and the receive window. Two more flags are for
 //! a duplicate (D-SACK, RFC 2883) and for congestion (ECN echo, RFC 3168).
 
+use netflow_queues::TcpAck;
 use netflow_tcpmodel::tcp::{Ack, CE_COUNTER_MODULUS, FurtherBlock, Sacks};
 
 /// Bits of the start of each SACK block, relative to the first missing segment, and of its length. A longer
@@ -161,6 +162,34 @@ pub(crate) fn unpack(seq: i32, encoded: u64, has_counter: bool) -> Ack {
             .then_some((encoded >> CE_COUNTER_SHIFT) as u8 % CE_COUNTER_MODULUS as u8),
         echo_ns: None,
         window: unpack_number(window),
+    }
+}
+
+/// Value of the ACE field before the first marked packet (RFC 9768, section 3.2.2.1).
+const FIRST_ACE: u8 = 5;
+/// Bits of ECE and CWR in the flags of a segment. The ACE field has AE in front of them.
+const ECE: u8 = 1;
+const ECE_AND_CWR: u8 = 3;
+
+/// Returns the properties of an acknowledgement for queue disciplines. One that reports a duplicate or a third SACK
+/// block, which the encoding does not contain, is not replaceable. Linux does not replace one with AE.
+pub(crate) fn acknowledgement(seq: i32, encoded: u64, has_counter: bool) -> TcpAck {
+    let ack = unpack(seq, encoded, has_counter);
+    let mut sacks = [(0, 0); 4];
+    for (to, &from) in sacks.iter_mut().zip(ack.sacks.blocks()) {
+        *to = from;
+    }
+    let flags = match ack.ce_counter {
+        Some(counter) => (counter + FIRST_ACE) % CE_COUNTER_MODULUS as u8,
+        None => ECE * u8::from(ack.congested),
+    };
+    TcpAck {
+        cumulative: ack.cumulative,
+        sacks,
+        ecn_flags: flags & ECE_AND_CWR,
+        // Those of a flow do not decrease.
+        timestamps: None,
+        is_replaceable: !ack.duplicate && encoded & FURTHER_BLOCKS == 0 && flags <= ECE_AND_CWR,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision};
 use netflow_network::{Red, service_ns};
-use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses, PacketInfo};
+use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -423,6 +423,7 @@ impl Queue {
         &mut self,
         mut waits: QueuedPacket,
         spec: &HopSpec,
+        details: impl FnOnce() -> PacketDetails,
         dropped: &mut Vec<QueuedPacket>,
     ) {
         let now_ns = waits.packet.time_ns;
@@ -449,7 +450,7 @@ impl Queue {
                 waits.packet.metadata |= CONGESTED;
             }
             if let Some(managed) = &mut self.managed {
-                managed.enqueue(waits, info, dropped);
+                managed.enqueue(waits, info, details, dropped);
             }
             if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
                 red.average.on_overflow();
@@ -579,9 +580,17 @@ impl Queue {
 
     /// Returns the time in ns until all packets that are in the queue now have been sent.
     pub fn drain_time_ns(&self, now_ns: u64, bandwidth_bps: f64) -> u64 {
-        let waiting = self.managed.as_ref().map(|it| it.waiting_bits());
-        let waiting_ns = waiting.filter(|&bits| bits > 0.0);
-        self.backlog_ns(now_ns) + waiting_ns.map_or(0, |bits| service_ns(bits, bandwidth_bps))
+        let waiting_ns = self.managed.as_ref().map_or(0, |managed| {
+            let sent_bps = managed
+                .shaper_bps
+                .unwrap_or(bandwidth_bps)
+                .min(bandwidth_bps);
+            match managed.waiting_bits() {
+                bits if bits > 0.0 => service_ns(bits, sent_bps),
+                _ => 0,
+            }
+        });
+        self.backlog_ns(now_ns) + waiting_ns
     }
 
     /// Stretches transmissions: from `now_ns` on, they take `ratio` times as long.

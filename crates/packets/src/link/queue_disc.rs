@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_queues::{Aqm, AqmQueue, Buffer, PacketInfo};
+use netflow_queues::{Aqm, AqmQueue, Buffer, PacketDetails, PacketInfo};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
@@ -42,6 +42,8 @@ pub(crate) struct QueueDisc {
     /// End of the current transmission in ns.
     pub free_ns: u64,
     max_pkts: u64,
+    /// Bandwidth of the discipline's shaper in bit/s, if it has one.
+    pub shaper_bps: Option<f64>,
 }
 
 /// Discipline that chooses the packets to send and to drop.
@@ -111,6 +113,7 @@ impl QueueDisc {
             queue: Discipline::DropTail(line),
             free_ns: 0,
             max_pkts: 0,
+            shaper_bps: None,
         }
     }
 
@@ -121,6 +124,7 @@ impl QueueDisc {
             queue: Discipline::Managed(AqmQueue::new(discipline, buffer.waiting(), seed)),
             free_ns: 0,
             max_pkts: 0,
+            shaper_bps: discipline.shaper_bps(),
         }
     }
 
@@ -140,10 +144,10 @@ impl QueueDisc {
     /// Returns the start of the next transmission in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        if self.waiting_pkts() == 0 {
-            NEVER
-        } else {
-            self.free_ns
+        match &self.queue {
+            Discipline::Managed(queue) if !queue.is_empty() => self.free_ns.max(queue.ready_ns()),
+            Discipline::DropTail(line) if !line.waiting.is_empty() => self.free_ns,
+            _ => NEVER,
         }
     }
 
@@ -152,6 +156,7 @@ impl QueueDisc {
         &mut self,
         arrival: QueuedPacket,
         info: PacketInfo,
+        details: impl FnOnce() -> PacketDetails,
         dropped: &mut Vec<QueuedPacket>,
     ) {
         let now_ns = arrival.packet.time_ns;
@@ -161,7 +166,7 @@ impl QueueDisc {
         }
         match &mut self.queue {
             Discipline::Managed(queue) => {
-                queue.enqueue(now_ns, arrival, info, dropped);
+                queue.enqueue(now_ns, arrival, info, details, dropped);
             }
             Discipline::DropTail(line) => {
                 if !line.push(arrival, self.free_ns > now_ns) {

@@ -199,7 +199,9 @@ impl Engine {
         }
         let spec = &self.topology.specs[waits.packet.hop as usize];
         let mut dropped = Vec::new();
-        link.queue.enqueue(waits, spec, &mut dropped);
+        let (network, ends) = (&self.network, &self.topology.ends);
+        let details = || spec.details(network.tables(), ends, &waits.packet);
+        link.queue.enqueue(waits, spec, details, &mut dropped);
         if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
             sharing.record_arrival(now_ns, l, waits.bits, dropped.len());
         }

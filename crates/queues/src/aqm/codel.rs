@@ -1,7 +1,7 @@
 //! CoDel (controlled delay) active queue management: head drop when the sojourn time stays above a target
 //! (RFC 8289).
 
-use super::{Discipline, FifoQueue, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Controlled delay: drops at the head of the queue when no packet has had a sojourn time below the target
@@ -165,6 +165,7 @@ impl<P> Discipline<P> for CoDelQueue<P> {
         &mut self,
         packet: WaitingPacket<P>,
         _flow: u64,
+        _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
     ) {

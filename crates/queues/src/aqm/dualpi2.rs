@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netflow_units::SplitMix64;
 
-use super::{Discipline, FifoQueue, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Two queues that share a link: L for L4S traffic (ECT(1) and CE, RFC 9331), and C for the other packets.
@@ -209,6 +209,7 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
         &mut self,
         packet: WaitingPacket<P>,
         _flow: u64,
+        _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
     ) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::codel::{CoDel, CoDelState};
 use netflow_units::hash_mix;
 
-use super::{Discipline, FifoQueue, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Queues served by deficit round robin, new ones first, each with CoDel (RFC 8290). A hash assigns flows to
@@ -148,6 +148,7 @@ impl<P> Discipline<P> for FqCoDelQueue<P> {
         &mut self,
         packet: WaitingPacket<P>,
         flow: u64,
+        _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
     ) {

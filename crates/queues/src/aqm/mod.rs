@@ -2,6 +2,7 @@
 //!
 //! Each discipline is one file with its settings and its queue, and one line in the list below.
 
+mod cake;
 mod codel;
 mod dualpi2;
 mod fq_codel;
@@ -11,6 +12,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
+pub use cake::{AckFilter, Cake, Isolation, TcpAck, Tins};
 pub use codel::CoDel;
 pub use dualpi2::DualPi2;
 pub use fq_codel::FqCoDel;
@@ -18,7 +20,8 @@ pub use pie::Pie;
 
 use netflow_units::SplitMix64;
 
-use crate::{Buffer, EcnCodepoint};
+use crate::{Buffer, Dscp, EcnCodepoint};
+use cake::CakeQueue;
 use codel::CoDelQueue;
 use dualpi2::DualPi2Queue;
 use fq_codel::FqCoDelQueue;
@@ -33,6 +36,19 @@ pub struct PacketInfo {
     pub flow: u64,
     /// ECN field of its IP header.
     pub ecn: EcnCodepoint,
+}
+
+/// Properties of a packet that only CAKE uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketDetails {
+    /// Number that distinguishes source hosts.
+    pub source: u32,
+    /// Number that distinguishes destination hosts.
+    pub destination: u32,
+    /// Code point of its IP header.
+    pub dscp: Dscp,
+    /// Acknowledgement of a TCP segment that opens no connection.
+    pub ack: Option<TcpAck>,
 }
 
 /// A waiting packet.
@@ -63,6 +79,11 @@ impl<P> WaitingPacket<P> {
 trait Settings {
     /// Returns true if it marks ECN-capable packets.
     fn marks(&self) -> bool;
+
+    /// Returns the bandwidth of its shaper in bit/s, if it has one.
+    fn shaper_bps(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// Queue of a discipline.
@@ -72,11 +93,18 @@ trait Discipline<P> {
         &mut self,
         packet: WaitingPacket<P>,
         flow: u64,
+        details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
     );
 
-    /// Returns the next packet to send. Packets dropped meanwhile are pushed to `dropped`.
+    /// Returns the time in ns from which on the next packet may be sent.
+    #[inline]
+    fn ready_ns(&self) -> u64 {
+        0
+    }
+
+    /// Returns the next packet to send; none before [`ready_ns`](Self::ready_ns). Packets dropped meanwhile are pushed to `dropped`.
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>>;
 
     /// Returns the number of waiting packets.
@@ -130,6 +158,13 @@ macro_rules! disciplines {
                     $(Aqm::$name(settings) => settings.marks(),)*
                 }
             }
+
+            /// Returns the bandwidth of its shaper in bit/s, if it has one.
+            pub fn shaper_bps(&self) -> Option<f64> {
+                match self {
+                    $(Aqm::$name(settings) => settings.shaper_bps(),)*
+                }
+            }
         }
 
         #[derive(Clone, Debug)]
@@ -147,9 +182,23 @@ macro_rules! disciplines {
 
         impl<P> Discipline<P> for State<P> {
             #[inline]
-            fn enqueue(&mut self, packet: WaitingPacket<P>, flow: u64, buffer: Buffer, dropped: &mut Vec<P>) {
+            fn enqueue(
+                &mut self,
+                packet: WaitingPacket<P>,
+                flow: u64,
+                details: impl FnOnce() -> PacketDetails,
+                buffer: Buffer,
+                dropped: &mut Vec<P>,
+            ) {
                 match self {
-                    $(State::$name(queue) => queue.enqueue(packet, flow, buffer, dropped),)*
+                    $(State::$name(queue) => queue.enqueue(packet, flow, details, buffer, dropped),)*
+                }
+            }
+
+            #[inline]
+            fn ready_ns(&self) -> u64 {
+                match self {
+                    $(State::$name(queue) => queue.ready_ns(),)*
                 }
             }
 
@@ -209,22 +258,24 @@ disciplines! {
     DualPi2("dualpi2", DualPi2, DualPi2Queue),
     /// Random tail drop by queueing delay (RFC 8033).
     Pie("pie", Pie, PieQueue),
+    /// Shaper, priority tins, and flow queueing with host fairness and COBALT.
+    Cake("cake", Cake, CakeQueue),
 }
 
 /// A queue with AQM in front of a link, for packets of any type.
 ///
 /// It has no clock: each call passes the time in whole nanoseconds, which does not decrease. The buffer
 /// counts waiting packets without the one in service; an empty queue accepts any packet. CoDel,
-/// PIE and DualPI2 reject a packet that does not fit; FQ-CoDel accepts it and drops others.
+/// PIE and DualPI2 reject a packet that does not fit; FQ-CoDel and CAKE accept it and drop others.
 ///
 /// ```
-/// use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, PacketInfo};
+/// use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, PacketDetails, PacketInfo};
 ///
 /// let mut queue = AqmQueue::new(Aqm::CoDel(CoDel::default()), Buffer::Packets(2), 1);
 /// let mut dropped = Vec::new();
 /// for (packet, flow) in [("first", 1), ("second", 2), ("third", 1)] {
 ///     let info = PacketInfo { bytes: 1500, flow, ..PacketInfo::default() };
-///     queue.enqueue(0, packet, info, &mut dropped);
+///     queue.enqueue(0, packet, info, PacketDetails::default, &mut dropped);
 /// }
 /// assert_eq!(dropped, ["third"]);
 /// let sent = queue.dequeue(1_000_000, &mut dropped).unwrap();
@@ -238,7 +289,7 @@ pub struct AqmQueue<P> {
 }
 
 impl<P> AqmQueue<P> {
-    /// Returns an empty queue. The seed determines which flows share a queue of FQ-CoDel, and which packets
+    /// Returns an empty queue. The seed determines which flows share a queue of FQ-CoDel or CAKE, and which packets
     /// are dropped at random. The same seed gives the same result on every platform.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> AqmQueue<P> {
         let state = State::new(discipline, SplitMix64::new(seed).bits());
@@ -251,9 +302,16 @@ impl<P> AqmQueue<P> {
     }
 
     /// Adds a packet. Packets dropped because of a full buffer, or early, are pushed to `dropped`: this one
-    /// or others.
+    /// or others. The details are computed only if the discipline uses them.
     #[inline]
-    pub fn enqueue(&mut self, now_ns: u64, packet: P, info: PacketInfo, dropped: &mut Vec<P>) {
+    pub fn enqueue(
+        &mut self,
+        now_ns: u64,
+        packet: P,
+        info: PacketInfo,
+        details: impl FnOnce() -> PacketDetails,
+        dropped: &mut Vec<P>,
+    ) {
         let PacketInfo { bytes, flow, ecn } = info;
         let packet = WaitingPacket {
             packet,
@@ -262,11 +320,19 @@ impl<P> AqmQueue<P> {
             ecn,
             marked: false,
         };
-        self.state.enqueue(packet, flow, self.buffer, dropped);
+        self.state
+            .enqueue(packet, flow, details, self.buffer, dropped);
     }
 
-    /// Returns the next packet to send when the link is free. Packets dropped meanwhile are pushed to
-    /// `dropped`; the queue may be empty afterwards.
+    /// Returns the time in ns from which on the next packet may be sent: the present or the past, unless the
+    /// discipline has a shaper.
+    #[inline]
+    pub fn ready_ns(&self) -> u64 {
+        self.state.ready_ns()
+    }
+
+    /// Returns the next packet to send when the link is free; none before [`ready_ns`](Self::ready_ns). Packets
+    /// dropped meanwhile are pushed to `dropped`; the queue may be empty afterwards.
     #[inline]
     pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
         self.state.dequeue(now_ns, dropped)

@@ -3,7 +3,7 @@
 
 use netflow_units::SplitMix64;
 
-use super::{Discipline, FifoQueue, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Proportional integral controller enhanced. It drops arriving packets with a probability that grows while
@@ -252,6 +252,7 @@ impl<P> Discipline<P> for PieQueue<P> {
         &mut self,
         mut packet: WaitingPacket<P>,
         _flow: u64,
+        _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
     ) {

@@ -60,8 +60,8 @@ pub struct Connection {
     /// Conditioned aggregate of its packets. Default: none; its packets are DP2 in queues with drop precedences.
     #[key(example = "A1")]
     pub aggregate: Option<Spanned<String>>,
-    /// Class of its packets, which have a queue of their own on links with a `[[link.class]]` of this name.
-    /// Default: none.
+    /// Class of its packets, which have a queue of their own on links with a `[[link.class]]` of this name. With CAKE,
+    /// the name of a code point such as `"EF"` selects a tin. Default: none.
     #[key(example = "AF1")]
     pub class: Option<Spanned<String>>,
 }

@@ -40,12 +40,12 @@ pub struct Link {
     pub metric: Option<Spanned<f64>>,
     /// Buffer size of the queue, the packet in service included: `"100 pkt"`, `"150 KB"`, or a time such as `"50
     /// ms"` (the data that the link sends in this time). A buffer given as a time has space for at least one packet
-    /// that crosses the link, and for two in managed queues (`codel`, `fq-codel`, `pie`, `dualpi2`). In packets,
+    /// that crosses the link, and for two in managed queues (`codel`, `fq-codel`, `pie`, `dualpi2`, `cake`). In packets,
     /// every packet counts as one, acknowledgements included. In bytes or time, each packet counts by its size; the
     /// fluid model uses the mean size of the packets present. A time depends on the current bandwidth, which events
     /// can change. Managed queues need at least 2 packets. Default: the bandwidth-delay product for the longest
     /// base RTT of the connections that cross the link at the start, at least 10 packets and twice the upper
-    /// threshold of a RED queue. A link without connections uses the RTTs of links at the same nodes, or of the
+    /// threshold of a RED queue; with CAKE at least 4 MiB, or 10 240 packets of 1514 B without a shaper. A link without connections uses the RTTs of links at the same nodes, or of the
     /// network; without traffic, 100 ms. `netflow check` shows the value.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<BufferSetting>,
@@ -56,7 +56,7 @@ pub struct Link {
     /// are one link and fail together. Default: both directions are equal.
     #[key(fixed, example = "{ bandwidth = \"1 Mbit/s\", metric = 20 }")]
     pub reverse: Option<Spanned<Reverse>>,
-    /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"dualpi2"`, `"priority"`, `"wfq"`, or a table with
+    /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"dualpi2"`, `"cake"`, `"priority"`, `"wfq"`, or a table with
     /// `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
@@ -94,6 +94,9 @@ pub struct Reverse {
     /// Buffer size of the queue, as `buffer` of the link.
     #[key(allowed = allowed::BUFFER, example = "50 pkt")]
     pub buffer: Option<BufferSetting>,
+    /// Queue discipline, as `queue` of the link.
+    #[key(example = "{ discipline = \"cake\", bandwidth = \"0.9 Mbit/s\" }")]
+    pub queue: Option<Spanned<QueueSetting>>,
     /// Loss after the queue, as `loss` of the link.
     #[key(example = "2 %")]
     pub loss: Option<Spanned<LossSetting>>,
@@ -139,6 +142,7 @@ fn read_reverse(link: &mut Link, s: &mut Section<'_, '_>) {
         back.overhead = reverse.overhead.or(back.overhead);
         back.metric = reverse.metric.or(back.metric);
         back.buffer = reverse.buffer.or(back.buffer);
+        back.queue = reverse.queue.or(back.queue);
         back.loss = reverse.loss.or(back.loss);
     }
     if is_set {

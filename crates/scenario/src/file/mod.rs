@@ -41,8 +41,9 @@ pub use node::Node;
 pub use ns2_tcp::{Ns2TcpSetting, VariantSetting};
 pub use overhead::{CellsSetting, Frame, OverheadSetting};
 pub use queue::{
-    CoDel, CoDelDiscipline, Curve, DualPi2, DualPi2Discipline, Pie, PieDiscipline, Plain,
-    QueueSetting, Red, RedDiscipline, Rio, RioDiscipline,
+    AckFilterSetting, Cake, CakeDiscipline, CoDel, CoDelDiscipline, Curve, DualPi2,
+    DualPi2Discipline, IsolationSetting, Pie, PieDiscipline, Plain, QueueSetting, Red,
+    RedDiscipline, Rio, RioDiscipline, RttPreset, RttSetting, TinsSetting,
 };
 pub use simulation::{ModelSetting, Simulation};
 pub use source::{SourceSetting, UsersSourceSetting};

@@ -7,7 +7,7 @@ use netflow_document::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ByteSize, PacketCount, SizeSetting, Time, allowed};
+use super::{ByteSize, PacketCount, RateSetting, SizeSetting, Time, allowed};
 
 /// Queue discipline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -26,6 +26,8 @@ pub enum QueueSetting {
     Pie(Pie),
     /// DualPI2 for L4S: `"dualpi2"`.
     DualPi2(DualPi2),
+    /// CAKE for home gateways: `"cake"`, `{ discipline = "cake", bandwidth = "9 Mbit/s" }`.
+    Cake(Box<Cake>),
 }
 
 /// Disciplines without settings.
@@ -275,6 +277,180 @@ pub enum DualPi2Discipline {
     DualPi2,
 }
 
+/// CAKE: a shaper, priority tins, a queue for each flow with fairness between hosts, and COBALT (CoDel with BLUE), as
+/// in Linux. It marks packets of senders with ECN. Sizes include the link's `overhead`, which corresponds to
+/// `overhead`, `mpu`, `atm` and `ptm` of Linux.
+#[table]
+pub struct Cake {
+    /// `"cake"`.
+    #[key(example = "cake")]
+    pub discipline: CakeDiscipline,
+    /// Bandwidth of the shaper, `overhead` included; below the bandwidth of the slowest link behind it, so that packets
+    /// wait here. Default: no shaper.
+    #[key(allowed = allowed::RATE, example = "9 Mbit/s")]
+    pub bandwidth: Option<RateSetting>,
+    /// Usual round-trip time of the traffic, or a name of Linux for it. The target of the queueing delay is 5 % of it,
+    /// and at least 1.5 transmission times of a packet of 1514 B. Default: `"internet"`, 100 ms.
+    #[key(example = "100 ms")]
+    pub rtt: Option<Spanned<RttSetting>>,
+    /// Fairness between flows and hosts. Hosts are the nodes where connections begin and end. Default:
+    /// `"triple-isolate"`.
+    #[key(example = "dual-srchost")]
+    pub isolation: Option<Spanned<IsolationSetting>>,
+    /// Priority tins. The `class` of a connection selects its tin if it is the name of a code point: CS0 to CS7, DF, LE,
+    /// AF11 to AF43, AF1 to AF4, VA or EF. Other packets are best effort. Default: `"diffserv3"`.
+    #[key(example = "diffserv4")]
+    pub tins: Option<Spanned<TinsSetting>>,
+    /// Filter of TCP acknowledgements that a later one replaces. They count as dropped. Default: `"off"`.
+    #[key(example = "on")]
+    pub ack_filter: Option<Spanned<AckFilterSetting>>,
+}
+
+impl Default for Cake {
+    fn default() -> Cake {
+        Cake {
+            discipline: CakeDiscipline::Cake,
+            bandwidth: None,
+            rtt: None,
+            isolation: None,
+            tins: None,
+            ack_filter: None,
+        }
+    }
+}
+
+/// The name of CAKE.
+#[keyword_enum]
+pub enum CakeDiscipline {
+    /// `"cake"`.
+    Cake,
+}
+
+/// Round-trip time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RttSetting {
+    /// A name of Linux.
+    Preset(RttPreset),
+    /// A time: `"100 ms"`.
+    Time(Time),
+}
+
+/// Round-trip times with a name.
+#[keyword_enum]
+pub enum RttPreset {
+    /// 100 us.
+    Datacentre,
+    /// 1 ms.
+    Lan,
+    /// 10 ms.
+    Metro,
+    /// 30 ms.
+    Regional,
+    /// 100 ms.
+    Internet,
+    /// 300 ms.
+    Oceanic,
+    /// 1 s.
+    Satellite,
+}
+
+impl RttPreset {
+    /// Returns the time in seconds.
+    pub fn seconds(self) -> f64 {
+        match self {
+            RttPreset::Datacentre => 1e-4,
+            RttPreset::Lan => 1e-3,
+            RttPreset::Metro => 0.01,
+            RttPreset::Regional => 0.03,
+            RttPreset::Internet => 0.1,
+            RttPreset::Oceanic => 0.3,
+            RttPreset::Satellite => 1.0,
+        }
+    }
+}
+
+impl Read for RttSetting {
+    const KIND: &'static str = "a time, or the name of one";
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<RttSetting> {
+        match value.kind {
+            ValueKind::String(word) | ValueKind::Cell(word)
+                if !word.starts_with(|first: char| first.is_ascii_digit()) =>
+            {
+                let names = RttPreset::names();
+                read_keyword(value, key, names, RttPreset::named, findings).map(RttSetting::Preset)
+            }
+            _ => value
+                .setting(key, &allowed::SOJOURN, findings)
+                .map(RttSetting::Time),
+        }
+    }
+
+    fn fallback() -> RttSetting {
+        RttSetting::Preset(RttPreset::Internet)
+    }
+}
+
+/// Fairness between flows and hosts.
+#[keyword_enum]
+#[schemars(rename = "Isolation")]
+pub enum IsolationSetting {
+    /// One queue for all packets.
+    #[key(name = "flowblind")]
+    FlowBlind,
+    /// A queue for each source host.
+    #[key(name = "srchost")]
+    SrcHost,
+    /// A queue for each destination host.
+    #[key(name = "dsthost")]
+    DstHost,
+    /// A queue for each pair of hosts.
+    Hosts,
+    /// A queue for each flow.
+    Flows,
+    /// A queue for each flow; source hosts have equal shares.
+    #[key(name = "dual-srchost")]
+    DualSrcHost,
+    /// A queue for each flow; destination hosts have equal shares.
+    #[key(name = "dual-dsthost")]
+    DualDstHost,
+    /// A queue for each flow; the share of a flow is that of its busier host.
+    TripleIsolate,
+}
+
+/// Priority tins.
+#[keyword_enum]
+#[schemars(rename = "Tins")]
+pub enum TinsSetting {
+    /// One tin.
+    #[key(name = "besteffort")]
+    BestEffort,
+    /// Eight tins by precedence: CS0 to CS7.
+    Precedence,
+    /// Bulk (LE, CS1), best effort, voice (CS6, CS7, EF, VA).
+    #[key(name = "diffserv3")]
+    DiffServ3,
+    /// Bulk (LE, CS1), best effort, video (AF2 to AF4, CS2, CS3), voice (CS4 to CS7, EF, VA).
+    #[key(name = "diffserv4")]
+    DiffServ4,
+    /// Eight tins by traffic class.
+    #[key(name = "diffserv8")]
+    DiffServ8,
+}
+
+/// Filter of acknowledgements.
+#[keyword_enum]
+#[schemars(rename = "AckFilter")]
+pub enum AckFilterSetting {
+    /// Keeps all.
+    Off,
+    /// Keeps at least two of a flow.
+    On,
+    /// Keeps at least one of a flow.
+    Aggressive,
+}
+
 /// Disciplines that share a table of settings.
 struct Family {
     names: fn() -> Vec<&'static str>,
@@ -286,7 +462,7 @@ struct Family {
 }
 
 /// All disciplines, first those without settings.
-const FAMILIES: [Family; 6] = [
+const FAMILIES: [Family; 7] = [
     Family {
         names: || Plain::names().collect(),
         keys: &[],
@@ -349,6 +525,15 @@ const FAMILIES: [Family; 6] = [
         named: |_| Ok(QueueSetting::DualPi2(DualPi2::default())),
         read: |_, value, key, findings| read_table(value, key, findings).map(QueueSetting::DualPi2),
     },
+    Family {
+        names: || CakeDiscipline::names().collect(),
+        keys: Cake::KEYS,
+        named: |_| Ok(QueueSetting::Cake(Box::default())),
+        read: |_, value, key, findings| {
+            let cake = read_table(value, key, findings)?;
+            Some(QueueSetting::Cake(Box::new(cake)))
+        },
+    },
 ];
 
 impl Family {
@@ -379,6 +564,7 @@ impl QueueSetting {
             QueueSetting::CoDel(codel) => codel.discipline.name(),
             QueueSetting::Pie(pie) => pie.discipline.name(),
             QueueSetting::DualPi2(dualpi2) => dualpi2.discipline.name(),
+            QueueSetting::Cake(cake) => cake.discipline.name(),
         }
     }
 }

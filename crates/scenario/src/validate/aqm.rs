@@ -1,13 +1,16 @@
 //! Conversion of active queue management settings.
 
 use netflow_document::Spanned;
-use netflow_queues::{Aqm, CoDel, DualPi2, FqCoDel, Pie};
+use netflow_queues::{AckFilter, Aqm, Cake, CoDel, DualPi2, FqCoDel, Isolation, Pie, Tins};
 use netflow_units::ns;
 
-use crate::file::{self, CoDelDiscipline, QueueSetting, Time};
+use crate::file::{
+    self, AckFilterSetting, CoDelDiscipline, IsolationSetting, QueueSetting, RttSetting, Time,
+    TinsSetting,
+};
 
-/// Returns the active queue management of a queue, if any.
-pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
+/// Returns the active queue management of a queue, if any, with this bandwidth of a shaper.
+pub(super) fn aqm(setting: &QueueSetting, shaper_bps: Option<f64>) -> Option<Aqm> {
     match setting {
         QueueSetting::CoDel(it) => Some(match it.discipline {
             CoDelDiscipline::CoDel => Aqm::CoDel(codel(it, CoDel::default())),
@@ -53,7 +56,49 @@ pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
                 ..default
             }))
         }
+        QueueSetting::Cake(it) => {
+            let default = Cake::default();
+            Some(Aqm::Cake(Cake {
+                bandwidth_bps: shaper_bps,
+                rtt_ns: match it.rtt.as_deref() {
+                    None => default.rtt_ns,
+                    Some(RttSetting::Preset(preset)) => ns(preset.seconds()),
+                    Some(RttSetting::Time(time)) => ns(time.get()),
+                },
+                isolation: it.isolation.as_deref().map_or(default.isolation, isolation),
+                tins: it.tins.as_deref().map_or(default.tins, tins),
+                ack_filter: match it.ack_filter.as_deref() {
+                    None => default.ack_filter,
+                    Some(AckFilterSetting::Off) => AckFilter::Off,
+                    Some(AckFilterSetting::On) => AckFilter::On,
+                    Some(AckFilterSetting::Aggressive) => AckFilter::Aggressive,
+                },
+            }))
+        }
         QueueSetting::Plain(_) | QueueSetting::Red(_) | QueueSetting::Rio(_) => None,
+    }
+}
+
+fn isolation(setting: &IsolationSetting) -> Isolation {
+    match setting {
+        IsolationSetting::FlowBlind => Isolation::FlowBlind,
+        IsolationSetting::SrcHost => Isolation::SrcHost,
+        IsolationSetting::DstHost => Isolation::DstHost,
+        IsolationSetting::Hosts => Isolation::Hosts,
+        IsolationSetting::Flows => Isolation::Flows,
+        IsolationSetting::DualSrcHost => Isolation::DualSrcHost,
+        IsolationSetting::DualDstHost => Isolation::DualDstHost,
+        IsolationSetting::TripleIsolate => Isolation::TripleIsolate,
+    }
+}
+
+fn tins(setting: &TinsSetting) -> Tins {
+    match setting {
+        TinsSetting::BestEffort => Tins::BestEffort,
+        TinsSetting::Precedence => Tins::Precedence,
+        TinsSetting::DiffServ3 => Tins::DiffServ3,
+        TinsSetting::DiffServ4 => Tins::DiffServ4,
+        TinsSetting::DiffServ8 => Tins::DiffServ8,
     }
 }
 

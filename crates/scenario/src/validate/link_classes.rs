@@ -1,7 +1,7 @@
 //! Validation of traffic classes on links.
 
 use netflow_document::{ProblemKind, Spanned};
-use netflow_network::{QueueClass, Scheduler};
+use netflow_network::{Aqm, DropPolicy, QueueClass, Scheduler};
 
 use super::Validator;
 use crate::file::{Link, Plain, QueueSetting};
@@ -52,7 +52,20 @@ impl Validator<'_> {
             let overhead = self.overhead(link);
             let bandwidth_bps = self.link_bps(link.bandwidth.0, overhead);
             let buffer = self.buffer(class.buffer.as_ref(), overhead);
-            let queue = self.queue(class.queue.as_ref(), buffer, bandwidth_bps, overhead);
+            let mut queue = self.queue(class.queue.as_ref(), buffer, bandwidth_bps, overhead);
+            if let (DropPolicy::Managed(Aqm::Cake(cake)), Some(setting)) =
+                (&mut queue, &class.queue)
+                && cake.bandwidth_bps.take().is_some()
+            {
+                let message = "a class cannot have a shaper, because other classes share the link";
+                let help = "remove `bandwidth`, or use CAKE with `tins` instead of classes";
+                self.error(
+                    ProblemKind::Conflict,
+                    setting.place(),
+                    message.to_owned(),
+                    help,
+                );
+            }
             self.class_names.insert(class.name.to_string());
             classes.push(QueueClass {
                 name: class.name.to_string(),

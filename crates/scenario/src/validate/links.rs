@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
-    Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, LinkId, LinkSpec,
+    Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, Dscp, LinkId, LinkSpec,
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
+    Tins,
 };
 use netflow_units::{BufferSize, Bytes, Rate, Size};
 
 use super::aqm::aqm;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
-use crate::file::{BufferSetting, CoDel, Link, Node, QueueSetting, Red};
+use crate::file::{BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red};
 
 /// Default probability at a RED queue's upper threshold.
 const DEFAULT_RED_MAX_P: f64 = 0.1;
@@ -273,7 +274,10 @@ impl Validator<'_> {
             QueueSetting::Red(red) => self.red(red, buffer, bandwidth_bps, overhead),
             QueueSetting::Rio(rio) => self.rio(rio, setting.place(), overhead),
             QueueSetting::Plain(_) => DropPolicy::DropTail,
-            QueueSetting::CoDel(_) | QueueSetting::Pie(_) | QueueSetting::DualPi2(_) => {
+            QueueSetting::CoDel(_)
+            | QueueSetting::Pie(_)
+            | QueueSetting::DualPi2(_)
+            | QueueSetting::Cake(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
                 let needs = match **setting {
                     QueueSetting::Pie(_) => &mut self.prefers_packet_model,
@@ -290,7 +294,16 @@ impl Validator<'_> {
                     let help = "it needs space for the packet in service and one waiting packet; make `buffer` larger";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
-                let managed = aqm(setting);
+                let shaper_bps = match &**setting {
+                    QueueSetting::Cake(cake) => self.shaper_bps(cake, bandwidth_bps, overhead),
+                    _ => None,
+                };
+                let managed = aqm(setting, shaper_bps);
+                if let Some(Aqm::Cake(cake)) = managed
+                    && cake.tins != Tins::BestEffort
+                {
+                    self.class_names.extend(Dscp::names().map(str::to_owned));
+                }
                 if let (QueueSetting::CoDel(codel), Some(aqm)) = (&**setting, &managed) {
                     self.check_ce_threshold(codel, aqm);
                 }
@@ -299,12 +312,25 @@ impl Validator<'_> {
         }
     }
 
+    /// Returns the bandwidth of CAKE's shaper, if it has one. Warns if the link is not faster.
+    fn shaper_bps(&mut self, cake: &Cake, bandwidth_bps: f64, overhead: Overhead) -> Option<f64> {
+        let setting = cake.bandwidth.as_ref()?;
+        let shaper_bps = self.link_bps(setting.0, overhead);
+        if shaper_bps >= bandwidth_bps {
+            let message = "the shaper does not limit the link, which is not faster";
+            let help = "write 95 % of the link's bandwidth, or remove `bandwidth`";
+            let place = setting.place();
+            self.warning(ProblemKind::WithoutEffect, place, message.to_owned(), help);
+        }
+        Some(shaper_bps)
+    }
+
     /// Warns about a queue that drops before it marks.
     fn check_ce_threshold(&mut self, setting: &CoDel, aqm: &Aqm) {
         let codel = match aqm {
             Aqm::CoDel(codel) => codel,
             Aqm::FqCoDel(queues) => &queues.codel,
-            Aqm::Pie(_) | Aqm::DualPi2(_) => return,
+            Aqm::Cake(_) | Aqm::Pie(_) | Aqm::DualPi2(_) => return,
         };
         let (Some(ce_threshold), Some(ce_threshold_ns)) =
             (&setting.ce_threshold, codel.ce_threshold_ns)

@@ -11,6 +11,7 @@ use tun_rs::SyncDevice;
 
 use super::emulator::{Emulator, Recording};
 use super::network_simulation::LinkSimulation;
+use super::packet::details;
 use super::plan::{Plan, TcpRoute};
 use super::report::NetworkReport;
 use crate::capture::CaptureWriter;
@@ -77,7 +78,9 @@ impl EmulatedNetwork {
             .iter()
             .flat_map(|pair| pair.paths.clone())
             .collect();
-        let simulation = LinkSimulation::new(network, paths, options.seed)?;
+        let simulation = LinkSimulation::new(network, paths, options.seed, |packet: &Vec<u8>| {
+            details(packet)
+        })?;
         for pair in &plan.pairs {
             if let Some(name) = &pair.tcp.congestion {
                 device::check_congestion_control(name)?;

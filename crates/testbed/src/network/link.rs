@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netflow_diffserv::{RedAverage, RedDecision};
 use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
-use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses, PacketInfo};
+use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses, PacketDetails, PacketInfo};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -26,6 +26,8 @@ pub(crate) struct QueuedPacket {
 pub(crate) enum Outcome {
     /// Departure time, valid unless the link changes before.
     Sent { packet: u32, at_ns: u64 },
+    /// Time at which the queue can send its next packet.
+    Waits { until_ns: u64 },
     /// CE mark; the packet stays in the queue.
     Marked(u32),
     /// Drop on arrival or from the queue.
@@ -65,6 +67,8 @@ enum Queue {
         waiting: Box<AqmQueue<QueuedPacket>>,
         /// Packet in service, and its departure time in ns.
         sending: Option<(u32, u64)>,
+        /// Time in ns at which the shaper lets the next packet pass, if [`Link::wake`] will be called then.
+        wakes_ns: Option<u64>,
     },
 }
 
@@ -145,6 +149,7 @@ impl Link {
             DropPolicy::Managed(discipline) => Queue::Aqm {
                 waiting: Box::new(AqmQueue::new(discipline, buffer.waiting(), queue_seed)),
                 sending: None,
+                wakes_ns: None,
             },
             DropPolicy::Rio(_) => return Err(NetworkError::FluidOnlyQueue("RIO")),
         };
@@ -194,7 +199,13 @@ impl Link {
     }
 
     /// Processes the arrival of a packet.
-    pub fn arrive(&mut self, now_ns: u64, queued: QueuedPacket, out: &mut Vec<Outcome>) {
+    pub fn arrive(
+        &mut self,
+        now_ns: u64,
+        queued: QueuedPacket,
+        details: impl FnOnce() -> PacketDetails,
+        out: &mut Vec<Outcome>,
+    ) {
         self.update_counts(now_ns);
         self.counts.arrived_pkts += 1;
         let lost_on_link = self.draw_loss(queued.info.bytes);
@@ -259,7 +270,7 @@ impl Link {
                     bytes: wire_bytes,
                     ..queued.info
                 };
-                waiting.enqueue(now_ns, queued, info, &mut dropped);
+                waiting.enqueue(now_ns, queued, info, details, &mut dropped);
                 self.drop_packets(dropped, out);
                 if matches!(&self.queue, Queue::Aqm { sending: None, .. }) {
                     self.send_next(now_ns, out);
@@ -276,12 +287,22 @@ impl Link {
 
     /// Starts the next transmission of an AQM queue.
     fn send_next(&mut self, now_ns: u64, out: &mut Vec<Outcome>) {
-        let Queue::Aqm { waiting, sending } = &mut self.queue else {
+        let Queue::Aqm {
+            waiting,
+            sending,
+            wakes_ns,
+        } = &mut self.queue
+        else {
             return;
         };
         let mut dropped = Vec::new();
         let next = waiting.dequeue(now_ns, &mut dropped);
         *sending = None;
+        if next.is_none() && !waiting.is_empty() && *wakes_ns != Some(waiting.ready_ns()) {
+            let until_ns = waiting.ready_ns();
+            *wakes_ns = Some(until_ns);
+            out.push(Outcome::Waits { until_ns });
+        }
         let next = next.map(|sent| {
             let packet = sent.packet.packet;
             let takes_ns = (8e9 * f64::from(sent.bytes) / self.bandwidth_bps)
@@ -298,6 +319,20 @@ impl Link {
                 out.push(Outcome::Marked(packet));
             }
             out.push(Outcome::Sent { packet, at_ns });
+        }
+    }
+
+    /// Sends the next packet if the shaper lets it pass now.
+    pub fn wake(&mut self, now_ns: u64, out: &mut Vec<Outcome>) {
+        self.update_counts(now_ns);
+        if let Queue::Aqm {
+            sending, wakes_ns, ..
+        } = &mut self.queue
+        {
+            *wakes_ns = wakes_ns.filter(|&at_ns| at_ns > now_ns);
+            if sending.is_none() {
+                self.send_next(now_ns, out);
+            }
         }
     }
 
@@ -386,7 +421,9 @@ impl Link {
         self.losses.set(loss, loss_random_streams(self.loss_seed));
         match &self.queue {
             Queue::Fifo { waiting_ids, .. } => waiting_ids.iter().copied().collect(),
-            Queue::Aqm { waiting, sending } => {
+            Queue::Aqm {
+                waiting, sending, ..
+            } => {
                 let sending = sending.iter().map(|&(packet, _)| packet);
                 sending
                     .chain(waiting.iter().map(|it| it.packet.packet))
@@ -409,7 +446,9 @@ impl Link {
                 link.clear(now_ns);
                 out.extend(waiting_ids.drain(..).map(Outcome::Dropped));
             }
-            Queue::Aqm { waiting, sending } => {
+            Queue::Aqm {
+                waiting, sending, ..
+            } => {
                 let mut dropped = Vec::new();
                 waiting.clear(&mut dropped);
                 let sending = sending.take().map(|(packet, _)| packet);

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use netflow_network::{Change, Network};
-use netflow_queues::{EcnCodepoint, PacketInfo};
+use netflow_queues::{EcnCodepoint, PacketDetails, PacketInfo};
 use netflow_units::ns;
 
 use super::NetworkError;
@@ -81,6 +81,8 @@ struct InFlightPacket<P> {
 enum EventKind {
     /// Departure from a link: link, its generation, and packet.
     Sent(u32, u32, u32),
+    /// Time at which the shaper of a link lets the next packet pass.
+    Wake(u32),
     /// Event of the network, by its index.
     Change(u32),
     /// Arrival of a packet at its next link or at its destination.
@@ -90,7 +92,7 @@ enum EventKind {
 impl EventKind {
     fn rank(self) -> u8 {
         match self {
-            EventKind::Sent(..) => 0,
+            EventKind::Sent(..) | EventKind::Wake(_) => 0,
             EventKind::Change(_) => 1,
             EventKind::Arrive(_) => 2,
         }
@@ -101,6 +103,8 @@ impl EventKind {
 pub struct LinkSimulation<P> {
     links: Vec<Link>,
     paths: Vec<PathSchedule>,
+    /// Returns further properties of a packet.
+    details: fn(&P) -> PacketDetails,
     changes: Vec<(u32, Change)>,
     in_flight: Vec<Option<InFlightPacket<P>>>,
     free_slots: Vec<u32>,
@@ -114,7 +118,7 @@ pub struct LinkSimulation<P> {
 
 impl<P> LinkSimulation<P> {
     /// Creates the links of a network with its events and the given paths. The seed determines link
-    /// losses and random queue decisions.
+    /// losses and random queue decisions. `details` returns further properties of a packet.
     ///
     /// # Errors
     /// If a queue is supported only by the fluid model.
@@ -122,6 +126,7 @@ impl<P> LinkSimulation<P> {
         network: &Network,
         paths: Vec<PathSchedule>,
         seed: u64,
+        details: fn(&P) -> PacketDetails,
     ) -> Result<LinkSimulation<P>, NetworkError> {
         let link = |id: netflow_network::LinkId| {
             let spec = network.link_spec(id);
@@ -130,6 +135,7 @@ impl<P> LinkSimulation<P> {
         let mut simulation = LinkSimulation {
             links: network.links().map(link).collect::<Result<_, _>>()?,
             paths,
+            details,
             changes: Vec::new(),
             in_flight: Vec::new(),
             free_slots: Vec::new(),
@@ -242,6 +248,10 @@ impl<P> LinkSimulation<P> {
                 EventKind::Sent(link, generation, place) => {
                     self.finish_transmission(link, generation, place)
                 }
+                EventKind::Wake(link) => {
+                    self.links[link as usize].wake(at_ns, &mut self.outcomes);
+                    self.apply_outcomes(link);
+                }
                 EventKind::Change(number) => self.apply_change(number),
                 EventKind::Arrive(place) => self.arrive(place, on_link, out),
             }
@@ -316,7 +326,8 @@ impl<P> LinkSimulation<P> {
             packet: place,
             info: packet.info,
         };
-        self.links[l as usize].arrive(now_ns, queued, &mut self.outcomes);
+        let details = || (self.details)(&packet.payload);
+        self.links[l as usize].arrive(now_ns, queued, details, &mut self.outcomes);
         self.apply_outcomes(l);
     }
 
@@ -329,6 +340,7 @@ impl<P> LinkSimulation<P> {
                 Outcome::Sent { packet, at_ns } => {
                     self.schedule(at_ns, EventKind::Sent(l, generation, packet));
                 }
+                Outcome::Waits { until_ns } => self.schedule(until_ns, EventKind::Wake(l)),
                 Outcome::Dropped(packet) => drop(self.remove_packet(packet)),
                 Outcome::Marked(packet) => {
                     if let Some(packet) = &mut self.in_flight[packet as usize] {

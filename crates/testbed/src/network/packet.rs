@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::net::Ipv4Addr;
 
 use fnv::FnvHasher;
-use netflow_queues::EcnCodepoint;
+use netflow_queues::{Dscp, EcnCodepoint, PacketDetails, TcpAck};
 
 /// Parsed fields of an IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,86 @@ impl Header {
             },
         })
     }
+}
+
+/// Flags of a TCP segment (RFC 9293, section 3.1; RFC 9768 for AE), as 16 bits with the header length in front.
+mod flags {
+    pub const ACK: u16 = 0x10;
+    pub const SYN: u16 = 0x02;
+    /// ECE and CWR.
+    pub const ECN: u16 = 0xc0;
+    /// All flags and reserved bits.
+    pub const ALL: u16 = 0x0fff;
+}
+
+/// Returns further properties of an IPv4 packet for queue disciplines.
+pub(crate) fn details(packet: &[u8]) -> PacketDetails {
+    let Some(fixed) = packet.first_chunk::<20>() else {
+        return PacketDetails::default();
+    };
+    let address = |at: usize| read_u32(fixed, at).unwrap_or_default();
+    let segment = packet.get(4 * usize::from(fixed[0] & 0x0f)..);
+    PacketDetails {
+        source: address(12),
+        destination: address(16),
+        dscp: Dscp::from_bits(fixed[1] >> 2),
+        ack: segment
+            .filter(|_| fixed[9] == TCP)
+            .and_then(acknowledgement),
+    }
+}
+
+fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at + 4)?;
+    four.try_into().ok().map(u32::from_be_bytes)
+}
+
+/// Returns the acknowledgement of a TCP segment; none if it has no valid ACK, or opens a connection.
+fn acknowledgement(segment: &[u8]) -> Option<TcpAck> {
+    let bits = u16::from_be_bytes([*segment.get(12)?, *segment.get(13)?]);
+    let header_bytes = 4 * usize::from(bits >> 12);
+    let mut options = segment.get(20..header_bytes)?;
+    if bits & (flags::ACK | flags::SYN) != flags::ACK {
+        return None;
+    }
+    let mut ack = TcpAck {
+        cumulative: read_u32(segment, 8)?,
+        ecn_flags: ((bits & flags::ECN) >> 6) as u8,
+        is_replaceable: segment.len() == header_bytes
+            && bits & flags::ALL & !flags::ECN == flags::ACK,
+        ..TcpAck::default()
+    };
+    while let [kind, rest @ ..] = options {
+        // The lengths of options include kind and length (RFC 9293, section 3.1).
+        let length = match (kind, rest) {
+            (0, _) => break,
+            (1, _) => {
+                options = rest;
+                continue;
+            }
+            (_, [length, ..]) => usize::from(*length),
+            (_, []) => break,
+        };
+        let Some(option) = options.get(2..length) else {
+            break;
+        };
+        match (kind, option.len()) {
+            // Timestamps (RFC 7323).
+            (8, 8) => ack.timestamps = read_u32(option, 0).zip(read_u32(option, 4)),
+            // SACK (RFC 2018).
+            (5, bytes) if bytes % 8 == 0 => {
+                for (block, at) in ack.sacks.iter_mut().zip((0..bytes).step_by(8)) {
+                    let ends = read_u32(option, at).zip(read_u32(option, at + 4));
+                    *block = ends.unwrap_or_default();
+                }
+            }
+            // MD5 signature (RFC 2385).
+            (19, _) => {}
+            _ => ack.is_replaceable = false,
+        }
+        options = &options[length..];
+    }
+    Some(ack)
 }
 
 /// Sets the CE mark of a packet (RFC 3168), and updates the header checksum (RFC 1624).

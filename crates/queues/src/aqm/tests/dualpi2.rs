@@ -42,7 +42,13 @@ fn fractions(p: f64, ecn: EcnCodepoint) -> (f64, f64) {
             ecn,
             marked: false,
         };
-        queue.enqueue(packet, 0, Buffer::Unbounded, &mut dropped);
+        queue.enqueue(
+            packet,
+            0,
+            PacketDetails::default,
+            Buffer::Unbounded,
+            &mut dropped,
+        );
     }
     while queue.len() > 4 {
         if let Some(sent) = queue.dequeue(0, &mut dropped) {
@@ -114,7 +120,13 @@ fn step_needs_a_queue() {
         let mut queue = queue(settings);
         let mut dropped = Vec::new();
         for number in 0..3 {
-            queue.enqueue(0, number, info(EcnCodepoint::Ect1), &mut dropped);
+            queue.enqueue(
+                0,
+                number,
+                info(EcnCodepoint::Ect1),
+                PacketDetails::default,
+                &mut dropped,
+            );
         }
         for number in 0..3 {
             let packet = queue.dequeue(2 * MS, &mut dropped).unwrap();
@@ -137,7 +149,7 @@ fn classic_queue_keeps_its_share() {
         let mut sent = [0_u32; 2];
         for number in 0..6000 {
             let (small, large) = (info(EcnCodepoint::Ect1), info(EcnCodepoint::Ect0));
-            queue.enqueue(0, number, small, &mut dropped);
+            queue.enqueue(0, number, small, PacketDetails::default, &mut dropped);
             queue.enqueue(
                 0,
                 number,
@@ -145,6 +157,7 @@ fn classic_queue_keeps_its_share() {
                     bytes: 500,
                     ..large
                 },
+                PacketDetails::default,
                 &mut dropped,
             );
         }
@@ -183,7 +196,13 @@ fn controller_integrates_the_delay() {
         if k >= 3 {
             queue.dequeue(16 * MS * k + MS / 20, &mut dropped);
         }
-        queue.enqueue(packet, 0, Buffer::Unbounded, &mut dropped);
+        queue.enqueue(
+            packet,
+            0,
+            PacketDetails::default,
+            Buffer::Unbounded,
+            &mut dropped,
+        );
     }
     // Updates at 16 ms: empty. At 32 ms: 15.9 ms. From 48 ms to 800 ms: 31.9 ms.
     let sum_ms = (15.9 - 15.0) + 48.0 * (31.9 - 15.0);

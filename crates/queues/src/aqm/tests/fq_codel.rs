@@ -46,7 +46,7 @@ fn greedy_flows_get_the_same_bytes() {
             for (flow, bytes) in sizes.into_iter().enumerate() {
                 while there[flow] < 200 {
                     let info = arrival(now_ns, bytes, flow as u64).info();
-                    queue.enqueue(now_ns, flow, info, &mut dropped);
+                    queue.enqueue(now_ns, flow, info, PacketDetails::default, &mut dropped);
                     there[flow] += 1;
                 }
             }
@@ -103,7 +103,13 @@ fn longest_queue_drops_on_overflow() {
         let mut dropped = Vec::new();
         let mut number = 0;
         let mut come = |queue: &mut AqmQueue<usize>, bytes, flow, dropped: &mut Vec<usize>| {
-            queue.enqueue(0, number, arrival(0, bytes, flow).info(), dropped);
+            queue.enqueue(
+                0,
+                number,
+                arrival(0, bytes, flow).info(),
+                PacketDetails::default,
+                dropped,
+            );
             number += 1;
         };
         for _ in 0..fat_pkts {
@@ -129,7 +135,13 @@ fn a_full_buffer_speeds_codel_up() {
     let mut queue: AqmQueue<usize> = fair(CoDel::default(), Buffer::Packets(1000));
     let mut dropped = Vec::new();
     for number in 0..1001 {
-        queue.enqueue(0, number, arrival(0, 1500, 1).info(), &mut dropped);
+        queue.enqueue(
+            0,
+            number,
+            arrival(0, 1500, 1).info(),
+            PacketDetails::default,
+            &mut dropped,
+        );
     }
     assert_eq!(dropped.len(), 64);
     let State::FqCoDel(flows) = &queue.state else {

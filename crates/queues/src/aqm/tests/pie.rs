@@ -390,7 +390,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
                 flow: k as u64,
                 ecn: ect(ecn),
             };
-            queue.enqueue(now_ns, k, info, &mut dropped);
+            queue.enqueue(now_ns, k, info, PacketDetails::default, &mut dropped);
         }
         for k in dropped.drain(..) {
             leave(&mut order, now_ns + round_ns, (k, true, false));

@@ -278,6 +278,9 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             let quantum = Some(fq.quantum_bytes);
             queue(network, id, "ns3::FqCoDelQueueDisc", &settings, quantum)?
         }
+        DropPolicy::Managed(Aqm::Cake(_)) => {
+            return unsupported(place(), "ns-3 has no CAKE queue");
+        }
         DropPolicy::Managed(Aqm::DualPi2(_)) => {
             return unsupported(place(), "ns-3 has no DualPI2 queue");
         }
