@@ -151,6 +151,9 @@ mod tests {
             (10.0, 39.0, 2.0),
             (0.0, 48.0, 1.0),
             (40.0, 40.0, 2.0), // an acknowledgement over PPPoE, LLC
+            // Sizes that `tc` shows for CAKE with `atm overhead 10`: 53 B and 1643 B (dtaht/sch_cake, issue 142).
+            (10.0, 28.0, 1.0),
+            (10.0, 1478.0, 31.0),
         ] {
             assert_eq!(adsl(overhead).wire_bytes(ip), 53.0 * cells);
         }

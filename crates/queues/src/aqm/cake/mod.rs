@@ -5,6 +5,8 @@
 mod ack_filter;
 mod cobalt;
 mod flow_table;
+#[cfg(test)]
+mod tests;
 mod tins;
 
 use netflow_units::{SplitMix64, hash_mix};

@@ -1,6 +1,5 @@
 //! Tests of all AQM disciplines, and helpers shared by their tests.
 
-mod cake;
 mod codel;
 mod dualpi2;
 mod fq_codel;
