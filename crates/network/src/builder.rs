@@ -628,8 +628,7 @@ impl NetworkBuilder {
         }
         // CAKE sorts packets by code point.
         let has_tins = |queue: &DropPolicy| matches!(queue, DropPolicy::Managed(Aqm::Cake(cake)) if cake.tins != Tins::BestEffort);
-        let has_tins = self.links.iter().any(|link| has_tins(&link.queue))
-            || classes.clone().any(|class| has_tins(&class.queue));
+        let has_tins = self.links.iter().any(|link| has_tins(&link.queue));
         let known: BTreeSet<&str> = classes.map(|class| class.name.as_str()).collect();
         for (&connection, class) in &self.queue_class_of {
             let selects_tin = has_tins && Dscp::named(class).is_some();

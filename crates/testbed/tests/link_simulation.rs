@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Aqm, BitErrors, Buffer, Change, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec, Overhead,
+    AckFilter, Aqm, BitErrors, Buffer, Cake, Change, DropPolicy, EventSpec, FqCoDel, LinkLoss,
+    LinkSpec, Overhead, Tins,
 };
 use netflow_network::{Network, NetworkBuilder, Red};
 use netflow_problems::m_d_1_k;
@@ -170,9 +171,24 @@ fn discipline() -> impl Strategy<Value = DropPolicy> {
     proptest::sample::select(all.collect::<Vec<_>>())
 }
 
+/// Returns a discipline with a shaper that may be slower than the link.
+fn shaped_discipline() -> impl Strategy<Value = DropPolicy> {
+    let shaped = [(5e6, AckFilter::Aggressive), (2e5, AckFilter::On)];
+    let shaped = shaped.map(|(bandwidth_bps, ack_filter)| {
+        DropPolicy::Managed(Aqm::Cake(Cake {
+            bandwidth_bps: Some(bandwidth_bps),
+            tins: Tins::Precedence,
+            ack_filter,
+            ..Cake::default()
+        }))
+    });
+    proptest::sample::select(shaped.to_vec())
+}
+
 fn any_link() -> impl Strategy<Value = LinkSpec> {
     let numbers = (1e6..1e8_f64, 0.0..0.02_f64, 1.0..40.0_f64, 0.0..0.05_f64);
-    (numbers, discipline(), any::<bool>()).prop_map(|((bps, delay_s, room, loss), queue, bytes)| {
+    let queue = prop_oneof![3 => discipline(), 1 => shaped_discipline()];
+    (numbers, queue, any::<bool>()).prop_map(|((bps, delay_s, room, loss), queue, bytes)| {
         // A managed queue has a buffer of at least two packets.
         let least = if matches!(queue, DropPolicy::Managed(_)) {
             2.0

@@ -139,6 +139,13 @@ impl Validator<'_> {
         let overhead = self.overhead(link);
         let bandwidth_bps = self.link_bps(bandwidth.0, overhead);
         let buffer = self.buffer(buffer.as_ref(), overhead);
+        let queue = self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead);
+        if let DropPolicy::Managed(Aqm::Cake(cake)) = queue
+            && cake.tins != Tins::BestEffort
+        {
+            // These classes select a tin.
+            self.class_names.extend(Dscp::names().map(str::to_owned));
+        }
         LinkSpec {
             from,
             to,
@@ -148,7 +155,7 @@ impl Validator<'_> {
             overhead,
             metric: metric.as_deref().copied(),
             buffer,
-            queue: self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead),
+            queue,
             loss: loss
                 .as_ref()
                 .map(|loss| loss.to_link_loss())
@@ -299,11 +306,6 @@ impl Validator<'_> {
                     _ => None,
                 };
                 let managed = aqm(setting, shaper_bps);
-                if let Some(Aqm::Cake(cake)) = managed
-                    && cake.tins != Tins::BestEffort
-                {
-                    self.class_names.extend(Dscp::names().map(str::to_owned));
-                }
                 if let (QueueSetting::CoDel(codel), Some(aqm)) = (&**setting, &managed) {
                     self.check_ce_threshold(codel, aqm);
                 }

@@ -199,10 +199,44 @@ prop_compose! {
     }
 }
 
+fn rtt() -> impl Strategy<Value = Spanned<RttSetting>> {
+    let presets = prop::sample::select(vec![RttPreset::Lan, RttPreset::Oceanic]);
+    let presets = presets.prop_map(RttSetting::Preset);
+    let times = time(1e-6..100.0).prop_map(RttSetting::Time);
+    prop_oneof![presets, times].prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn cake()(
+        bandwidth in of(rate()),
+        rtt in of(rtt()),
+        isolation in of(prop::sample::select(vec![
+            IsolationSetting::FlowBlind, IsolationSetting::DualSrcHost, IsolationSetting::TripleIsolate,
+        ])),
+        tins in of(prop::sample::select(vec![TinsSetting::BestEffort, TinsSetting::DiffServ4])),
+        ack_filter in of(prop::sample::select(vec![AckFilterSetting::Off, AckFilterSetting::Aggressive])),
+    ) -> QueueSetting {
+        QueueSetting::Cake(Box::new(Cake {
+            bandwidth,
+            rtt,
+            isolation: isolation.map(Spanned::from),
+            tins: tins.map(Spanned::from),
+            ack_filter: ack_filter.map(Spanned::from),
+            ..Cake::default()
+        }))
+    }
+}
+
 fn queue() -> impl Strategy<Value = Spanned<QueueSetting>> {
     let plain = prop::sample::select(vec![Plain::DropTail, Plain::Priority, Plain::Wfq]);
-    prop_oneof![plain.prop_map(QueueSetting::Plain), red(), rio(), managed()]
-        .prop_map(Spanned::from)
+    prop_oneof![
+        plain.prop_map(QueueSetting::Plain),
+        red(),
+        rio(),
+        managed(),
+        cake()
+    ]
+    .prop_map(Spanned::from)
 }
 
 prop_compose! {
@@ -290,9 +324,10 @@ prop_compose! {
         overhead in of(overhead().boxed()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         buffer in of(buffer_size(1.0..1e8)),
+        queue in of(queue().boxed()),
         loss in of(loss().boxed()),
     ) -> Spanned<Reverse> {
-        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, loss })
+        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, queue, loss })
     }
 }
 

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use netflow_network::{
-    Aqm, Buffer, CoDel, ConnectionId, DualPi2, Interval, LinkTotals, Pie, Recorder,
+    Aqm, Buffer, Cake, CoDel, ConnectionId, DualPi2, Interval, Isolation, LinkTotals, Pie, Recorder,
 };
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -106,7 +106,12 @@ impl Recorder for IntervalChecker {
 #[test]
 fn mean_queue_includes_packets_dropped_later() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population_seed(1));
-    let all: Vec<Aqm> = Aqm::all().collect();
+    let shaped = Aqm::Cake(Cake {
+        bandwidth_bps: Some(2e6),
+        isolation: Isolation::FlowBlind,
+        ..Cake::default()
+    });
+    let all: Vec<Aqm> = Aqm::all().chain([shaped]).collect();
     for case in 0..4 * all.len() {
         let queue = all[case % all.len()];
         let bandwidth_bps = 1e6 * rng.random_range(2.0..10.0_f64);

@@ -181,7 +181,12 @@ impl Link {
     fn update_counts(&mut self, now_ns: u64) {
         let passed_s = now_ns.saturating_sub(self.counts_updated_ns) as f64 * 1e-9;
         self.counts.queue_pkt_s += self.queued_pkts as f64 * passed_s;
-        if self.queued_pkts > 0 {
+        // With a shaper, packets also wait for an idle link.
+        let is_busy = match &self.queue {
+            Queue::Fifo { .. } => self.queued_pkts > 0,
+            Queue::Aqm { sending, .. } => sending.is_some(),
+        };
+        if is_busy {
             self.counts.busy_s += passed_s;
         }
         self.counts_updated_ns = self.counts_updated_ns.max(now_ns);

@@ -209,4 +209,78 @@ mod tests {
         segment[0] = 0x65;
         assert_eq!(Header::parse(&segment), None);
     }
+
+    /// Returns an IPv4 packet with DSCP 46 and ECN 2, a TCP segment with these flags, options and payload.
+    fn segment(flags: u16, options: &[u8], payload: usize) -> Vec<u8> {
+        let words = (20 + options.len()) as u16 / 4;
+        let mut segment = packet(46 << 2 | 2, 7);
+        segment.truncate(20);
+        segment.extend([0x1f, 0x90, 0xc0, 0x00, 0, 0, 0, 1, 0x12, 0x34, 0x56, 0x78]);
+        segment.extend((words << 12 | flags).to_be_bytes());
+        segment.extend([0; 6]);
+        segment.extend(options);
+        segment.resize(segment.len() + payload, 0);
+        segment
+    }
+
+    #[test]
+    fn details_of_acknowledgements_are_read() {
+        let pure = details(&segment(0x10, &[], 0));
+        assert_eq!((pure.source, pure.destination), (0x0a80_0003, 0x0a80_0002));
+        assert_eq!(Some(pure.dscp), Dscp::named("EF"));
+        let ack = |flags, options: &[u8], payload| details(&segment(flags, options, payload)).ack;
+        let plain = TcpAck {
+            cumulative: 0x1234_5678,
+            is_replaceable: true,
+            ..TcpAck::default()
+        };
+        assert_eq!(pure.ack, Some(plain));
+        // Timestamps, and one SACK block.
+        let mut options = vec![1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6, 1, 1, 5, 10];
+        options.extend([0, 0, 0, 20, 0, 0, 0, 30]);
+        let full = TcpAck {
+            timestamps: Some((5, 6)),
+            sacks: [(20, 30), (0, 0), (0, 0), (0, 0)],
+            ..plain
+        };
+        assert_eq!(ack(0x10, &options, 0), Some(full));
+        let kept = |ack: TcpAck| TcpAck {
+            is_replaceable: false,
+            ..ack
+        };
+        let with_flags = |ecn_flags| TcpAck { ecn_flags, ..plain };
+        for (flags, options, payload, expected) in [
+            (0x10, &[][..], 1, Some(kept(plain))),         // payload
+            (0x50, &[], 0, Some(with_flags(1))),           // ECE
+            (0x90, &[], 0, Some(with_flags(2))),           // CWR
+            (0x150, &[], 0, Some(kept(with_flags(1)))),    // AE
+            (0x11, &[], 0, Some(kept(plain))),             // FIN
+            (0x10, &[172, 4, 0, 0], 0, Some(kept(plain))), // AccECN option
+            (0x10, &[19, 4, 0, 0], 0, Some(plain)),        // signature
+            (0x10, &[0, 172, 9, 9], 0, Some(plain)),       // nothing after the end
+            (0x12, &[], 0, None),                          // SYN
+            (0x02, &[], 0, None),
+            (0x01, &[], 0, None),
+        ] {
+            assert_eq!(
+                ack(flags, options, payload),
+                expected,
+                "{flags:x} {options:?}"
+            );
+        }
+        // Damaged packets have no acknowledgement, or what fits.
+        let whole = segment(0x10, &options, 0);
+        for bytes in 0..whole.len() {
+            let _ = details(&whole[..bytes]);
+        }
+        for length in [0, 1, 255] {
+            assert!(ack(0x10, &[8, length, 0, 0], 0).is_some());
+        }
+        let udp = {
+            let mut datagram = whole;
+            datagram[9] = UDP;
+            details(&datagram)
+        };
+        assert_eq!(udp.ack, None);
+    }
 }
