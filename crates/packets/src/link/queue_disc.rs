@@ -44,6 +44,8 @@ pub(crate) struct QueueDisc {
     max_pkts: u64,
     /// Bandwidth of the discipline's shaper in bit/s, if it has one.
     pub shaper_bps: Option<f64>,
+    /// Time in ns at which the shaper lets the next packet pass; 0 without a shaper.
+    ready_ns: u64,
 }
 
 /// Discipline that chooses the packets to send and to drop.
@@ -114,6 +116,7 @@ impl QueueDisc {
             free_ns: 0,
             max_pkts: 0,
             shaper_bps: None,
+            ready_ns: 0,
         }
     }
 
@@ -125,6 +128,7 @@ impl QueueDisc {
             free_ns: 0,
             max_pkts: 0,
             shaper_bps: discipline.shaper_bps(),
+            ready_ns: 0,
         }
     }
 
@@ -144,10 +148,10 @@ impl QueueDisc {
     /// Returns the start of the next transmission in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        match &self.queue {
-            Discipline::Managed(queue) if !queue.is_empty() => self.free_ns.max(queue.ready_ns()),
-            Discipline::DropTail(line) if !line.waiting.is_empty() => self.free_ns,
-            _ => NEVER,
+        if self.waiting_pkts() == 0 {
+            NEVER
+        } else {
+            self.free_ns.max(self.ready_ns)
         }
     }
 
@@ -167,6 +171,9 @@ impl QueueDisc {
         match &mut self.queue {
             Discipline::Managed(queue) => {
                 queue.enqueue(now_ns, arrival, info, details, dropped);
+                if self.shaper_bps.is_some() {
+                    self.ready_ns = queue.ready_ns();
+                }
             }
             Discipline::DropTail(line) => {
                 if !line.push(arrival, self.free_ns > now_ns) {
@@ -196,6 +203,9 @@ impl QueueDisc {
             }
         };
         let sent = queue.dequeue(now_ns, dropped)?;
+        if self.shaper_bps.is_some() {
+            self.ready_ns = queue.ready_ns();
+        }
         let mut waits = sent.packet;
         if sent.marked {
             waits.packet.metadata |= CONGESTED;
@@ -254,6 +264,7 @@ impl QueueDisc {
             Discipline::Managed(queue) => {
                 let mut all = Vec::new();
                 queue.clear(&mut all);
+                self.ready_ns = 0;
                 all
             }
             Discipline::DropTail(line) => line.clear(),

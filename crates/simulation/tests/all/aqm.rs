@@ -4,7 +4,8 @@
 use std::convert::Infallible;
 
 use netflow_network::{
-    Aqm, Buffer, Cake, CoDel, ConnectionId, DualPi2, Interval, Isolation, LinkTotals, Pie, Recorder,
+    AckFilter, Aqm, Buffer, Cake, CoDel, ConnectionId, DualPi2, Interval, Isolation, LinkTotals,
+    Overhead, Pie, Recorder,
 };
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -256,6 +257,143 @@ fn shares_at_dualpi2_match_published_measurements() {
         let share = 100.0 * rates[0] / (rates[0] + rates[1]);
         assert!((share - published).abs() < 10.0, "{first:?}: {share} %");
     }
+}
+
+/// Two hosts and a server behind CAKE, which limits a link of 10 Mbit/s to 9 Mbit/s. The first host has one connection,
+/// the other one has eight. Returns the delivered packets of each connection of 1500 B in 40 s, and the link.
+fn through_cake(cake: Cake, classes: [&str; 2]) -> ([f64; 2], LinkTotals) {
+    let mut b = NetworkBuilder::new();
+    let (gateway, isp) = (b.node("gateway"), b.node("ISP"));
+    let hosts = [b.node("one"), b.node("eight")];
+    let link = |from, to, bandwidth_bps| LinkSpec {
+        delay_s: 0.005,
+        buffer: Buffer::Packets(1000.0),
+        ..LinkSpec::new(from, to, bandwidth_bps)
+    };
+    let uplink = b.link(LinkSpec {
+        queue: DropPolicy::Managed(Aqm::Cake(Cake {
+            bandwidth_bps: Some(9e6),
+            ..cake
+        })),
+        ..link(gateway, isp, 10e6)
+    });
+    b.link(link(isp, gateway, 10e6));
+    let poisson = Source::Poisson { rate_pps: 800.0 };
+    let connections = hosts.map(|host| {
+        b.link(link(host, gateway, 1e9));
+        b.link(link(gateway, host, 1e9));
+        b.connection(ConnectionSpec {
+            count: if host == hosts[0] { 1 } else { 8 },
+            packet_size_bytes: 1500.0,
+            ..netflow_problems::connection(
+                &format!("c{}", host.index()),
+                host,
+                isp,
+                poisson.clone(),
+            )
+        })
+    });
+    for (connection, class) in connections.into_iter().zip(classes) {
+        b.classify(connection, class);
+    }
+    let mut simulation = simulation(b.build().unwrap(), Model::PACKETS, 50.0);
+    let run_until = |simulation: &mut Simulation, until_s| {
+        simulation
+            .run_until(until_s, &mut NullRecorder, || false)
+            .unwrap();
+        connections.map(|id| simulation.engine().connection_counts(id).arrived_pkts)
+    };
+    let before = run_until(&mut simulation, 10.0);
+    simulation.begin_period();
+    let after = run_until(&mut simulation, 50.0);
+    let delivered = [after[0] - before[0], after[1] - before[1]];
+    (delivered, simulation.link_totals(uplink))
+}
+
+/// CAKE's shaper sends 90 % of the bandwidth, shared by host or by flow. Voice has a quarter, and bulk one sixteenth.
+#[test]
+fn cake_shares_its_rate() {
+    let default = Cake::default();
+    let of = |isolation| Cake {
+        isolation,
+        ..default
+    };
+    let best_effort = ["CS0"; 2];
+    for (cake, classes, share) in [
+        (of(Isolation::DualSrcHost), best_effort, 0.5),
+        (of(Isolation::Hosts), best_effort, 0.5),
+        (of(Isolation::DualDstHost), best_effort, 1.0 / 9.0),
+        // One server: its load of nine flows is larger than that of the hosts.
+        (default, best_effort, 1.0 / 9.0),
+        (default, ["EF", "CS0"], 0.25),
+        (default, ["CS1", "CS0"], 0.0625),
+        // Both are above their thresholds: a packet of bulk takes 21.3 ms of its threshold, one of voice 5.3 ms. Bulk is
+        // next when less than these 5.3 ms are left, after 13 packets of voice at 1.33 ms.
+        (default, ["LE", "EF"], 1.0 / 14.0),
+    ] {
+        let ([one, eight], link) = through_cake(cake, classes);
+        let found = one / (one + eight);
+        assert!(
+            (found - share).abs() < 0.015,
+            "{cake:?}, {classes:?}: {found}"
+        );
+        assert!(
+            (link.utilization - 0.9).abs() < 1e-3,
+            "{}",
+            link.utilization
+        );
+        // 9 Mbit/s for 40 s.
+        assert!((one + eight - 30_000.0).abs() < 20.0, "{one} + {eight}");
+    }
+}
+
+/// On a line of 30 and 1 Mbit/s, the filter leaves more of the uplink to uploads, and the aggressive one still more.
+/// Downloads are not slower.
+#[test]
+fn filtered_acks_leave_bandwidth_to_uploads() {
+    let source = || Source::Tcp(Stack::builtin("linux-6").unwrap().into());
+    let mut results = Vec::new();
+    for ack_filter in [AckFilter::Off, AckFilter::On, AckFilter::Aggressive] {
+        let mut b = NetworkBuilder::new();
+        let (home, isp) = (b.node("home"), b.node("ISP"));
+        let link = |from, to, bandwidth_bps| LinkSpec {
+            delay_s: 0.025,
+            overhead: Overhead {
+                minimum_bytes: 84.0,
+                ..Overhead::of(38.0)
+            },
+            queue: DropPolicy::Managed(Aqm::Cake(Cake {
+                bandwidth_bps: Some(0.95 * bandwidth_bps),
+                ack_filter,
+                ..Cake::default()
+            })),
+            ..LinkSpec::new(from, to, bandwidth_bps)
+        };
+        b.link(link(home, isp, 1e6));
+        b.link(link(isp, home, 30e6));
+        let ends = [("down", isp, home), ("up", home, isp)];
+        let ids = ends.map(|(name, from, to)| {
+            b.connection(ConnectionSpec {
+                count: 4,
+                packet_size_bytes: 1500.0,
+                ..netflow_problems::connection(name, from, to, source())
+            })
+        });
+        let mut simulation = simulation(b.build().unwrap(), Model::PACKETS, 60.0);
+        simulation
+            .run_until(60.0, &mut NullRecorder, || false)
+            .unwrap();
+        results.push(ids.map(|id| simulation.engine().connection_counts(id).arrived_pkts));
+    }
+    let [off, on, aggressive] = [&results[0], &results[1], &results[2]];
+    assert!(
+        on[1] > 1.05 * off[1] && aggressive[1] > 1.1 * on[1],
+        "{results:?}"
+    );
+    assert!(
+        on[0] > 0.98 * off[0] && aggressive[0] > 0.98 * on[0],
+        "{results:?}"
+    );
 }
 
 /// Incast: 15 and 128 senders of 2 MB each fill a link of 100 Gbit/s until the last transfer ends, as in the validation
