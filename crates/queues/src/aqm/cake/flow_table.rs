@@ -63,7 +63,7 @@ pub(super) const WAYS: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hashes {
     pub flow: u32,
-    /// Of the source and of the destination host.
+    /// Hashes of the source and the destination host.
     pub hosts: [u32; 2],
 }
 

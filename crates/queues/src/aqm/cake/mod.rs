@@ -326,6 +326,8 @@ impl<P> CakeQueue<P> {
 }
 
 impl<P> Discipline<P> for CakeQueue<P> {
+    // Inlined, its registers and stack would cost time in other disciplines.
+    #[inline(never)]
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
@@ -376,6 +378,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
         }
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
         let mut may_decay = true;
         while self.len > 0 && self.next_ns <= now_ns {
@@ -413,7 +416,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
             perturbation,
             ..
         } = *self;
-        let random = self.random.clone();
+        let random = self.random;
         *self = CakeQueue {
             perturbation,
             random,

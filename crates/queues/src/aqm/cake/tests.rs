@@ -589,7 +589,7 @@ fn acknowledgements_are_filtered_by_rule() {
         timestamps: Some((stamp, 7)),
         ..ack(cumulative)
     };
-    let cases: [(&str, [TcpAck; 3], Option<usize>, Option<usize>); 14] = [
+    let cases = [
         (
             "two are kept, or one",
             [ack(1), ack(2), ack(3)],
