@@ -33,8 +33,8 @@ pub use tins::Tins;
 pub struct Cake {
     /// Bandwidth of the shaper in bit/s; unlimited without one.
     pub bandwidth_bps: Option<f64>,
-    /// Interval of COBALT in ns: a usual round-trip time. Its target is 5 % of it, and at least 1.5 transmission times
-    /// of a packet of maximum size.
+    /// Interval of COBALT in ns: a usual round-trip time. Its target is 5 % of it, and at least the transmission time
+    /// for 1.5 packets of maximum size.
     pub rtt_ns: u64,
     /// Fairness between flows and hosts.
     pub isolation: Isolation,
