@@ -177,7 +177,7 @@ fn random_network(seed: u64) -> Network {
         ],
     );
     let (mut links, mut pairs) = (Vec::new(), std::collections::BTreeSet::new());
-    let mut classed = 0;
+    let mut classed = Vec::new();
     let more = rng.random_range(0..4);
     for i in 1..n + more {
         let (a, b) = if i < n {
@@ -217,7 +217,7 @@ fn random_network(seed: u64) -> Network {
     }
     for &link in &links {
         if rng.random_bool(0.15) {
-            classed += 1;
+            classed.push(link);
             builder.schedule(MultiQueueLink {
                 link,
                 scheduler: one_of(rng, &[Scheduler::Priority, Scheduler::Wfq]),
@@ -230,7 +230,7 @@ fn random_network(seed: u64) -> Network {
         let to = nodes[(from + to) % n];
         let (spec, start_s) = (random_connection(rng, i, nodes[from], to), rng.random());
         let connection = builder.connection(ConnectionSpec { start_s, ..spec });
-        if classed > 0 && rng.random_bool(0.6) {
+        if !classed.is_empty() && rng.random_bool(0.6) {
             builder.classify(connection, one_of(rng, &["EF", "CS1"]));
         }
     }
@@ -275,9 +275,13 @@ fn random_network(seed: u64) -> Network {
         builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
     }
     builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
-    if classed > 0 {
-        builder.each_link(|link| link.queue = without_shaper(link.queue));
-    }
+    let mut number = 0;
+    builder.each_link(|link| {
+        if classed.contains(&links[number]) {
+            link.queue = without_shaper(link.queue);
+        }
+        number += 1;
+    });
     builder.build().unwrap()
 }
 
