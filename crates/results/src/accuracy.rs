@@ -66,7 +66,7 @@ impl AccuracyBounds {
                 queues: 0.171,
                 link_loss: 1.38,
                 goodput: 0.069,
-                goodput_p90: 0.215,
+                goodput_p90: 0.205,
                 utilization: 0.069,
             },
             (TestedTcp::Cubic, true) => AccuracyBounds {
