@@ -133,10 +133,16 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             overhead: _,      // any value is emulated; in the load
             buffer: _,        // any value is emulated
             queue: policy,
+            policer: _, // any value is emulated
+            shaper,
             loss: _,        // any value is emulated
             metric: _,      // in the routes
             calibration: _, // of the fluid model
         } = network.link_spec(id);
+        if shaper.is_some() {
+            let link = network.link_name(id).to_owned();
+            return queue(link, "a shaper");
+        }
         if let DropPolicy::Rio(_) = policy {
             let link = network.link_name(id).to_owned();
             return queue(link, "a queue with drop precedences");

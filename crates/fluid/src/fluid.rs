@@ -476,6 +476,12 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             ),
         });
     }
+    if let Some(link) = network.first_token_bucket() {
+        let name = network.link_name(link);
+        return bad(format!(
+            "the token bucket of link {name} decides for each packet: set `model = \"packet\"`"
+        ));
+    }
     let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Ns2Tcp(_) | Source::Tcp(_));
     match inner.connections.iter().find(of_window) {
         Some(connection) => bad(format!(

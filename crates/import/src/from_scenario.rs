@@ -59,8 +59,10 @@ impl Topology {
                 delay_s,
                 overhead: _, // a topology has no layer-2 encapsulation
                 buffer,
-                queue: _, // left out, as documented
-                loss: _,  // a topology has no loss
+                queue: _,   // left out, as documented
+                policer: _, // left out, as documented
+                shaper: _,  // left out, as documented
+                loss: _,    // a topology has no loss
                 metric,
                 calibration: _, // of the fluid model
             } = network.link_spec(id);

@@ -75,7 +75,7 @@ impl CompiledNetwork {
             nominal_pkts: self.buffer_pkts[link],
             bits: spec
                 .buffer
-                .bytes(spec.bandwidth_bps)
+                .bytes(spec.sustained_bps())
                 .map(|bytes| 8.0 * bytes),
             time: match spec.buffer {
                 Buffer::Time(time) => Some(time),
@@ -206,7 +206,7 @@ impl BufferSizing<'_> {
             Buffer::Packets(pkts) => pkts,
             Buffer::Bytes(bytes) => (bytes / data.expected_bytes(link.overhead)).max(1.0),
             Buffer::Time(time) => {
-                let bytes = time.bytes(link.bandwidth_bps);
+                let bytes = time.bytes(link.sustained_bps());
                 (bytes / data.expected_bytes(link.overhead)).max(1.0)
             }
             Buffer::BandwidthDelay => bandwidth_delay_pkts(link, trip),
@@ -282,7 +282,7 @@ fn bandwidth_delay_pkts(link: &LinkSpec, trip: &LinkRtt) -> f64 {
     let (seconds, bytes) = mean_bytes.map_or((IDLE_NETWORK_RTT_S, PACKET_BYTES), |it| {
         (trip.longest_s, it)
     });
-    let pkts = (link.bandwidth_bps * seconds / (8.0 * link.overhead.wire_bytes(bytes))).ceil();
+    let pkts = (link.sustained_bps() * seconds / (8.0 * link.overhead.wire_bytes(bytes))).ceil();
     let threshold_pkts = match link.queue {
         DropPolicy::Red(red) => red.max_pkts,
         DropPolicy::Rio(rio) => rio

@@ -17,7 +17,8 @@ use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Aqm, Buffer, BuildError, Calibration,
     CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, Dscp, EventSpec, LinkId,
-    LinkSpec, Network, NodeId, Overhead, Source, Tins, WindowSource, classes, diffserv,
+    LinkSpec, Network, NodeId, Overhead, Source, Tins, TokenBucketSpec, WindowSource, classes,
+    diffserv,
 };
 
 /// Size of an acknowledgement in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
@@ -442,6 +443,20 @@ impl NetworkBuilder {
                 minimum_bytes,
                 Allowed::NotNegative,
             );
+            for (rate, burst, bucket) in [
+                ("policer rate_bps", "policer burst_bytes", link.policer),
+                ("shaper rate_bps", "shaper burst_bytes", link.shaper),
+            ] {
+                if let Some(TokenBucketSpec {
+                    rate_bps,
+                    burst_bytes,
+                }) = bucket
+                {
+                    check(rate, rate_bps, Allowed::AtLeastOne);
+                    check(burst, burst_bytes, Allowed::AtLeastOne);
+                    check(burst, MAX_BURST_BYTES - burst_bytes, Allowed::NotNegative);
+                }
+            }
             // A missing metric is reported as NaN if other links have one.
             let metric = if any_metric {
                 link.metric.unwrap_or(f64::NAN)
@@ -790,6 +805,9 @@ pub const MAX_STACK_WINDOW_PKTS: f64 = 1e6;
 
 /// Default largest window in packets of a source with a congestion window. A stack has a send buffer instead.
 pub const DEFAULT_MAX_WINDOW_PKTS: f64 = 1e4;
+
+/// Largest burst of a token bucket in bytes.
+pub const MAX_BURST_BYTES: f64 = 1e9;
 
 #[derive(Clone, Copy)]
 enum Allowed {

@@ -24,6 +24,8 @@ fn link_key(link: &LinkSpec) -> u64 {
         overhead,
         buffer,
         queue,
+        policer,
+        shaper,
         loss,
         metric,
         calibration,
@@ -43,6 +45,12 @@ fn link_key(link: &LinkSpec) -> u64 {
         DropPolicy::Rio(rio) => format!("{rio:?}"),
         DropPolicy::Managed(discipline) => format!("{discipline:?}"),
     };
+    if let Some(policer) = policer {
+        queue += &format!("policer {policer:?}");
+    }
+    if let Some(shaper) = shaper {
+        queue += &format!("shaper {shaper:?}");
+    }
     if !loss.is_none() {
         queue += &format!("{loss:?}");
     }

@@ -68,7 +68,7 @@ pub use runtime_control::{ControlState, ControllableConnection};
 pub use scheduling::{MultiQueueLink, QueueClass, SharedLink};
 pub use spec::{
     Acks, Application, Buffer, BufferTime, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec,
-    Red, Source,
+    Red, Source, TokenBucketSpec,
 };
 pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
 pub use users::{Arrivals, ResponseTime, UserStats, UserTraffic, Users, WorkloadSpec, base_rtt_s};

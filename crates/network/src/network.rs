@@ -222,7 +222,7 @@ impl Network {
     /// bytes.
     pub fn mean_packet_bytes(&self, id: LinkId) -> f64 {
         let spec = self.link_spec(id);
-        let bytes = spec.buffer.bytes(spec.bandwidth_bps);
+        let bytes = spec.buffer.bytes(spec.sustained_bps());
         bytes.unwrap_or_default() / self.buffer_pkts(id)
     }
 
@@ -240,13 +240,25 @@ impl Network {
     /// Returns [`packet_buffer`](Self::packet_buffer) after a change of the link's bandwidth to this many
     /// bit/s.
     pub fn packet_buffer_at(&self, id: LinkId, bandwidth_bps: f64) -> netflow_queues::Buffer {
-        match self.link_spec(id).buffer.bytes(bandwidth_bps) {
+        let spec = LinkSpec {
+            bandwidth_bps,
+            ..self.link_spec(id).clone()
+        };
+        match spec.buffer.bytes(spec.sustained_bps()) {
             Some(bytes) => netflow_queues::Buffer::Bytes(bytes),
             None => {
                 let pkts = self.buffer_pkts(id).floor().clamp(1.0, 1e9);
                 netflow_queues::Buffer::Packets(pkts as usize)
             }
         }
+    }
+
+    /// Returns the first link with a policer or a shaper, which only the packet model simulates.
+    pub fn first_token_bucket(&self) -> Option<LinkId> {
+        self.links().find(|&id| {
+            let spec = self.link_spec(id);
+            spec.policer.is_some() || spec.shaper.is_some()
+        })
     }
 
     /// Returns the specification of the connection.

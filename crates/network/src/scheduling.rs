@@ -146,6 +146,8 @@ impl ClassQueues {
                 links.push(LinkSpec {
                     buffer: class.buffer,
                     queue: class.queue,
+                    policer: None,
+                    shaper: None,
                     ..parent.clone()
                 });
             }

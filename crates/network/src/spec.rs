@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use netflow_diffserv::Curve;
+use netflow_diffserv::{Curve, TokenBucket};
 use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
 
+use crate::builder::MAX_BURST_BYTES;
 use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
 /// Buffer size of a queue, the packet in service included.
@@ -138,6 +139,10 @@ pub struct LinkSpec {
     pub buffer: Buffer,
     /// Drop policy of the queue.
     pub queue: DropPolicy,
+    /// Token bucket in front of the queue: it drops packets that do not conform (`tc police`).
+    pub policer: Option<TokenBucketSpec>,
+    /// Token bucket behind the queue: packets that do not conform wait (`tc tbf`).
+    pub shaper: Option<TokenBucketSpec>,
     /// Loss in transit, after the queue.
     pub loss: LinkLoss,
     /// Routing cost, not negative. Either all links have a metric or none has one; without metrics the cost
@@ -145,6 +150,27 @@ pub struct LinkSpec {
     pub metric: Option<f64>,
     /// Queue correction measured by the packet model, for the fluid model.
     pub calibration: Calibration,
+}
+
+/// Token bucket (RFC 2475, section 2.3.3.3). It counts bytes on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenBucketSpec {
+    /// Rate at which it fills, in bit/s: at least 1.
+    pub rate_bps: f64,
+    /// Its size in bytes: at least 1. At the start it is full.
+    pub burst_bytes: f64,
+}
+
+impl TokenBucketSpec {
+    /// Returns the full bucket. Its rate is rounded to whole bit/s and its size to whole bytes.
+    pub fn bucket(&self) -> TokenBucket {
+        let (rate_bps, burst_bytes) = (self.rate_bps.round(), self.burst_bytes.round());
+        TokenBucket::new(
+            rate_bps.min(1e18) as u64,
+            burst_bytes.min(MAX_BURST_BYTES) as u64,
+        )
+        .expect("both are in range")
+    }
 }
 
 impl LinkSpec {
@@ -159,10 +185,18 @@ impl LinkSpec {
             overhead: Overhead::NONE,
             buffer: Buffer::Packets(100.0),
             queue: DropPolicy::DropTail,
+            policer: None,
+            shaper: None,
             loss: LinkLoss::NONE,
             metric: None,
             calibration: Calibration::default(),
         }
+    }
+
+    /// Returns the bandwidth in bit/s that the link sustains: that of its shaper, if it is lower.
+    pub fn sustained_bps(&self) -> f64 {
+        let shaper_bps = self.shaper.map_or(f64::INFINITY, |shaper| shaper.rate_bps);
+        self.bandwidth_bps.min(shaper_bps)
     }
 
     /// Returns the throughput in IP bit/s for packets of this many IP bits: the bandwidth without overhead.

@@ -105,12 +105,14 @@ impl Engine {
                 overhead: _, // in the service times of `Topology`
                 buffer: _,   // in `packet_buffer`
                 ref queue,
+                policer,
+                shaper,
                 ref loss,
                 metric: _,      // in the routes
                 calibration: _, // of the fluid model
             } = network.link_spec(id);
             let buffer = network.packet_buffer(id);
-            Link {
+            let mut link = Link {
                 queue: match *queue {
                     // RIO queues are set up when routes are known.
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
@@ -130,6 +132,8 @@ impl Engine {
                         random(seed, Purpose::Queue, tie_break.links[i]),
                     ),
                 },
+                policer: policer.map(|it| Box::new(it.bucket())),
+                shaper: shaper.map(|it| Box::new(it.bucket())),
                 transit_losses: (!loss.is_none()).then(|| {
                     let streams = loss_streams(seed, tie_break.links[i]);
                     Box::new(TransitLosses::new(Losses::new(loss, streams)))
@@ -139,7 +143,11 @@ impl Engine {
                 delay_ns: ns(delay_s),
                 departed_with_old_delay: Fifo::default(),
                 arrivals: ArrivalCounter::new(burstiness_interval_ns),
+            };
+            if shaper.is_some() {
+                link.queue.choose_when_free(buffer);
             }
+            link
         };
         let transfer = |(i, ends): (usize, &TransferPaths)| {
             let spec = &inner.connections[ends.connection as usize];

@@ -133,6 +133,8 @@ impl Topology {
                 overhead,
                 buffer,
                 queue: _,
+                policer: _, // like the queue
+                shaper: _,  // like the queue
                 loss,
                 metric: _,      // used by the routes
                 calibration: _, // part of the results

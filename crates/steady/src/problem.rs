@@ -157,6 +157,12 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
             "the steady state of its class scheduler is not implemented; use `netflow run`",
         );
     }
+    if let Some(link) = network.first_token_bucket() {
+        return no(
+            format!("link {}", network.link_name(link)),
+            "its token bucket decides for each packet and needs the packet model; use `netflow run --model packet`",
+        );
+    }
     for id in network.links() {
         let reason = match network.link_spec(id).queue {
             DropPolicy::DropTail | DropPolicy::Red(_) => continue,
@@ -460,8 +466,10 @@ fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
         overhead,
         buffer: _, // in `room`
         ref queue,
-        loss: _,   // in the delivery probability of each hop
-        metric: _, // in the routes
+        policer: _, // rejected
+        shaper: _,  // rejected
+        loss: _,    // in the delivery probability of each hop
+        metric: _,  // in the routes
         calibration,
     } = spec;
     LinkParams {

@@ -62,6 +62,25 @@ impl Bucket {
         there
     }
 
+    /// Returns the time in ns until `bytes` bytes can be taken, or until the bucket is full if they never can.
+    #[inline]
+    pub fn wait_ns(&self, bytes: u32) -> u64 {
+        let wanted = u64::from(bytes).saturating_mul(PER_BYTE).min(self.limit);
+        let missing = wanted.saturating_sub(self.tokens);
+        match missing.checked_div(self.rate_bps) {
+            Some(_) => missing.div_ceil(self.rate_bps),
+            None if missing == 0 => 0,
+            None => u64::MAX,
+        }
+    }
+
+    /// Takes the tokens of `bytes` bytes, or all if there are fewer.
+    #[inline]
+    pub fn take_all(&mut self, bytes: u32) {
+        let wanted = u64::from(bytes).saturating_mul(PER_BYTE);
+        self.tokens -= wanted.min(self.tokens);
+    }
+
     pub fn tokens_bytes(&self) -> f64 {
         self.tokens as f64 / PER_BYTE as f64
     }
@@ -139,8 +158,62 @@ impl TokenBucket {
         self.bucket.take(bytes)
     }
 
+    /// Returns the time in ns from `now_ns` on at which a packet of `bytes` bytes first conforms. A packet larger than the
+    /// burst waits for a full bucket.
+    #[inline]
+    pub fn conforms_at_ns(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        let elapsed_ns = self.clock.elapsed_ns(now_ns);
+        self.bucket.fill(elapsed_ns);
+        now_ns.saturating_add(self.bucket.wait_ns(bytes))
+    }
+
+    /// Takes the tokens of a packet of `bytes` bytes that is sent at this time.
+    #[inline]
+    pub fn send(&mut self, now_ns: u64, bytes: u32) {
+        let elapsed_ns = self.clock.elapsed_ns(now_ns);
+        self.bucket.fill(elapsed_ns);
+        self.bucket.take_all(bytes);
+    }
+
+    /// Returns its rate in bit/s.
+    pub fn rate_bps(&self) -> u64 {
+        self.bucket.rate_bps
+    }
+
     /// Returns the tokens in the bucket after the last packet, in bytes.
     pub fn tokens_bytes(&self) -> f64 {
         self.bucket.tokens_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8 Mbit/s and 3000 B: two packets of 1500 B pass at once, then one each 1.5 ms.
+    #[test]
+    fn shaped_packets_leave_at_the_rate_after_the_burst() {
+        let mut bucket = TokenBucket::new(8_000_000, 3000).unwrap();
+        let mut now_ns = 0;
+        let starts_ns: Vec<u64> = (0..5)
+            .map(|_| {
+                now_ns = bucket.conforms_at_ns(now_ns, 1500);
+                bucket.send(now_ns, 1500);
+                now_ns
+            })
+            .collect();
+        assert_eq!(starts_ns, [0, 0, 1_500_000, 3_000_000, 4_500_000]);
+        // After 1 s the bucket is full, not more.
+        now_ns = bucket.conforms_at_ns(1_000_000_000, 3000);
+        bucket.send(now_ns, 3000);
+        assert_eq!(bucket.conforms_at_ns(now_ns, 1), now_ns + 1000);
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_burst_waits_for_a_full_bucket() {
+        let mut bucket = TokenBucket::new(8000, 1000).unwrap();
+        assert_eq!(bucket.conforms_at_ns(0, 1500), 0);
+        bucket.send(0, 1500);
+        assert_eq!(bucket.conforms_at_ns(0, 1500), 1_000_000_000);
     }
 }

@@ -541,8 +541,10 @@ impl Plan {
             overhead,
             buffer: _, // in `buffer_limit`
             ref queue,
-            loss: _,   // in the state, because events change it
-            metric: _, // in the routes
+            policer: _, // rejected
+            shaper: _,  // rejected
+            loss: _,    // in the state, because events change it
+            metric: _,  // in the routes
             calibration,
         } = &inner.links[link as usize];
         self.links.push(LinkPlan {

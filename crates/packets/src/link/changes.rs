@@ -106,9 +106,12 @@ impl Engine {
             let buffer = self.network.packet_buffer_at(id, bps);
             self.links[l].queue.set_buffer(buffer);
         }
-        self.links[l].queue.stretch(now_ns, ratio);
+        // A packet that waits for a shaper is transmitted later.
+        let managed = self.links[l].queue.managed.as_ref();
+        let from_ns = managed.map_or(now_ns, |it| it.begins_ns.max(now_ns));
+        self.links[l].queue.stretch(from_ns, ratio);
         if let Transmission::ClassScheduler(sharing) = &mut self.links[l].transmission {
-            sharing.stretch(now_ns, ratio, bps);
+            sharing.stretch(from_ns, ratio, bps);
         }
         let sender = self.topology.sender(l as u32);
         let Topology {
@@ -122,8 +125,8 @@ impl Engine {
             wires.retime(wire, |packet| {
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;
                 match link.transmission_end_ns(packet) {
-                    Some(left_ns) if of_link && left_ns > now_ns => {
-                        rescaled_time_ns(left_ns, now_ns, ratio) + link.delay_ns
+                    Some(left_ns) if of_link && left_ns > from_ns => {
+                        rescaled_time_ns(left_ns, from_ns, ratio) + link.delay_ns
                     }
                     _ => packet.time_ns,
                 }
@@ -131,7 +134,7 @@ impl Engine {
         }
         if let Some(lossy) = &mut self.links[l].transit_losses {
             for packet in &mut *lossy.pending_losses {
-                packet.time_ns = rescaled_time_ns(packet.time_ns, now_ns, ratio);
+                packet.time_ns = rescaled_time_ns(packet.time_ns, from_ns, ratio);
             }
         }
         for hop in 0..self.topology.specs.len() {

@@ -119,7 +119,7 @@ impl Engine {
             for &l in &shared.links {
                 let buffer = self.network.packet_buffer(LinkId::new(l, inner.owner));
                 let link = &mut self.links[l as usize];
-                link.queue.join_class_scheduler(buffer);
+                link.queue.choose_when_free(buffer);
                 link.transmission = Transmission::Class;
             }
             if let Some(&own) = shared.links.last() {
@@ -162,7 +162,7 @@ impl Engine {
         let inner = self.network.tables();
         let has = |shared: &&netflow_network::SharedLink| shared.links.contains(&(l as u32));
         let Some(shared) = inner.shared_links.iter().find(has) else {
-            return link.queue.drain_time_ns(self.now_ns, link.bandwidth_bps);
+            return link.queue.drain_time_ns(self.now_ns, link.sustained_bps());
         };
         let sender = shared.links.last().map_or(l, |&own| own as usize);
         let waiting = shared.links.iter().map(|&l| {
@@ -179,7 +179,7 @@ impl Engine {
         let being_sent_ns = self.links[sender].free_ns().saturating_sub(self.now_ns);
         being_sent_ns
             + if bits > 0.0 {
-                service_ns(bits, link.bandwidth_bps)
+                service_ns(bits, self.links[sender].sustained_bps())
             } else {
                 0
             }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision};
+use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision, TokenBucket};
 use netflow_network::{Red, service_ns};
 use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo};
 use netflow_tcpmodel::tcp::NEVER;
@@ -20,6 +20,11 @@ use crate::topology::HopSpec;
 pub(crate) struct Link {
     pub queue: Queue,
     pub transmission: Transmission,
+    /// Token bucket in front of the queue, which drops packets.
+    pub policer: Option<Box<TokenBucket>>,
+    /// Token bucket behind the queue, or behind all queues that share the link: a packet leaves its queue when the link
+    /// is free, and is transmitted when it conforms.
+    pub shaper: Option<Box<TokenBucket>>,
     /// Losses in transit, if there are any.
     pub transit_losses: Option<Box<TransitLosses>>,
     pub bandwidth_bps: f64,
@@ -40,6 +45,8 @@ impl Link {
         Link {
             queue: Queue::new(Buffer::Packets(1)),
             transmission: Transmission::Exclusive,
+            policer: None,
+            shaper: None,
             transit_losses: None,
             departed_with_old_delay: Fifo::default(),
             ..*self
@@ -82,7 +89,27 @@ impl Link {
     /// Returns true if the queue length alone decides about a packet.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.transit_losses.is_none() && self.queue.is_plain()
+        self.transit_losses.is_none() && self.policer.is_none() && self.queue.is_plain()
+    }
+
+    /// Returns the time in ns from `now_ns` on at which the shaper sends a packet of `bytes` bytes, which it then counts.
+    #[inline]
+    pub fn shape(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        let Some(shaper) = &mut self.shaper else {
+            return now_ns;
+        };
+        let begins_ns = shaper.conforms_at_ns(now_ns, bytes);
+        shaper.send(begins_ns, bytes);
+        begins_ns
+    }
+
+    /// Returns the bandwidth in bit/s that the link sustains.
+    pub fn sustained_bps(&self) -> f64 {
+        let shaper_bps = self
+            .shaper
+            .as_ref()
+            .map_or(f64::INFINITY, |it| it.rate_bps() as f64);
+        self.bandwidth_bps.min(shaper_bps)
     }
 
     /// Removes the next packet that has been transmitted by now and is lost in transit. Its time is the end
@@ -320,8 +347,9 @@ impl Queue {
         }
     }
 
-    /// Lets the queue share its link with others from now on. `buffer` is its buffer size.
-    pub fn join_class_scheduler(&mut self, buffer: Buffer) {
+    /// Chooses each packet when the link is free from now on, for a shaper or a link with several queues. `buffer` is its
+    /// buffer size.
+    pub fn choose_when_free(&mut self, buffer: Buffer) {
         self.managed
             .get_or_insert_with(|| Box::new(QueueDisc::drop_tail(buffer)));
     }
@@ -575,7 +603,8 @@ impl Queue {
 
     /// Returns the remaining part of `service_ns`.
     pub fn backlog_ns(&self, now_ns: u64) -> u64 {
-        self.free_ns().saturating_sub(now_ns)
+        let begins_ns = self.managed.as_ref().map_or(0, |it| it.begins_ns);
+        self.free_ns().saturating_sub(now_ns.max(begins_ns))
     }
 
     /// Returns the time in ns until all packets that are in the queue now have been sent.
@@ -590,7 +619,7 @@ impl Queue {
                 _ => 0,
             }
         });
-        self.backlog_ns(now_ns) + waiting_ns
+        self.free_ns().saturating_sub(now_ns) + waiting_ns
     }
 
     /// Stretches transmissions: from `now_ns` on, they take `ratio` times as long.

@@ -39,7 +39,8 @@ pub(crate) struct QueuedPacket {
 #[derive(Clone, Debug)]
 pub(crate) struct QueueDisc {
     queue: Discipline,
-    /// End of the current transmission in ns.
+    /// Start and end of the current transmission in ns. It begins in the future if the packet waits for a shaper.
+    pub begins_ns: u64,
     pub free_ns: u64,
     max_pkts: u64,
     /// Bandwidth of the discipline's shaper in bit/s, if it has one.
@@ -96,9 +97,15 @@ impl FifoQueue {
     }
 }
 
+/// Returns the whole bytes of a packet with these bits.
+#[inline]
+pub(crate) fn wire_bytes(bits: f64) -> u32 {
+    (bits / 8.0).round() as u32
+}
+
 impl QueuedPacket {
     pub fn bytes(&self) -> u32 {
-        (self.bits / 8.0).round() as u32
+        wire_bytes(self.bits)
     }
 }
 
@@ -113,6 +120,7 @@ impl QueueDisc {
         };
         QueueDisc {
             queue: Discipline::DropTail(line),
+            begins_ns: 0,
             free_ns: 0,
             max_pkts: 0,
             shaper_bps: None,
@@ -125,6 +133,7 @@ impl QueueDisc {
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> QueueDisc {
         QueueDisc {
             queue: Discipline::Managed(AqmQueue::new(discipline, buffer.waiting(), seed)),
+            begins_ns: 0,
             free_ns: 0,
             max_pkts: 0,
             shaper_bps: discipline.shaper_bps(),

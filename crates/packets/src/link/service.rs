@@ -7,7 +7,7 @@ use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, record_loss};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::Link;
-use crate::link::queue_disc::{CONGESTED, QueuedPacket};
+use crate::link::queue_disc::{CONGESTED, QueuedPacket, wire_bytes};
 use crate::link::wire::{Packet, count_before};
 use crate::topology::{HopSpec, Sizes};
 
@@ -159,6 +159,13 @@ impl Engine {
             (_, 0) => (spec.header_ns, spec.header_bits),
             (Some(alike_ns), _) => (alike_ns.get(), spec.bits),
         };
+        if let Some(policer) = &mut self.links[sender].policer
+            && !policer.conforms(packet.time_ns, wire_bytes(bits))
+        {
+            self.links[l].queue.counts.lost += 1;
+            return self.count_loss(packet.hop, packet.time_ns);
+        }
+        let link = &mut self.links[l];
         if link.queue.managed.is_some() {
             return self.serve_managed(sender, l, QueuedPacket { packet, bits });
         }
@@ -243,11 +250,12 @@ impl Engine {
         // All queues share one wire.
         let lossy = self.links[sender].transit_losses.as_deref_mut();
         let is_lost = lossy.is_some_and(|it| it.draw_loss(waits.bits / 8.0));
+        let begins_ns = self.links[sender].shape(now_ns, waits.bytes());
         let link = &mut self.links[l];
         let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
-        let left_ns = now_ns + takes_ns;
+        let left_ns = begins_ns + takes_ns;
         if let Some(managed) = &mut link.queue.managed {
-            managed.free_ns = left_ns;
+            (managed.begins_ns, managed.free_ns) = (begins_ns, left_ns);
         }
         link.queue.counts.service_ns += takes_ns;
         link.queue.counts.sojourn_ns += left_ns - arrived_ns;

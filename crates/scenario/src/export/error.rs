@@ -61,6 +61,12 @@ pub enum ExportError {
         /// Name of the link.
         link: String,
     },
+    /// A link has a policer or a shaper.
+    #[error("link {link}: links with `policer` or `shaper` cannot be exported to ns-2")]
+    TokenBucket {
+        /// Name of the link.
+        link: String,
+    },
     /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
     DropPrecedences {

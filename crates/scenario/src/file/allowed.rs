@@ -39,6 +39,17 @@ pub(super) const RATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| r.get() > 0.0,
     text: "above 0",
 };
+pub(super) const BUCKET_RATE: Allowed<Quantity<Rate>> = Allowed {
+    test: |r| match r.0 {
+        Rate::BitsPerSecond(bps) => bps.get() >= 1.0 && bps.get() <= 1e15,
+        Rate::PacketsPerSecond(rate) => rate.get() > 0.0 && rate.get() <= 1e9,
+    },
+    text: "1 bit/s to 1e15 bit/s",
+};
+pub(super) const BURST_SIZE: Allowed<Quantity<Bytes>> = Allowed {
+    test: |b| b.get() >= 1.0 && b.get() <= 1e9,
+    text: "1 B to 1 GB",
+};
 pub(super) const BITRATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| matches!(r.0, Rate::BitsPerSecond(bps) if bps.get() > 0.0 && bps.get() <= 1e9),
     text: "above 0 bit/s, at most 1 Gbit/s",

@@ -5,7 +5,7 @@ use netflow_units::link_name;
 
 use super::{
     BufferSetting, LinkClass, LossSetting, OverheadSetting, QueueSetting, RateSetting, RiskGroups,
-    Time, allowed,
+    Time, TokenBucket, allowed,
 };
 
 /// Link from one node to another, with its queue.
@@ -60,6 +60,15 @@ pub struct Link {
     /// `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
+    /// Token bucket in front of the queue, which drops the packets that do not conform, as `tc police` and the policers of
+    /// routers do: `rate` and `burst`. It needs the packet model. Default: none.
+    #[key(example = "{ rate = \"20 Mbit/s\", burst = \"32 KB\" }")]
+    pub policer: Option<Spanned<TokenBucket>>,
+    /// Token bucket behind the queue, in which the packets that do not conform wait, as with `tc tbf`: `rate` and
+    /// `burst`. Packets that conform leave at the `bandwidth` of the link. Buffers given as a time, and default buffers,
+    /// are those of `rate`. It needs the packet model. Default: none.
+    #[key(example = "{ rate = \"20 Mbit/s\", burst = \"32 KB\" }")]
+    pub shaper: Option<Spanned<TokenBucket>>,
     /// Loss after the queue, independent of the queue: a fraction of the packets, or a table. It applies to both
     /// directions of a duplex link unless `reverse` has another loss, and to acknowledgements. Default: none.
     #[key(example = "1 %")]
@@ -97,6 +106,12 @@ pub struct Reverse {
     /// Queue discipline, as `queue` of the link.
     #[key(example = "{ discipline = \"cake\", bandwidth = \"0.9 Mbit/s\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
+    /// Token bucket in front of the queue, as `policer` of the link.
+    #[key(example = "{ rate = \"1 Mbit/s\", burst = \"15 KB\" }")]
+    pub policer: Option<Spanned<TokenBucket>>,
+    /// Token bucket behind the queue, as `shaper` of the link.
+    #[key(example = "{ rate = \"1 Mbit/s\", burst = \"15 KB\" }")]
+    pub shaper: Option<Spanned<TokenBucket>>,
     /// Loss after the queue, as `loss` of the link.
     #[key(example = "2 %")]
     pub loss: Option<Spanned<LossSetting>>,
@@ -143,6 +158,8 @@ fn read_reverse(link: &mut Link, s: &mut Section<'_, '_>) {
         back.metric = reverse.metric.or(back.metric);
         back.buffer = reverse.buffer.or(back.buffer);
         back.queue = reverse.queue.or(back.queue);
+        back.policer = reverse.policer.or(back.policer);
+        back.shaper = reverse.shaper.or(back.shaper);
         back.loss = reverse.loss.or(back.loss);
     }
     if is_set {

@@ -22,6 +22,7 @@ mod source;
 mod srlg;
 mod stack;
 mod step;
+mod token_bucket;
 mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
@@ -50,6 +51,7 @@ pub use source::{SourceSetting, UsersSourceSetting};
 pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Auto, StepSetting};
+pub use token_bucket::TokenBucket;
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{

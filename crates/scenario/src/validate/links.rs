@@ -6,14 +6,14 @@ use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
     Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, Dscp, LinkId, LinkSpec,
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
-    Tins,
+    Tins, TokenBucketSpec,
 };
 use netflow_units::{BufferSize, Bytes, Rate, Size};
 
 use super::aqm::aqm;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
-use crate::file::{BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red};
+use crate::file::{BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, TokenBucket};
 
 /// Default probability at a RED queue's upper threshold.
 const DEFAULT_RED_MAX_P: f64 = 0.1;
@@ -131,6 +131,8 @@ impl Validator<'_> {
             duplex: _,
             reverse: _,
             queue,
+            policer,
+            shaper,
             loss,
             srlg: _,
             classes: _,
@@ -156,6 +158,8 @@ impl Validator<'_> {
             metric: metric.as_deref().copied(),
             buffer,
             queue,
+            policer: self.token_bucket("policer", policer.as_ref(), overhead),
+            shaper: self.shaper(shaper.as_ref(), bandwidth_bps, overhead),
             loss: loss
                 .as_ref()
                 .map(|loss| loss.to_link_loss())
@@ -327,6 +331,47 @@ impl Validator<'_> {
         Some(shaper_bps)
     }
 
+    fn shaper(
+        &mut self,
+        setting: Option<&Spanned<TokenBucket>>,
+        bandwidth_bps: f64,
+        overhead: Overhead,
+    ) -> Option<TokenBucketSpec> {
+        let bucket = self.token_bucket("shaper", setting, overhead)?;
+        if let Some(setting) = setting.filter(|_| bucket.rate_bps >= bandwidth_bps) {
+            let message = "the shaper does not limit the link, which is not faster".to_owned();
+            let help = "lower its `rate`, or remove `shaper`";
+            self.warning(ProblemKind::WithoutEffect, setting.place(), message, help);
+        }
+        Some(bucket)
+    }
+
+    /// Returns the policer or shaper of a link.
+    fn token_bucket(
+        &mut self,
+        key: &str,
+        setting: Option<&Spanned<TokenBucket>>,
+        overhead: Overhead,
+    ) -> Option<TokenBucketSpec> {
+        let setting = setting?;
+        (self.requires_packet_model).get_or_insert((setting.place(), format!("`{key}`")));
+        let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
+        let burst_bytes = setting.burst.get();
+        if burst_bytes < packet.get() {
+            let message = format!(
+                "`burst` is too small for one packet: {}, and a packet is {packet}{}",
+                Bytes(burst_bytes),
+                on_wire(overhead)
+            );
+            let help = "make `burst` larger, or the simulation's `packet-size` smaller";
+            self.error(ProblemKind::OutOfRange, setting.place(), message, help);
+        }
+        Some(TokenBucketSpec {
+            rate_bps: self.link_bps(setting.rate.0, overhead).max(1.0),
+            burst_bytes,
+        })
+    }
+
     /// Warns about a queue that drops before it marks.
     fn check_ce_threshold(&mut self, setting: &CoDel, aqm: &Aqm) {
         let codel = match aqm {
@@ -392,10 +437,26 @@ impl Validator<'_> {
                 *slowest_bps = slowest_bps.min(bps);
             }
         }
-        let room = |link: LinkId| {
-            let bytes = network.link_spec(link).buffer.bytes(slowest[link.index()]);
-            bytes.unwrap_or(f64::INFINITY)
+        // The smallest space on a link for a packet, and its key.
+        let smallest = |link: LinkId| -> (f64, &str) {
+            let spec = network.link_spec(link);
+            let slowest_bps = slowest[link.index()].min(spec.sustained_bps());
+            let bursts = [
+                ("policer.burst", spec.policer),
+                ("shaper.burst", spec.shaper),
+            ];
+            let bursts = bursts
+                .iter()
+                .filter_map(|(key, it)| it.map(|it| (it.burst_bytes, *key)));
+            let buffer = spec
+                .buffer
+                .bytes(slowest_bps)
+                .map(|bytes| (bytes, "buffer"));
+            let all = buffer.into_iter().chain(bursts);
+            all.min_by(|a, b| a.0.total_cmp(&b.0))
+                .unwrap_or((f64::INFINITY, "buffer"))
         };
+        let room = |link: LinkId| smallest(link).0;
         let least = network.links().map(room).fold(f64::INFINITY, f64::min);
         let default = self.settings.packet_size.get();
         let overhead = |link| network.link_spec(link).overhead;
@@ -433,7 +494,8 @@ impl Validator<'_> {
             let placed = self.link_list.get(link.index());
             let place = placed.map_or(SourceSpan::new(FileId::FIRST, 0..0), |it| it.place);
             let message = format!(
-                "`buffer` of `{}` is too small for a packet of `{}`: {}, and its packets are {}{}",
+                "`{}` of `{}` is too small for a packet of `{}`: {}, and its packets are {}{}",
+                smallest(link).1,
                 network.link_name(link),
                 network.connection_name(id),
                 Bytes(room(link)),
@@ -441,8 +503,12 @@ impl Validator<'_> {
                 Bytes(overhead(link).wire_bytes(bytes).round()),
                 on_wire(overhead(link))
             );
-            let help =
-                "the packet in service counts too; make `buffer` larger, or `packet-size` smaller";
+            let help = match smallest(link).1 {
+                "buffer" => {
+                    "the packet in service counts too; make `buffer` larger, or `packet-size` smaller"
+                }
+                _ => "make `burst` larger, or `packet-size` smaller",
+            };
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{RedAverage, RedDecision};
+use netflow_diffserv::{RedAverage, RedDecision, TokenBucket};
 use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
 use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses, PacketDetails, PacketInfo};
 use netflow_units::SplitMix64;
@@ -80,6 +80,7 @@ pub(crate) struct Link {
     bandwidth_bps: f64,
     overhead: Overhead,
     pub delay_ns: u64,
+    policer: Option<TokenBucket>,
     losses: Losses<ChaCha8Rng>,
     loss_seed: u64,
     down: bool,
@@ -126,6 +127,8 @@ impl Link {
             overhead,
             buffer: buffer_setting,
             queue: ref policy,
+            policer,
+            shaper: _, // rejected
             ref loss,
             metric: _,      // in the routes
             calibration: _, // of the fluid model
@@ -158,6 +161,7 @@ impl Link {
             bandwidth_bps,
             overhead,
             delay_ns: delay_ns(delay_s),
+            policer: policer.map(|it| it.bucket()),
             losses: Losses::new(loss, loss_random_streams(loss_seed)),
             loss_seed,
             buffer_time: match buffer_setting {
@@ -218,10 +222,16 @@ impl Link {
             self.counts.lost_pkts += 1;
             return out.push(Outcome::Dropped(queued.packet));
         }
+        let wire_bytes = self.wire_bytes(queued.info.bytes);
+        if let Some(policer) = &mut self.policer
+            && !policer.conforms(now_ns, wire_bytes)
+        {
+            self.counts.lost_pkts += 1;
+            return out.push(Outcome::Dropped(queued.packet));
+        }
         if lost_on_link {
             out.push(Outcome::LostOnLink(queued.packet));
         }
-        let wire_bytes = self.wire_bytes(queued.info.bytes);
         let service_ns = self.service_ns(wire_bytes);
         match &mut self.queue {
             Queue::Fifo {

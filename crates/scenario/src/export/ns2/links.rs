@@ -43,7 +43,9 @@ impl Export<'_> {
                 delay_s,
                 overhead,
                 buffer: _,
-                queue: _,       // both in `queue`
+                queue: _, // both in `queue`
+                policer,
+                shaper,
                 loss: _,        // in `losses`
                 metric: _,      // in the routes
                 calibration: _, // of fluids
@@ -55,6 +57,10 @@ impl Export<'_> {
             if !overhead.is_none() {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::Overhead { link });
+            }
+            if policer.is_some() || shaper.is_some() {
+                let link = network.link_name(id).to_owned();
+                return Err(ExportError::TokenBucket { link });
             }
             rows.push([
                 format!("link {}", quote_word(network.node_name(from))),

@@ -231,6 +231,8 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         overhead,
         buffer: _, // in `queue`
         queue: ref policy,
+        policer,
+        shaper,
         ref loss,
         metric: _,      // in the routes
         calibration: _, // of the fluid model
@@ -241,6 +243,9 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             place(),
             "links with a `circuit` cannot be exported to ns-3, where paths are lists of nodes",
         );
+    }
+    if policer.is_some() || shaper.is_some() {
+        return unsupported(place(), "token buckets cannot be exported to ns-3");
     }
     if !overhead.is_none() {
         supports_overhead(network.link_spec(id)).or_else(|what| unsupported(place(), what))?;
