@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netflow_network::{
     Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec,
     MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler, Source,
-    TcpVariant, WindowSource,
+    TcpVariant, TokenBucketSpec, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{
@@ -273,6 +273,24 @@ fn random_network(seed: u64) -> Network {
             .into_iter()
             .cycle();
         builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
+    }
+    for _ in 0..one_of(rng, &[0, 0, 1, 3]) {
+        let bucket = TokenBucketSpec {
+            rate_bps: one_of(rng, &[0.3e6, 0.7e6, 1.2e6]),
+            burst_bytes: one_of(rng, &[1500.0, 4000.0, 20_000.0]),
+        };
+        let (chosen, polices) = (rng.random_range(0..links.len()), rng.random_bool(0.5));
+        let mut all = 0..;
+        builder.each_link(|link| {
+            if all.next() == Some(chosen) {
+                let place = if polices {
+                    &mut link.policer
+                } else {
+                    &mut link.shaper
+                };
+                *place = Some(bucket);
+            }
+        });
     }
     builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
     let mut number = 0;

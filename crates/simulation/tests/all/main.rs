@@ -34,6 +34,7 @@ mod stacks;
 mod steps;
 mod table;
 mod threads;
+mod token_bucket;
 mod users;
 mod video;
 mod window_state;

@@ -1,0 +1,223 @@
+//! Policers and shapers of links, compared with closed forms.
+
+use netflow_problems::{connection, link, one_way};
+use netflow_simulation::*;
+use netflow_tcpmodel::Stack;
+
+use crate::comparison::NullRecorder;
+
+const PACKET_BYTES: f64 = 1000.0;
+
+/// One link of 100 Mbit/s and its return path, with 10 ms of delay in each direction and this bucket.
+fn network(
+    sources: &[Source],
+    buffer_pkts: f64,
+    set: impl FnOnce(&mut LinkSpec),
+) -> (Network, LinkId) {
+    let mut b = NetworkBuilder::new();
+    let [from, to] = ["A", "B"].map(|name| b.node(name));
+    let mut spec = link(from, to, 1e8, 0.01, buffer_pkts);
+    set(&mut spec);
+    b.link(spec);
+    b.link(link(to, from, 1e8, 0.01, buffer_pkts));
+    for (i, source) in sources.iter().enumerate() {
+        let spec = match source {
+            Source::Constant { .. } => one_way(&format!("c{i}"), from, to, source.clone()),
+            _ => connection(&format!("c{i}"), from, to, source.clone()),
+        };
+        b.connection(ConnectionSpec {
+            packet_size_bytes: PACKET_BYTES,
+            ..spec
+        });
+    }
+    let network = b.build().unwrap();
+    let link = network.links().next().unwrap();
+    (network, link)
+}
+
+fn run(network: Network, duration_s: f64) -> Simulation {
+    let options = Options {
+        duration_s,
+        model: Model::PACKETS,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network, options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    simulation
+}
+
+fn bucket(rate_bps: f64, burst_bytes: f64) -> Option<TokenBucketSpec> {
+    Some(TokenBucketSpec {
+        rate_bps,
+        burst_bytes,
+    })
+}
+
+/// A policer passes its burst, and then its rate: (b + r t)/L packets of L bytes.
+#[test]
+fn policer_passes_its_rate_and_one_burst() {
+    for (rate_bps, burst_bytes) in [(8e6, 1000.0), (8e6, 50_000.0), (2e6, 10_000.0)] {
+        let stream = Source::Constant { rate_pps: 4000.0 };
+        let (network, link) = network(&[stream], 100.0, |link| {
+            link.policer = bucket(rate_bps, burst_bytes);
+        });
+        let totals = run(network, 10.0).link_totals(link);
+        let passed_pkts = totals.offered_pkts - totals.lost_pkts;
+        let expected_pkts = (burst_bytes + rate_bps / 8.0 * 10.0) / PACKET_BYTES;
+        assert!(
+            (passed_pkts - expected_pkts).abs() <= 3.0,
+            "{passed_pkts} {expected_pkts}"
+        );
+        // They leave at the bandwidth of the link and never queue.
+        assert_eq!(totals.max_queue_pkts, 1.0);
+    }
+}
+
+/// A shaper sends its rate, too, but packets wait, and only a full buffer loses them.
+#[test]
+fn shaper_delays_packets_up_to_its_buffer() {
+    let stream = Source::Constant { rate_pps: 4000.0 };
+    let (network, link) = network(&[stream], 100.0, |link| link.shaper = bucket(8e6, 5000.0));
+    let simulation = run(network, 10.0);
+    let totals = simulation.link_totals(link);
+    let sent_pkts = totals.offered_pkts - totals.lost_pkts - totals.mean_queue_pkts;
+    assert!((sent_pkts - 10_005.0).abs() <= 2.0, "{sent_pkts}");
+    assert_eq!(totals.max_queue_pkts, 100.0);
+    // Utilization is relative to the bandwidth of the link.
+    assert!(
+        (totals.utilization - 0.08).abs() < 1e-3,
+        "{}",
+        totals.utilization
+    );
+    // A packet finds 99 others, each of which takes 1 ms.
+    assert!(
+        (totals.sojourn_time_s.unwrap() - 0.1).abs() < 2e-3,
+        "{:?}",
+        totals.sojourn_time_s
+    );
+}
+
+/// Conforming packets are not delayed: 1000 packet/s of 1000 B through 8 Mbit/s.
+#[test]
+fn conforming_stream_is_not_delayed() {
+    for set in [
+        (|link: &mut LinkSpec| link.shaper = bucket(8.01e6, 1000.0)) as fn(&mut LinkSpec),
+        |link| link.policer = bucket(8.01e6, 1000.0),
+    ] {
+        let stream = Source::Constant { rate_pps: 1000.0 };
+        let (network, link) = network(&[stream], 100.0, set);
+        let totals = run(network, 10.0).link_totals(link);
+        assert_eq!(totals.lost_pkts, 0.0);
+        assert!(
+            (totals.sojourn_time_s.unwrap() - 8e-5).abs() < 1e-6,
+            "{:?}",
+            totals.sojourn_time_s
+        );
+    }
+}
+
+/// All queues of a link share its shaper.
+#[test]
+fn classes_share_the_shaper_of_their_link() {
+    let mut b = NetworkBuilder::new();
+    let [from, to] = ["A", "B"].map(|name| b.node(name));
+    let id = b.link(LinkSpec {
+        shaper: bucket(8e6, 2000.0),
+        ..link(from, to, 1e8, 0.01, 50.0)
+    });
+    b.schedule(MultiQueueLink {
+        link: id,
+        scheduler: Scheduler::Priority,
+        classes: vec![QueueClass {
+            name: "voice".to_owned(),
+            weight: 1.0,
+            buffer: Buffer::Packets(50.0),
+            queue: DropPolicy::DropTail,
+        }],
+    });
+    for (name, rate_pps) in [("voice", 300.0), ("bulk", 4000.0)] {
+        let stream = one_way(name, from, to, Source::Constant { rate_pps });
+        let connection = b.connection(ConnectionSpec {
+            packet_size_bytes: PACKET_BYTES,
+            ..stream
+        });
+        if name == "voice" {
+            b.classify(connection, name);
+        }
+    }
+    let simulation = run(b.build().unwrap(), 10.0);
+    let network = simulation.network();
+    let delivered: Vec<f64> = network
+        .connections()
+        .map(|id| simulation.connection_totals(id).delivered_pkts)
+        .collect();
+    assert!((delivered[0] - 3000.0).abs() < 10.0, "{delivered:?}");
+    assert!(
+        (delivered[0] + delivered[1] - 10_000.0).abs() < 20.0,
+        "{delivered:?}"
+    );
+}
+
+/// A bandwidth change while a packet waits for the shaper changes its transmission only.
+#[test]
+fn bandwidth_changes_keep_the_rate_of_the_shaper() {
+    for bps in [8.5e6, 1e9] {
+        let stream = Source::Constant { rate_pps: 4000.0 };
+        let (network, link) = network(&[stream], 100.0, |link| link.shaper = bucket(8e6, 1000.0));
+        let options = Options {
+            duration_s: 10.0,
+            model: Model::PACKETS,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network, options).unwrap();
+        let mut time_s = 0.0;
+        while !simulation.is_done() {
+            time_s += 0.0137;
+            let limit_s = f64::min(time_s, 10.0);
+            simulation
+                .run_until(limit_s, &mut NullRecorder, || false)
+                .unwrap();
+            let now_bps = if (time_s / 0.0137).round() % 2.0 == 0.0 {
+                1e8
+            } else {
+                bps
+            };
+            simulation.set_bandwidth(link, now_bps).unwrap();
+        }
+        let totals = simulation.link_totals(link);
+        let sent_pkts = totals.offered_pkts - totals.lost_pkts - totals.mean_queue_pkts;
+        assert!((sent_pkts - 10_000.0).abs() <= 10.0, "{bps}: {sent_pkts}");
+    }
+}
+
+/// Published case (containerlab issue 1398 and its kin): 100 Mbit/s and 150 ms of RTT with a small policing burst
+/// against a burst of 50 ms. TCP needs the burst.
+#[test]
+fn tcp_needs_the_burst_of_a_policer() {
+    let goodput_bps = |burst_bytes: f64| {
+        let mut b = NetworkBuilder::new();
+        let [from, to] = ["A", "B"].map(|name| b.node(name));
+        b.link(LinkSpec {
+            policer: bucket(1e8, burst_bytes),
+            ..link(from, to, 1e9, 0.075, 10_000.0)
+        });
+        b.link(link(to, from, 1e9, 0.075, 10_000.0));
+        b.connection(ConnectionSpec {
+            packet_size_bytes: 1500.0,
+            ..connection("c", from, to, Source::Tcp(stack()))
+        });
+        let network = b.build().unwrap();
+        let id = network.connections().next().unwrap();
+        let simulation = run(network, 60.0);
+        simulation.connection_totals(id).delivered_pkts * 1448.0 * 8.0 / 60.0
+    };
+    let (small, large) = (goodput_bps(15e3), goodput_bps(625e3));
+    println!("{small:e} {large:e}");
+    assert!(small < 0.75 * large, "{small:e} {large:e}");
+}
+
+fn stack() -> std::sync::Arc<Stack> {
+    std::sync::Arc::new(Stack::builtin("linux-6").unwrap())
+}
