@@ -5,7 +5,7 @@ use netflow_units::link_name;
 
 use super::{
     BufferSetting, LinkClass, LossSetting, OverheadSetting, QueueSetting, RateSetting, RiskGroups,
-    Time, TokenBucket, allowed,
+    Time, TokenBucketSetting, allowed,
 };
 
 /// Link from one node to another, with its queue.
@@ -61,14 +61,14 @@ pub struct Link {
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
     /// Token bucket in front of the queue, which drops the packets that do not conform, as `tc police` and the policers of
-    /// routers do: `rate` and `burst`. It needs the packet model. Default: none.
+    /// routers do: `rate` and `burst`. In `reverse`, `"none"` removes it. It needs the packet model. Default: none.
     #[key(example = "{ rate = \"20 Mbit/s\", burst = \"32 KB\" }")]
-    pub policer: Option<Spanned<TokenBucket>>,
+    pub policer: Option<Spanned<TokenBucketSetting>>,
     /// Token bucket behind the queue, in which the packets that do not conform wait, as with `tc tbf`: `rate` and
     /// `burst`. Packets that conform leave at the `bandwidth` of the link. Buffers given as a time, and default buffers,
-    /// are those of `rate`. It needs the packet model. Default: none.
+    /// are those of `rate`. In `reverse`, `"none"` removes it. It needs the packet model. Default: none.
     #[key(example = "{ rate = \"20 Mbit/s\", burst = \"32 KB\" }")]
-    pub shaper: Option<Spanned<TokenBucket>>,
+    pub shaper: Option<Spanned<TokenBucketSetting>>,
     /// Loss after the queue, independent of the queue: a fraction of the packets, or a table. It applies to both
     /// directions of a duplex link unless `reverse` has another loss, and to acknowledgements. Default: none.
     #[key(example = "1 %")]
@@ -108,10 +108,10 @@ pub struct Reverse {
     pub queue: Option<Spanned<QueueSetting>>,
     /// Token bucket in front of the queue, as `policer` of the link.
     #[key(example = "{ rate = \"1 Mbit/s\", burst = \"15 KB\" }")]
-    pub policer: Option<Spanned<TokenBucket>>,
+    pub policer: Option<Spanned<TokenBucketSetting>>,
     /// Token bucket behind the queue, as `shaper` of the link.
     #[key(example = "{ rate = \"1 Mbit/s\", burst = \"15 KB\" }")]
-    pub shaper: Option<Spanned<TokenBucket>>,
+    pub shaper: Option<Spanned<TokenBucketSetting>>,
     /// Loss after the queue, as `loss` of the link.
     #[key(example = "2 %")]
     pub loss: Option<Spanned<LossSetting>>,

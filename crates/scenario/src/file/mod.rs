@@ -51,7 +51,7 @@ pub use source::{SourceSetting, UsersSourceSetting};
 pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Auto, StepSetting};
-pub use token_bucket::TokenBucket;
+pub use token_bucket::{Absent, TokenBucket, TokenBucketSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{

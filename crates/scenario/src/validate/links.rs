@@ -13,7 +13,7 @@ use netflow_units::{BufferSize, Bytes, Rate, Size};
 use super::aqm::aqm;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
-use crate::file::{BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, TokenBucket};
+use crate::file::{BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, TokenBucketSetting};
 
 /// Default probability at a RED queue's upper threshold.
 const DEFAULT_RED_MAX_P: f64 = 0.1;
@@ -333,7 +333,7 @@ impl Validator<'_> {
 
     fn shaper(
         &mut self,
-        setting: Option<&Spanned<TokenBucket>>,
+        setting: Option<&Spanned<TokenBucketSetting>>,
         bandwidth_bps: f64,
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
@@ -350,14 +350,15 @@ impl Validator<'_> {
     fn token_bucket(
         &mut self,
         key: &str,
-        setting: Option<&Spanned<TokenBucket>>,
+        setting: Option<&Spanned<TokenBucketSetting>>,
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
         let setting = setting?;
+        let bucket = setting.bucket()?;
         (self.requires_packet_model).get_or_insert((setting.place(), format!("`{key}`")));
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
-        let burst_bytes = setting.burst.get();
-        if burst_bytes < packet.get() {
+        let burst_bytes = bucket.burst.get();
+        if bucket.burst.is_valid() && burst_bytes < packet.get() {
             let message = format!(
                 "`burst` is too small for one packet: {}, and a packet is {packet}{}",
                 Bytes(burst_bytes),
@@ -367,7 +368,7 @@ impl Validator<'_> {
             self.error(ProblemKind::OutOfRange, setting.place(), message, help);
         }
         Some(TokenBucketSpec {
-            rate_bps: self.link_bps(setting.rate.0, overhead).max(1.0),
+            rate_bps: self.link_bps(bucket.rate.0, overhead).max(1.0),
             burst_bytes,
         })
     }

@@ -50,6 +50,8 @@ delay = "20 ms"
 overhead = "38 B"
 buffer = "150 KB"
 duplex = true
+policer = { rate = "20 Mbit/s", burst = "32 KB" }
+shaper = { rate = "20 Mbit/s", burst = "32 KB" }
 queue = { discipline = "red", min = "10 pkt", max = "40 pkt", max-p = 0.1, weight = 0.002, gentle = true }
 [[connection]]
 name = "c1"

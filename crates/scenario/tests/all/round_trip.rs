@@ -317,6 +317,15 @@ fn overhead() -> impl Strategy<Value = Spanned<OverheadSetting>> {
     prop_oneof![bytes, frame].prop_map(Spanned::from)
 }
 
+fn token_bucket() -> impl Strategy<Value = Spanned<TokenBucketSetting>> {
+    let burst = (1..=1_000_000_000_u32).prop_map(|n| Spanned::from(Quantity(Bytes(f64::from(n)))));
+    let bucket = (rate(), burst).prop_map(|(rate, burst)| {
+        TokenBucketSetting::Bucket(Box::new(TokenBucket { rate, burst }))
+    });
+    let none = Just(TokenBucketSetting::Absent(Absent::None));
+    prop_oneof![bucket, none].prop_map(Spanned::from)
+}
+
 prop_compose! {
     fn reverse()(
         bandwidth in of(rate()),
@@ -325,9 +334,10 @@ prop_compose! {
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         buffer in of(buffer_size(1.0..1e8)),
         queue in of(queue().boxed()),
+        (policer, shaper) in (of(token_bucket().boxed()), of(token_bucket().boxed())),
         loss in of(loss().boxed()),
     ) -> Spanned<Reverse> {
-        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, queue, loss })
+        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, queue, policer, shaper, loss })
     }
 }
 
@@ -341,7 +351,11 @@ prop_compose! {
         buffer in of(buffer_size(1.0..1e8)),
         duplex in of(flag()),
         reverse in of(reverse().boxed()),
-        queue in of(queue().boxed()),
+        (queue, policer, shaper) in (
+            of(queue().boxed()),
+            of(token_bucket().boxed()),
+            of(token_bucket().boxed()),
+        ),
         loss in of(loss().boxed()),
         srlg in of(groups()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
@@ -349,7 +363,7 @@ prop_compose! {
     ) -> Link {
         // A one-way link has no other direction.
         let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
-        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, loss, srlg, classes, back: None }
+        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, policer, shaper, loss, srlg, classes, back: None }
     }
 }
 
