@@ -287,9 +287,10 @@ impl Plan {
         let ways: Vec<PathPair<'_>> = (0..inner.class_paths.len() as u32)
             .map(|b| PathPair::new(inner, b))
             .collect();
-        let component_of = match split {
-            true => component_of_links(inner, &ways),
-            false => vec![0; inner.links.len()],
+        let component_of = if split {
+            component_of_links(inner, &ways)
+        } else {
+            vec![0; inner.links.len()]
         };
         let LinkOrder {
             links: order,
