@@ -16,6 +16,7 @@ use super::super::congestion::{
 };
 use super::super::ranges::Ranges;
 use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
+use super::LossRecovery;
 use super::pacer::Pacer;
 use super::rate::{DeliveryRate, Stamp};
 use super::retransmission_queue::RetransmissionQueue;
@@ -235,6 +236,16 @@ impl LinuxSender {
     /// Returns the pacing rate in packets/s, if the congestion control sets one.
     pub(super) fn pacing_pps(&self) -> Option<f64> {
         self.congestion.pacing().map(|(rate, _)| 1e9 * rate)
+    }
+
+    /// Returns the state of loss recovery.
+    pub(super) fn loss_recovery(&self) -> LossRecovery {
+        LossRecovery {
+            state: self.state,
+            sacked: self.segments.sacked,
+            lost: self.segments.lost,
+            retransmitted: self.segments.retransmitted,
+        }
     }
 
     /// Returns true during loss recovery.
