@@ -92,7 +92,7 @@ fn unexplained(
                 )
                 .into());
             }
-            (Outcome::Passes, Some(_)) => {
+            (Outcome::Passes { .. }, Some(_)) => {
                 return Err(format!("{name} passes\nhelp: remove it from differences.csv").into());
             }
             _ => {}
@@ -104,20 +104,20 @@ fn unexplained(
 /// Returns the summary and the table of all scripts.
 fn tables(results: &[(String, Outcome, Counts)], explained: &BTreeMap<String, String>) -> String {
     let count = |wanted: fn(&Outcome) -> bool| results.iter().filter(|it| wanted(&it.1)).count();
-    let passes = count(|it| *it == Outcome::Passes);
+    let passes = count(|it| matches!(it, Outcome::Passes { .. }));
     let fails = count(|it| matches!(it, Outcome::Fails(_)));
     let segments: usize = results.iter().map(|it| it.2.segments).sum();
     let assertions: usize = results.iter().map(|it| it.2.assertions).sum();
     let mut text = format!(
         "| scripts | apply | pass | segments compared | assertions compared |\n|---|---|---|---|---|\n\
          | {} | {} | {passes} | {segments} | {assertions} |\n\n\
-         | script | result | segments | assertions | not compared | reason or first difference |\n|---|---|---|---|---|---|\n",
+         | script | result | segments | assertions | not compared | clock, reason or first difference |\n|---|---|---|---|---|---|\n",
         results.len(),
         passes + fails,
     );
     for (name, outcome, counts) in results {
         let (result, reason) = match outcome {
-            Outcome::Passes => ("passes", String::new()),
+            Outcome::Passes { jiffies_per_s } => ("passes", format!("{jiffies_per_s} jiffies/s")),
             Outcome::Fails(first) => {
                 let why = explanation(explained, name).unwrap_or("unexplained");
                 ("differs", format!("{why} ({first})"))
