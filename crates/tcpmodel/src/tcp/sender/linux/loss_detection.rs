@@ -102,7 +102,7 @@ impl LinuxSender {
 #[cfg(test)]
 mod tests {
     use crate::Stack;
-    use crate::tcp::{Ack, CongestionState, Sacks, Sender};
+    use crate::tcp::{Ack, RecoveryState, Sacks, Sender};
 
     const MS: u64 = 1_000_000;
 
@@ -160,7 +160,7 @@ mod tests {
         let recovery = sender.loss_recovery().unwrap();
         assert_eq!(
             (recovery.state, recovery.lost),
-            (CongestionState::Disorder, 0)
+            (RecoveryState::Disorder, 0)
         );
         acknowledge(&mut sender, 22, 10, &[]);
         assert_eq!(sender.cwnd_pkts(), 19.0);
