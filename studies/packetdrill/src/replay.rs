@@ -18,6 +18,8 @@ const JIFFY_OFFSET_NS: u64 = 250_000;
 /// The tolerance is at least the time since the previous event divided by this number (packetdrill's
 /// `tolerance_percent` of 12.5).
 const TOLERANCE_DIVISOR: u64 = 8;
+/// The largest shift of receive windows (RFC 7323, 2.3).
+const MAX_WINDOW_SCALE: u32 = 14;
 /// The slow-start threshold before the first loss in `tcp_info`.
 const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
 
@@ -159,36 +161,30 @@ impl<'a> Replay<'a> {
         if let Some(name) = setting(setup, "tcp_congestion_control") {
             stack.set_congestion(congestion_control(name)?);
         }
-        for call in script
-            .events
-            .iter()
-            .filter_map(|event| match &event.action {
-                Action::Call(call) => Some(call),
-                _ => None,
-            })
-        {
-            match (
-                call.name.as_str(),
-                call.arguments.get(2).map(String::as_str),
-            ) {
+        for event in &script.events {
+            let Action::Call(Call { name, arguments }) = &event.action else {
+                continue;
+            };
+            let [_, _, option, value, ..] = arguments.as_slice() else {
+                continue;
+            };
+            let value = value.trim_matches(['[', ']', '"']);
+            match (name.as_str(), option.as_str()) {
                 // Linux doubles the value.
-                ("setsockopt", Some("SO_SNDBUF")) => {
-                    let value = call.arguments[3].trim_matches(['[', ']']).parse::<u32>();
-                    stack.send_buffer_bytes =
-                        Some(2 * value.map_err(|_| "SO_SNDBUF is not a number")?);
+                ("setsockopt", "SO_SNDBUF") => {
+                    let bytes = value.parse::<u32>().ok().and_then(|it| it.checked_mul(2));
+                    stack.send_buffer_bytes = Some(bytes.ok_or("SO_SNDBUF is not a size")?);
                 }
-                ("setsockopt", Some("TCP_CONGESTION")) => {
-                    stack.set_congestion(congestion_control(
-                        call.arguments[3].trim_matches(['[', ']', '"']),
-                    )?);
+                ("setsockopt", "TCP_CONGESTION") => {
+                    stack.set_congestion(congestion_control(value)?);
                 }
                 _ => {}
             }
         }
-        let resets = setup.contains("defaults.sh") && !setup.contains("//`");
+        // `defaults.sh` of packetdrill turns slow start after idle off.
         let restarts_after_idle = match setting(setup, "tcp_slow_start_after_idle") {
             Some(value) => value != "0",
-            None => !resets,
+            None => !setup.contains("defaults.sh"),
         };
         Ok(Self {
             script,
@@ -263,10 +259,11 @@ impl<'a> Replay<'a> {
             ));
         };
         let bytes = sequence.saturating_sub(1);
-        if bytes % connection.data_bytes == 0 || bytes == self.written_bytes {
+        if bytes.is_multiple_of(connection.data_bytes) || bytes == self.written_bytes {
             return Ok(bytes.div_ceil(connection.data_bytes));
         }
-        if bytes > self.written_bytes {
+        if bytes == self.written_bytes + 1 {
+            // The acknowledgement of a FIN.
             return Err(Stop::Closed);
         }
         Err(Stop::NotModelled(
@@ -416,7 +413,8 @@ impl<'a> Replay<'a> {
             } else {
                 connection.window_scale
             };
-            let window = (window << scale) / connection.data_bytes;
+            let bytes = u64::from(window) << scale.min(MAX_WINDOW_SCALE);
+            let window = (bytes / u64::from(connection.data_bytes)) as u32;
             ack.window = Some(window);
             if cumulative >= connection.sender.acknowledged() {
                 self.window_edge = cumulative + window;
@@ -460,7 +458,7 @@ impl<'a> Replay<'a> {
                         "data before the handshake ends".to_owned(),
                     ));
                 };
-                if self.written_bytes % connection.data_bytes > 0 {
+                if !self.written_bytes.is_multiple_of(connection.data_bytes) {
                     return Err(Stop::NotModelled("writes of parts of segments".to_owned()));
                 }
                 self.written_bytes += bytes;
