@@ -120,6 +120,8 @@ fn tables(results: &[(String, Outcome, Counts)], explained: &BTreeMap<String, St
             Outcome::Passes { jiffies_per_s } => ("passes", format!("{jiffies_per_s} jiffies/s")),
             Outcome::Fails(first) => {
                 let why = explanation(explained, name).unwrap_or("unexplained");
+                // Lines move with the comments of a script.
+                let first = first.split_once(": ").map_or(first.as_str(), |it| it.1);
                 ("differs", format!("{why} ({first})"))
             }
             Outcome::DoesNotApply(reason) => ("does not apply", reason.clone()),

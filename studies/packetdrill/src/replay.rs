@@ -149,7 +149,7 @@ impl<'a> Replay<'a> {
         match setting(setup, "tcp_early_retrans") {
             Some("1" | "2") => {
                 return Err(
-                    "early retransmit (RFC 5827), which Linux 4.12 replaced by RACK".to_owned(),
+                    "early retransmit (RFC 5827), which Linux replaced by RACK in 2017".to_owned(),
                 );
             }
             Some("0") => stack.tail_loss_probe = false,
