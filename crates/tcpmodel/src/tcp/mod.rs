@@ -19,9 +19,10 @@ mod sender;
 pub(crate) use clock::Clock;
 pub(crate) use rtt::RttEstimator;
 
+pub use congestion::RecoveryState;
 pub use handshake::Handshake;
 pub use receiver::{FurtherBlock, Receiver};
-pub use sender::{Sender, TcpState};
+pub use sender::{LossRecovery, Sender, TcpState};
 
 /// The time of an event that is not scheduled.
 pub const NEVER: u64 = u64::MAX;

@@ -300,9 +300,10 @@ pub(crate) struct Delivery {
     pub acks_tail_probe: bool,
 }
 
-/// The state of loss recovery, as in Linux.
+/// The state of loss recovery, as in Linux (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum RecoveryState {
+pub enum RecoveryState {
+    /// Nothing is out of order.
     Open,
     /// Segments are out of order.
     Disorder,

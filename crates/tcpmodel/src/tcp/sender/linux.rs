@@ -16,12 +16,14 @@ use super::super::congestion::{
 };
 use super::super::ranges::Ranges;
 use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
+use super::LossRecovery;
 use super::pacer::Pacer;
 use super::rate::{DeliveryRate, Stamp};
 use super::retransmission_queue::RetransmissionQueue;
 use crate::{Recovery, Stack};
 use accurate_ecn::MarkedSegments;
 use cwnd_validation::CwndValidation;
+use loss_detection::Reordering;
 use send_buffer::SendBuffer;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +131,7 @@ pub(super) struct LinuxSender {
     /// The send time of the first segment delivered by the current acknowledgement, if unambiguous.
     probable_echo_ns: Option<u64>,
     min_rtt_ns: u64,
+    reordering: Reordering,
     probe_end: u32,
     /// True if the probe is a retransmission, and the state of its segment at the transmission before.
     probe_again: bool,
@@ -186,6 +189,7 @@ impl LinuxSender {
             latest_is_new: false,
             probable_echo_ns: None,
             min_rtt_ns: NEVER,
+            reordering: Reordering::new(stack.duplicate_acks),
             probe_end: 0,
             probe_again: false,
             probed: Stamp::default(),
@@ -235,6 +239,16 @@ impl LinuxSender {
     /// Returns the pacing rate in packets/s, if the congestion control sets one.
     pub(super) fn pacing_pps(&self) -> Option<f64> {
         self.congestion.pacing().map(|(rate, _)| 1e9 * rate)
+    }
+
+    /// Returns the state of loss recovery.
+    pub(super) fn loss_recovery(&self) -> LossRecovery {
+        LossRecovery {
+            state: self.state,
+            sacked: self.segments.sacked,
+            lost: self.segments.lost,
+            retransmitted: self.segments.retransmitted,
+        }
     }
 
     /// Returns true during loss recovery.
@@ -322,7 +336,11 @@ impl LinuxSender {
 
     /// Processes an acknowledgement.
     pub(super) fn receive(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
-        if ack.cumulative < self.acknowledged() || ack.cumulative > self.segments.next() {
+        if ack.cumulative > self.segments.next() {
+            return;
+        }
+        if ack.cumulative < self.acknowledged() {
+            self.receive_late(now_ns, ack, out);
             return;
         }
         let (in_flight_before, lost_before) = (self.segments.in_flight(), self.rate.lost);
@@ -368,6 +386,23 @@ impl LinuxSender {
             self.rearm(now_ns);
         }
         self.update_cwnd(now_ns, &info);
+        self.send_again(now_ns, resend, out);
+    }
+
+    /// Processes an acknowledgement that a later one has overtaken. Only its SACK blocks count, and the window stays
+    /// as it is (`old_ack` in Linux's `tcp_ack`).
+    fn receive_late(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
+        if !self.rules.sack || ack.sacks.blocks().is_empty() {
+            return;
+        }
+        let mut info = AckInfo::default();
+        self.mark_sack_blocks(now_ns, ack, &mut info, &mut None);
+        let resend = self.update_state(now_ns, &mut info);
+        self.send_again(now_ns, resend, out);
+    }
+
+    /// Sends segments after an acknowledgement.
+    fn send_again(&mut self, now_ns: u64, resend: Resend, out: &mut Vec<u32>) {
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.send_lost(now_ns, out),

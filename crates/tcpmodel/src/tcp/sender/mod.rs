@@ -6,7 +6,7 @@ mod pacer;
 mod rate;
 mod retransmission_queue;
 
-use super::congestion::NO_SSTHRESH;
+use super::congestion::{NO_SSTHRESH, RecoveryState};
 use super::{Ack, Clock};
 use crate::Stack;
 use classic::Classic;
@@ -46,6 +46,19 @@ pub struct TcpState {
     pub rto_s: f64,
     /// True during loss recovery.
     pub in_recovery: bool,
+}
+
+/// The state of loss recovery of a sender with congestion controls, in the terms of Linux's `tcp_info`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossRecovery {
+    /// The state.
+    pub state: RecoveryState,
+    /// The number of unacknowledged segments reported as received out of order.
+    pub sacked: u32,
+    /// The number of unacknowledged segments that are considered lost, sent again or not.
+    pub lost: u32,
+    /// The number of retransmissions in flight.
+    pub retransmitted: u32,
 }
 
 impl Sender {
@@ -264,6 +277,14 @@ impl Sender {
         match &self.0 {
             SenderKind::Classic(sender) => sender.detected_losses(),
             SenderKind::Linux(sender) => (sender.timeouts, sender.fast_retransmits),
+        }
+    }
+
+    /// Returns the state of loss recovery; `None` for senders without congestion controls.
+    pub fn loss_recovery(&self) -> Option<LossRecovery> {
+        match &self.0 {
+            SenderKind::Classic(_) => None,
+            SenderKind::Linux(sender) => Some(sender.loss_recovery()),
         }
     }
 

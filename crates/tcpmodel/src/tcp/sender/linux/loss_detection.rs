@@ -3,7 +3,44 @@
 use super::super::retransmission_queue::{LOST, RETRANSMITTED, SACKED};
 use super::{AckInfo, LinuxSender, State, Timer, report_lost};
 
+/// The maximum degree of reordering (Linux's `tcp_max_reordering`).
+const MAX_REORDERING: u32 = 300;
+
+/// The reordering seen so far (Linux's `tcp_check_sack_reordering`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reordering {
+    /// The number of later arrivals that indicates a loss.
+    pub degree: u32,
+    pub is_seen: bool,
+}
+
+impl Reordering {
+    pub(super) fn new(dupack_threshold: u32) -> Self {
+        Self {
+            degree: dupack_threshold,
+            is_seen: false,
+        }
+    }
+
+    /// Records the arrival of a segment that was sent only once, after those before `highest`.
+    pub(super) fn record(&mut self, segment: u32, highest: u32) {
+        if segment < highest {
+            self.degree = self.degree.max((highest - segment).min(MAX_REORDERING));
+            self.is_seen = true;
+        }
+    }
+}
+
 impl LinuxSender {
+    /// Returns one past the highest segment that has arrived.
+    pub(super) fn highest_arrived(&self) -> u32 {
+        let first = self.segments.first();
+        if self.segments.sacked == 0 {
+            return first;
+        }
+        self.scoreboard.end().unwrap_or(first)
+    }
+
     /// Runs RACK: segments sent long enough before a delivered one are lost.
     pub(super) fn detect_losses(&mut self, now_ns: u64, info: &mut AckInfo) {
         if self.segments.packets_out() == 0 || !self.latest_is_new {
@@ -24,10 +61,9 @@ impl LinuxSender {
 
     /// Marks lost segments. Returns the time in ns until the next segment counts as lost; 0 without one.
     pub(super) fn mark_lost_segments(&mut self, now_ns: u64) -> u64 {
-        let tolerated_ns = if self.state == State::Recovery
-            || self.state == State::Loss
-            || self.segments.sacked >= self.rules.dupack_threshold
-        {
+        let is_evident = matches!(self.state, State::Recovery | State::Loss)
+            || self.segments.sacked >= self.reordering.degree;
+        let tolerated_ns = if is_evident && !self.reordering.is_seen {
             0
         } else {
             (self.min_rtt_ns / 4).min(self.rtt.srtt_ns())
@@ -56,9 +92,114 @@ impl LinuxSender {
             let marks = self.segments.get(segment).map_or(0, |it| it.marks);
             if marks & SACKED != 0 {
                 after += 1;
-            } else if after >= self.rules.dupack_threshold && marks & (LOST | RETRANSMITTED) == 0 {
+            } else if after >= self.reordering.degree && marks & (LOST | RETRANSMITTED) == 0 {
                 self.mark_lost(now_ns, segment);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Stack;
+    use crate::tcp::{Ack, RecoveryState, Sacks, Sender};
+
+    const MS: u64 = 1_000_000;
+
+    /// Returns a sender with a round-trip time of 20 ms, and ten segments in flight since time 0.
+    fn sender() -> Sender {
+        let stack = Stack {
+            clock_s: 0.0,
+            timestamps: false,
+            ..Stack::builtin("linux-6").unwrap()
+        };
+        let mut sender = Sender::new(&stack, 1460, 100_000, [0.0, 0.0]);
+        sender.measure(20 * MS, 0);
+        sender.open(0, 10, None);
+        sender.offer(10);
+        let mut out = Vec::new();
+        sender.send(0, &mut out);
+        assert_eq!(out.len(), 10);
+        sender
+    }
+
+    /// Acknowledges segments at a time. Returns the segments that are sent.
+    fn acknowledge(
+        sender: &mut Sender,
+        ms: u64,
+        cumulative: u32,
+        blocks: &[(u32, u32)],
+    ) -> Vec<u32> {
+        let mut sacks = Sacks::default();
+        for &(first, end) in blocks {
+            sacks.push(first, end);
+        }
+        let ack = Ack {
+            cumulative,
+            sacks,
+            pure: true,
+            ..Ack::default()
+        };
+        let mut out = Vec::new();
+        sender.receive(ms * MS, &ack, &mut out);
+        out
+    }
+
+    /// Segments that arrive late are reordered, which is not a loss. With a high degree of reordering, SACKs grow
+    /// the window, too.
+    #[test]
+    fn reordering_grows_the_window() {
+        let mut sender = sender();
+        assert!(acknowledge(&mut sender, 20, 0, &[(8, 9)]).is_empty());
+        assert_eq!(sender.cwnd_pkts(), 10.0);
+        // Segment 2 arrives after segment 8: a degree of 7.
+        assert!(acknowledge(&mut sender, 20, 0, &[(2, 3), (8, 9)]).is_empty());
+        assert_eq!(sender.cwnd_pkts(), 11.0);
+        // Neither the threshold of three segments nor the time indicates a loss.
+        assert!(acknowledge(&mut sender, 21, 0, &[(2, 4), (8, 9)]).is_empty());
+        let recovery = sender.loss_recovery().unwrap();
+        assert_eq!(
+            (recovery.state, recovery.lost),
+            (RecoveryState::Disorder, 0)
+        );
+        acknowledge(&mut sender, 22, 10, &[]);
+        assert_eq!(sender.cwnd_pkts(), 19.0);
+    }
+
+    /// Reports segments 1, 2 and 8 one by one. All before segment 8 count as lost; segment 0 is sent again.
+    fn lose_seven() -> Sender {
+        let mut sender = sender();
+        assert!(acknowledge(&mut sender, 20, 0, &[(1, 2)]).is_empty());
+        assert!(acknowledge(&mut sender, 20, 0, &[(1, 3)]).is_empty());
+        assert_eq!(acknowledge(&mut sender, 20, 0, &[(1, 3), (8, 9)]), [0]);
+        assert_eq!(sender.loss_recovery().unwrap().lost, 6);
+        sender
+    }
+
+    /// After reordering, RACK waits for a quarter of the minimum round-trip time in recovery, too. Segment 9 was
+    /// sent before the retransmission that arrives, and has not arrived.
+    #[test]
+    fn reordering_delays_rack() {
+        // Segments 0 to 2: nothing was reordered, and segment 9 counts as lost.
+        let mut sender = lose_seven();
+        acknowledge(&mut sender, 42, 3, &[(8, 9)]);
+        assert_eq!(sender.loss_recovery().unwrap().lost, 6);
+        // Segment 3, too, which was not sent again: it was reordered. Segment 9 may be so, too.
+        let mut sender = lose_seven();
+        acknowledge(&mut sender, 42, 4, &[(8, 9)]);
+        assert_eq!(sender.loss_recovery().unwrap().lost, 4);
+    }
+
+    /// SACK blocks of an acknowledgement that a later one has overtaken make room for further segments, while the
+    /// window stays as it is.
+    #[test]
+    fn late_acknowledgements_report_arrivals() {
+        let mut sender = lose_seven();
+        assert_eq!(acknowledge(&mut sender, 40, 4, &[(8, 9)]), [4, 5, 6]);
+        let cwnd_pkts = sender.cwnd_pkts();
+        assert!(acknowledge(&mut sender, 41, 3, &[]).is_empty());
+        assert_eq!(acknowledge(&mut sender, 42, 3, &[(5, 7)]), [7]);
+        assert_eq!(sender.cwnd_pkts(), cwnd_pkts);
+        assert_eq!(sender.acknowledged(), 4);
     }
 }

@@ -131,6 +131,12 @@ impl LinuxSender {
         let anew = matches!(self.state, State::Open | State::Disorder)
             || self.acknowledged() >= self.recovery_point
             || self.state == State::Loss && self.timeouts_in_a_row == 0;
+        let threshold = self.rules.dupack_threshold;
+        if matches!(self.state, State::Open | State::Disorder) && self.segments.sacked >= threshold
+        {
+            // The degree of reordering was overestimated.
+            self.reordering.degree = threshold;
+        }
         self.frto =
             !matches!(self.state, State::Recovery | State::Loss) || self.timeouts_in_a_row > 0;
         let rtt_ns = if self.rules.rack {

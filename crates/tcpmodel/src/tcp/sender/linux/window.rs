@@ -6,10 +6,13 @@ use super::{AckInfo, LinuxSender, State};
 impl LinuxSender {
     /// Returns the content of the acknowledgement for the congestion control.
     pub(super) fn acked(&self, now_ns: u64, info: &AckInfo) -> Acked {
+        // With a high degree of reordering, any delivery counts (`tcp_may_raise_cwnd`).
+        let any_counts = self.reordering.degree > self.rules.dupack_threshold;
+        let has_progress = info.advanced || any_counts && info.sacked;
         Acked {
             now_ns,
             delivered: info.delivered,
-            may_grow: info.advanced && self.is_cwnd_limited(),
+            may_grow: has_progress && self.is_cwnd_limited(),
             acknowledged: self.acknowledged(),
             next: self.segments.next(),
             rtt_ns: info.rtt_ns,
