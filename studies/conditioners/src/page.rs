@@ -241,8 +241,7 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
             claim: "rtt, many micro-flows: the long RTT gets the excess (the paper: 2.3 / 7.52)",
             found: show(rtt),
             holds: rtt[1] > 2.0 * rtt[0],
-            failure_reason: "slow start fills the access link of F1, F1 then has the longer RTT and gets the excess, \
-                      and this state lasts; in the packet model timeouts end it",
+            failure_reason: "",
         },
         Claim {
             claim: "rtt-sw, many micro-flows: evener than rtt",
