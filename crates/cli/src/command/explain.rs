@@ -9,9 +9,10 @@ use netflow::number::{percent, plain, short};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{
     Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit, LinkId, Model,
-    Network, Source,
+    Network, Source, TokenBucketSpec,
 };
 use netflow::tcpmodel::tcp::TcpState;
+use netflow::units::Bytes;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -219,6 +220,34 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
         .collect();
     for note in notes {
         writeln!(out, " {note}")?;
+    }
+    for hop in &it.hops {
+        print_token_buckets(network, hop.link, out)?;
+    }
+    Ok(())
+}
+
+/// Prints the policer and the shaper of a link.
+fn print_token_buckets(network: &Network, link: LinkId, out: &mut dyn Write) -> io::Result<()> {
+    let (name, spec) = (network.link_name(link), network.link_spec(link));
+    let limits = |bucket: TokenBucketSpec| {
+        let rate = short(bucket.rate_bps / 1e6);
+        format!("{rate} Mbit/s with bursts of {}", Bytes(bucket.burst_bytes))
+    };
+    if let Some(policer) = spec.policer {
+        writeln!(
+            out,
+            " {name} polices to {}: drops count as loss",
+            limits(policer)
+        )?;
+    }
+    if let Some(shaper) = spec.shaper {
+        let bandwidth = short(spec.bandwidth_bps / 1e6);
+        let limits = limits(shaper);
+        writeln!(
+            out,
+            " {name} shapes to {limits}; utilization refers to {bandwidth} Mbit/s"
+        )?;
     }
     Ok(())
 }
