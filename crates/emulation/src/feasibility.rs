@@ -18,6 +18,9 @@ pub enum Infeasible {
         /// Unsupported feature of the link.
         what: &'static str,
     },
+    /// The link has a shaper.
+    #[error("link {0}: `shaper` is not emulated; use the shaper of a `cake` queue, or remove it")]
+    Shaper(String),
     /// The aggregate has a marker or policer at the edge of the network.
     #[error("aggregate `{0}`: markers and policers are not emulated")]
     Marker(String),
@@ -141,7 +144,7 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
         } = network.link_spec(id);
         if shaper.is_some() {
             let link = network.link_name(id).to_owned();
-            return queue(link, "a shaper");
+            return Err(Infeasible::Shaper(link));
         }
         if let DropPolicy::Rio(_) = policy {
             let link = network.link_name(id).to_owned();

@@ -147,10 +147,11 @@ impl Fluid {
         } = self;
         let links = || setup.network.links();
         let at = |&time_s: &f64| {
-            state.time_s = time_s;
+            for clock in &mut state.clocks {
+                clock.time_s = time_s;
+            }
             setup.apply_events(&mut state, &mut scratch);
             for c in 0..setup.plan.components.len() {
-                state.clocks[c].time_s = time_s;
                 scratch.update_sources(&setup, &mut state, c, time_s);
             }
             let active = scratch.active.iter().flat_map(ActiveSources::all);
@@ -174,25 +175,22 @@ impl Fluid {
             .min(self.duration_s)
             .min(self.setup.next_change_s(&self.state));
         let components = self.setup.plan.components.len();
-        let mut result = Ok(());
         if components == 1 {
-            result = self.step_component(0, limit_s);
-            self.state.time_s = self.state.clocks[0].time_s;
+            self.step_component(0, limit_s)?;
         } else {
             // Steps of all lengths, of which the longest but one is 2/3 of the longest, meet there.
             let common_s = 2.0 * self.setup.options.longest_step_s();
-            let end_s = step_end_s(self.state.time_s, common_s, limit_s);
+            let end_s = step_end_s(self.state.time_s(), common_s, limit_s);
             for c in 0..components {
-                while result.is_ok() && self.state.clocks[c].time_s < end_s {
-                    result = self.step_component(c, end_s);
+                while self.state.clocks[c].time_s < end_s {
+                    self.step_component(c, end_s)?;
                 }
             }
-            self.state.time_s = end_s;
         }
-        if self.state.told.paths.is_due(self.state.time_s) {
+        if self.state.told.paths.is_due(self.state.time_s()) {
             self.sample_paths();
         }
-        result
+        Ok(())
     }
 
     /// Advances a component by one step, which ends at `limit_s` at the latest.
@@ -205,11 +203,11 @@ impl Fluid {
         self.scratch
             .update_sources(&self.setup, &mut self.state, c, end_s);
         let span = Span::new(start_s, end_s);
-        let result = advance(&self.setup, &mut self.state, &mut self.scratch, c, span);
+        advance(&self.setup, &mut self.state, &mut self.scratch, c, span)?;
         // Packets sent until a source stops see the present queues, not the later ones.
         let switches = self.state.clocks[c].time_s >= switch_s;
         (self.state).sample_delays(&self.setup.plan, &mut self.scratch, c, switches);
-        result
+        Ok(())
     }
 
     fn record_step(&mut self, step_s: f64) {
@@ -221,7 +219,7 @@ impl Fluid {
         let network = self.setup.network.clone();
         let mut paths = std::mem::take(&mut self.state.told.paths);
         let loss = |link| self.state.loss(self.rank(link));
-        paths.record(&network, self.state.time_s, |id| self.explain(id), loss);
+        paths.record(&network, self.state.time_s(), |id| self.explain(id), loss);
         self.state.told.paths = paths;
     }
 
@@ -232,7 +230,7 @@ impl Fluid {
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<UserStats>, RunError> {
         let network = &self.setup.network;
-        let between_s = (from_s, self.state.time_s);
+        let between_s = (from_s, self.state.time_s());
         session_replay::experiences(
             network,
             &self.state.told.paths,

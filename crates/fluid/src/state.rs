@@ -20,8 +20,6 @@ use crate::session_replay::PathSamples;
 pub struct State {
     /// Hash of the network and the options to which it belongs.
     pub(crate) fingerprint: u64,
-    /// Time that all components have reached.
-    pub(crate) time_s: f64,
     /// Clock of each component.
     pub(crate) clocks: Vec<Clock>,
     pub(crate) epoch: usize,
@@ -244,7 +242,6 @@ impl State {
         let branches = plan.branches.len();
         State {
             fingerprint: plan.fingerprint,
-            time_s: 0.0,
             clocks: vec![
                 Clock {
                     time_s: 0.0,
@@ -275,6 +272,14 @@ impl State {
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
             set: vec![ControlRecord::default(); inner.controllable.len()],
         }
+    }
+
+    /// Returns the time that all components have reached, in seconds.
+    pub(crate) fn time_s(&self) -> f64 {
+        self.clocks
+            .iter()
+            .map(|it| it.time_s)
+            .fold(f64::INFINITY, f64::min)
     }
 
     /// Returns the number of steps since the start, of the component with the most.

@@ -17,8 +17,7 @@ use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Aqm, Buffer, BuildError, Calibration,
     CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, Dscp, EventSpec, LinkId,
-    LinkSpec, Network, NodeId, Overhead, Source, Tins, TokenBucketSpec, WindowSource, classes,
-    diffserv,
+    LinkSpec, Network, NodeId, Overhead, Source, Tins, WindowSource, classes, diffserv,
 };
 
 /// Size of an acknowledgement in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
@@ -443,20 +442,6 @@ impl NetworkBuilder {
                 minimum_bytes,
                 Allowed::NotNegative,
             );
-            for (rate, burst, bucket) in [
-                ("policer rate_bps", "policer burst_bytes", link.policer),
-                ("shaper rate_bps", "shaper burst_bytes", link.shaper),
-            ] {
-                if let Some(TokenBucketSpec {
-                    rate_bps,
-                    burst_bytes,
-                }) = bucket
-                {
-                    check(rate, rate_bps, Allowed::AtLeastOne);
-                    check(burst, burst_bytes, Allowed::AtLeastOne);
-                    check(burst, MAX_BURST_BYTES - burst_bytes, Allowed::NotNegative);
-                }
-            }
             // A missing metric is reported as NaN if other links have one.
             let metric = if any_metric {
                 link.metric.unwrap_or(f64::NAN)
@@ -503,6 +488,19 @@ impl NetworkBuilder {
             }
             if let Err(error) = link.loss.check() {
                 check(error.name, error.value, Allowed::UnitInterval);
+            }
+            for (rate, burst, bucket) in [
+                ("policer rate_bps", "policer burst_bytes", link.policer),
+                ("shaper rate_bps", "shaper burst_bytes", link.shaper),
+            ] {
+                let Some(bucket) = bucket else { continue };
+                for (field, value) in [(rate, bucket.rate_bps), (burst, bucket.burst_bytes)] {
+                    errors.extend(check_range(&subject, field, value, Allowed::AtLeastOne));
+                }
+                if let Err(reason) = bucket.try_bucket() {
+                    let subject = subject();
+                    errors.push(BuildError::DiffServ { subject, reason });
+                }
             }
             if link.from == link.to {
                 let at = self.node_name(link.from).to_owned();
@@ -805,9 +803,6 @@ pub const MAX_STACK_WINDOW_PKTS: f64 = 1e6;
 
 /// Default largest window in packets of a source with a congestion window. A stack has a send buffer instead.
 pub const DEFAULT_MAX_WINDOW_PKTS: f64 = 1e4;
-
-/// Largest burst of a token bucket in bytes.
-pub const MAX_BURST_BYTES: f64 = 1e9;
 
 #[derive(Clone, Copy)]
 enum Allowed {

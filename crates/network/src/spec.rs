@@ -9,7 +9,6 @@ use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
 
-use crate::builder::MAX_BURST_BYTES;
 use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
 /// Buffer size of a queue, the packet in service included.
@@ -163,13 +162,18 @@ pub struct TokenBucketSpec {
 
 impl TokenBucketSpec {
     /// Returns the full bucket. Its rate is rounded to whole bit/s and its size to whole bytes.
+    ///
+    /// # Panics
+    /// For numbers that [`NetworkBuilder::build`](crate::NetworkBuilder::build) rejects.
     pub fn bucket(&self) -> TokenBucket {
-        let (rate_bps, burst_bytes) = (self.rate_bps.round(), self.burst_bytes.round());
+        self.try_bucket().expect("the network builder checks it")
+    }
+
+    pub(crate) fn try_bucket(&self) -> Result<TokenBucket, netflow_diffserv::Error> {
         TokenBucket::new(
-            rate_bps.min(1e18) as u64,
-            burst_bytes.min(MAX_BURST_BYTES) as u64,
+            self.rate_bps.round() as u64,
+            self.burst_bytes.round() as u64,
         )
-        .expect("both are in range")
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use netflow_network::compiled::{CompiledNetwork, PathPair};
 use petgraph::unionfind::UnionFind;
 
-use super::plan::Plan;
+use super::plan::{LinkPlan, Plan};
 
 /// Layout of one component: its ranges in the arrays of the plan.
 #[derive(Clone, Debug, Default)]
@@ -50,12 +50,13 @@ pub(super) fn component_of_links(inner: &CompiledNetwork, ways: &[PathPair<'_>])
 impl Plan {
     /// Finds the ranges of each component, given the component of every link with traffic.
     pub(super) fn add_components(&mut self, component_of: &[u32]) {
-        let of = |rank: usize| component_of[self.links[rank].link as usize];
+        let of = |l: &LinkPlan| component_of[l.link as usize];
         let crossed = self.levels.last().map_or(0, |&(_, end)| end);
-        let ranks: Vec<usize> = (0..crossed).collect();
         let mut components: Vec<Component> = Vec::new();
-        for same in ranks.chunk_by(|&a, &b| of(a) == of(b)) {
-            let links = same[0]..same[same.len() - 1] + 1;
+        let mut start = 0;
+        for same in self.links[..crossed].chunk_by(|a, b| of(a) == of(b)) {
+            let links = start..start + same.len();
+            start = links.end;
             let level_at = |rank: usize| self.levels.partition_point(|&(first, _)| first < rank);
             let hops = self.links[links.start].first_hop..self.links[links.end - 1].end_hop;
             let end_at = |hop: u32| self.ends.partition_point(|&end| end < hop);

@@ -51,7 +51,7 @@ impl Setup {
         let flight = state.flights.links[rank];
         if is_known && flight.carries(l) {
             let earlier =
-                OldDelayPackets::new(&self.plan, &state.flights, rank, state.time_s, before_s);
+                OldDelayPackets::new(&self.plan, &state.flights, rank, state.time_s(), before_s);
             state.flights.earlier.push(earlier);
         }
         state.flights.links[rank].restart();

@@ -20,7 +20,7 @@ impl Setup {
 
     /// Returns the branch of a class in the step that begins now.
     pub fn branch_now(&self, state: &State, class: u32) -> u32 {
-        let epoch = self.network.tables().epoch_at(state.time_s);
+        let epoch = self.network.tables().epoch_at(state.time_s());
         self.branch_of(state, epoch, class)
     }
 
@@ -37,7 +37,7 @@ impl Setup {
         let inner = self.network.tables();
         let (mut changed, mut lose_other) = (false, false);
         while let Some(e) = inner.events.get(state.next_event) {
-            if e.at_s > state.time_s {
+            if e.at_s > state.time_s() {
                 break;
             }
             let rank = self.plan.rank[e.link as usize] as usize;
@@ -54,7 +54,7 @@ impl Setup {
             changed = true;
         }
         while let Some(next) = inner.epochs.get(state.epoch + 1) {
-            if next.at_s > state.time_s {
+            if next.at_s > state.time_s() {
                 break;
             }
             state.epoch += 1;

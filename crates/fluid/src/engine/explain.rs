@@ -24,7 +24,7 @@ impl Setup {
         let count = inner.connections[id.index()].count;
         let b = self.branch_now(state, class);
         if b == NO_CLASS_PATH {
-            return Explanation::of_path(state.time_s, count, Vec::new());
+            return Explanation::of_path(state.time_s(), count, Vec::new());
         }
         let branch = &self.plan.branches[b as usize];
         // Data outside aggregates is DP2, acknowledgements are DP0.
@@ -80,7 +80,7 @@ impl Setup {
         let there = ranks(branch.path).iter().map(|&p| hop(p, false));
         let back = ranks(branch.way_back).iter().map(|&p| hop(p, true));
         let mut explanation =
-            Explanation::of_path(state.time_s, count, there.chain(back).collect());
+            Explanation::of_path(state.time_s(), count, there.chain(back).collect());
         if branch.aggregate.is_some() {
             // Each colour has its own loss on the whole path.
             let ln_pass = ln_pass_of(&self.plan, state, branch)
@@ -88,7 +88,7 @@ impl Setup {
             explanation.loss_probability = -libm::expm1(ln_pass);
         }
         let source = &state.branches[b as usize];
-        let (now, finished) = (state.time_s, source.done_s.is_some());
+        let (now, finished) = (state.time_s(), source.done_s.is_some());
         explanation.sending = branch.start_s <= now && now < branch.stop_s && !finished;
         if branch.application_pps < f64::INFINITY {
             explanation.application_pps = Some(branch.application_pps);

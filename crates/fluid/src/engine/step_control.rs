@@ -38,10 +38,7 @@ const MAX_SWITCHES: usize = 10_000;
 /// Steps of one component.
 #[derive(Clone, Debug)]
 pub(crate) struct ComponentSteps {
-    /// Longest step in seconds; the length of all steps if they are fixed.
-    pub longest_s: f64,
-    /// Control of adaptive steps.
-    control: Option<StepControl>,
+    control: StepControl,
     /// Start times of sources that limit the step size, with their classes, in order of time.
     starts: Vec<(f64, u32)>,
     /// Times in seconds at which sources start or stop and a step must end, in increasing order.
@@ -67,8 +64,10 @@ impl ComponentSteps {
         component: &Component,
     ) -> ComponentSteps {
         let fixed = |step_s| ComponentSteps {
-            longest_s: step_s,
-            control: None,
+            control: StepControl {
+                longest_s: step_s,
+                shortest_s: step_s,
+            },
             starts: Vec::new(),
             switches_s: Vec::new(),
         };
@@ -83,8 +82,7 @@ impl ComponentSteps {
             FluidOptions::Standard {
                 step: Step::Auto { longest_s },
             } => ComponentSteps {
-                longest_s,
-                control: Some(StepControl::new(longest_s, plan, inner, component)),
+                control: StepControl::new(longest_s, plan, inner, component),
                 starts: starts(plan, component),
                 switches_s: source_switches(plan, component),
             },
@@ -93,7 +91,7 @@ impl ComponentSteps {
 
     /// Returns the shortest permitted step in seconds.
     pub fn shortest_s(&self) -> f64 {
-        self.control.map_or(self.longest_s, |it| it.shortest_s)
+        self.control.shortest_s
     }
 
     /// Returns the next time after `time_s` at which a step must end because a source starts or stops.
@@ -241,9 +239,10 @@ impl ComponentSteps {
         clock: Clock,
         fixed: &[FixedDelays],
     ) -> f64 {
-        let Some(control) = self.control else {
-            return self.longest_s;
-        };
+        let control = self.control;
+        if control.shortest_s >= control.longest_s {
+            return control.longest_s; // fixed, or always the longest
+        }
         let plan = &setup.plan;
         let mut demand = StepDemand::new();
         for b in active.all() {

@@ -18,11 +18,11 @@ impl Engine for Fluid {
     }
 
     fn time_s(&self) -> f64 {
-        self.state.time_s
+        self.state.time_s()
     }
 
     fn is_done(&self) -> bool {
-        self.state.time_s >= self.duration_s
+        self.state.time_s() >= self.duration_s
     }
 
     fn steps(&self) -> u64 {
@@ -31,7 +31,7 @@ impl Engine for Fluid {
 
     fn class_path_over(&self, id: ConnectionId, path: Option<u32>) -> Option<u32> {
         let inner = self.network().tables();
-        let epoch = inner.epoch_at(self.state.time_s);
+        let epoch = inner.epoch_at(self.state.time_s());
         inner.class_path_of(epoch, inner.class_of[id.index()], path)
     }
 
@@ -47,7 +47,7 @@ impl Engine for Fluid {
     fn is_down(&self, id: LinkId) -> bool {
         // Events that are due take effect in the next step.
         let due = self.network().events().skip(self.state.next_event);
-        let due = due.take_while(|event| event.at_s <= self.state.time_s);
+        let due = due.take_while(|event| event.at_s <= self.state.time_s());
         let changes = due
             .filter(|event| event.link == id)
             .filter_map(|event| match event.change {

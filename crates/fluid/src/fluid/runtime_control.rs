@@ -53,7 +53,7 @@ impl Fluid {
             } else {
                 before.first_path
             },
-            since_s: self.state.time_s,
+            since_s: self.state.time_s(),
             unrouted_pkts,
             blocked_s,
         };
@@ -106,7 +106,7 @@ impl Fluid {
         let (branches, _) = self.branches_of(id);
         let branches = branches.iter();
         let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].done_s);
-        let until_s = finished_s.fold(self.state.time_s, f64::min);
+        let until_s = finished_s.fold(self.state.time_s(), f64::min);
         let inner = self.setup.network.tables();
         let place = inner.control_index(id.index() as u32);
         let set = place.map_or(ControlRecord::default(), |place| self.state.set[place]);

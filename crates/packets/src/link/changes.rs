@@ -107,11 +107,18 @@ impl Engine {
             self.links[l].queue.set_buffer(buffer);
         }
         // A packet that waits for a shaper is transmitted later.
-        let managed = self.links[l].queue.managed.as_ref();
-        let from_ns = managed.map_or(now_ns, |it| it.begins_ns.max(now_ns));
+        let begins_ns = |l: usize| self.links[l].queue.begins_ns().max(now_ns);
+        let from_ns = begins_ns(l);
+        let shared_from_ns = match &self.links[l].transmission {
+            Transmission::ClassScheduler(sharing) => {
+                let each_ns = sharing.links.iter().map(|&queue| begins_ns(queue as usize));
+                each_ns.fold(now_ns, u64::max)
+            }
+            Transmission::Exclusive | Transmission::Class => now_ns,
+        };
         self.links[l].queue.stretch(from_ns, ratio);
         if let Transmission::ClassScheduler(sharing) = &mut self.links[l].transmission {
-            sharing.stretch(from_ns, ratio, bps);
+            sharing.stretch(shared_from_ns, ratio, bps);
         }
         let sender = self.topology.sender(l as u32);
         let Topology {

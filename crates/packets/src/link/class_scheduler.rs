@@ -26,7 +26,7 @@ pub(crate) enum Transmission {
 pub(crate) struct ClassScheduler {
     scheduler: PacketScheduler,
     /// Links of these queues; the last one is the link itself.
-    links: Vec<u32>,
+    pub links: Vec<u32>,
     /// End of the current transmission in ns.
     pub free_ns: u64,
 }

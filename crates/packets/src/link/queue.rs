@@ -601,10 +601,14 @@ impl Queue {
         }
     }
 
+    /// Returns the start of the current or last transmission in ns, which may be in the future; 0 in a FIFO queue.
+    pub fn begins_ns(&self) -> u64 {
+        self.managed.as_ref().map_or(0, |it| it.begins_ns)
+    }
+
     /// Returns the remaining part of `service_ns`.
     pub fn backlog_ns(&self, now_ns: u64) -> u64 {
-        let begins_ns = self.managed.as_ref().map_or(0, |it| it.begins_ns);
-        self.free_ns().saturating_sub(now_ns.max(begins_ns))
+        self.free_ns().saturating_sub(now_ns.max(self.begins_ns()))
     }
 
     /// Returns the time in ns until all packets that are in the queue now have been sent.

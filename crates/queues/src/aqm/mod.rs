@@ -104,7 +104,8 @@ trait Discipline<P> {
         0
     }
 
-    /// Returns the next packet to send; none before [`ready_ns`](Self::ready_ns). Packets dropped meanwhile are pushed to `dropped`.
+    /// Returns the next packet to send; none before [`ready_ns`](Self::ready_ns). Packets dropped meanwhile are pushed
+    /// to `dropped`.
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>>;
 
     /// Returns the number of waiting packets.

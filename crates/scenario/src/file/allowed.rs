@@ -42,9 +42,9 @@ pub(super) const RATE: Allowed<Quantity<Rate>> = Allowed {
 pub(super) const BUCKET_RATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| match r.0 {
         Rate::BitsPerSecond(bps) => bps.get() >= 1.0 && bps.get() <= 1e15,
-        Rate::PacketsPerSecond(rate) => rate.get() > 0.0 && rate.get() <= 1e9,
+        Rate::PacketsPerSecond(rate) => rate.get() >= 1.0 && rate.get() <= 1e9,
     },
-    text: "1 bit/s to 1e15 bit/s",
+    text: "1 bit/s to 1e15 bit/s, or 1 pkt/s to 1e9 pkt/s",
 };
 pub(super) const BURST_SIZE: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 1.0 && b.get() <= 1e9,

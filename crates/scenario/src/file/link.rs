@@ -45,8 +45,9 @@ pub struct Link {
     /// fluid model uses the mean size of the packets present. A time depends on the current bandwidth, which events
     /// can change. Managed queues need at least 2 packets. Default: the bandwidth-delay product for the longest
     /// base RTT of the connections that cross the link at the start, at least 10 packets and twice the upper
-    /// threshold of a RED queue; with CAKE at least 4 MiB, or 10 240 packets of 1514 B without a shaper. A link without connections uses the RTTs of links at the same nodes, or of the
-    /// network; without traffic, 100 ms. `netflow check` shows the value.
+    /// threshold of a RED queue; with CAKE at least 4 MiB, or 10 240 packets of 1514 B without a shaper. A link without
+    /// connections uses the RTTs of links at the same nodes, or of the network; without traffic, 100 ms. `netflow check`
+    /// shows the value.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<BufferSetting>,
     /// True if the link also exists in the other direction, with a separate queue. Default: true.
@@ -56,8 +57,8 @@ pub struct Link {
     /// are one link and fail together. Default: both directions are equal.
     #[key(fixed, example = "{ bandwidth = \"1 Mbit/s\", metric = 20 }")]
     pub reverse: Option<Spanned<Reverse>>,
-    /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"dualpi2"`, `"cake"`, `"priority"`, `"wfq"`, or a table with
-    /// `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
+    /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"dualpi2"`, `"cake"`, `"priority"`, `"wfq"`,
+    /// or a table with `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
     /// Token bucket in front of the queue, which drops the packets that do not conform, as `tc police` and the policers of

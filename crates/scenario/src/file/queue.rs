@@ -289,9 +289,10 @@ pub struct Cake {
     /// wait here. Default: no shaper.
     #[key(allowed = allowed::RATE, example = "9 Mbit/s")]
     pub bandwidth: Option<RateSetting>,
-    /// Usual round-trip time of the traffic, or a name of Linux for it: `"datacentre"` (100 us), `"lan"` (1 ms), `"metro"`
-    /// (10 ms), `"regional"` (30 ms), `"internet"` (100 ms), `"oceanic"` (300 ms), `"satellite"` (1 s). The target of the queueing delay is 5 % of it,
-    /// and at least 1.5 transmission times of a packet of 1514 B. Default: `"internet"`.
+    /// Usual round-trip time of the traffic, or a name of Linux for it: `"datacentre"` (100 us), `"lan"` (1 ms),
+    /// `"metro"` (10 ms), `"regional"` (30 ms), `"internet"` (100 ms), `"oceanic"` (300 ms), `"satellite"` (1 s). The
+    /// target of the queueing delay is 5 % of it, and at least 1.5 transmission times of a packet of 1514 B. Default:
+    /// `"internet"`.
     #[key(example = "100 ms")]
     pub rtt: Option<Spanned<RttSetting>>,
     /// Fairness between flows and hosts. Hosts are the nodes where connections begin and end. Default:

@@ -158,7 +158,8 @@ impl Validator<'_> {
             metric: metric.as_deref().copied(),
             buffer,
             queue,
-            policer: self.token_bucket("policer", policer.as_ref(), overhead),
+            policer: (policer.as_ref())
+                .and_then(|setting| self.token_bucket("policer", setting, overhead)),
             shaper: self.shaper(shaper.as_ref(), bandwidth_bps, overhead),
             loss: loss
                 .as_ref()
@@ -322,27 +323,30 @@ impl Validator<'_> {
     fn shaper_bps(&mut self, cake: &Cake, bandwidth_bps: f64, overhead: Overhead) -> Option<f64> {
         let setting = cake.bandwidth.as_ref()?;
         let shaper_bps = self.link_bps(setting.0, overhead);
-        if shaper_bps >= bandwidth_bps {
-            let message = "the shaper does not limit the link, which is not faster";
-            let help = "write 95 % of the link's bandwidth, or remove `bandwidth`";
-            let place = setting.place();
-            self.warning(ProblemKind::WithoutEffect, place, message.to_owned(), help);
-        }
+        let help = "write 95 % of the link's bandwidth, or remove `bandwidth`";
+        self.check_shaper(shaper_bps, bandwidth_bps, setting.place(), help);
         Some(shaper_bps)
     }
 
+    /// Warns about a shaper with a link that is not faster.
+    fn check_shaper(&mut self, shaper_bps: f64, bandwidth_bps: f64, place: SourceSpan, help: &str) {
+        if shaper_bps >= bandwidth_bps {
+            let message = "the shaper does not limit the link, which is not faster".to_owned();
+            self.warning(ProblemKind::WithoutEffect, place, message, help);
+        }
+    }
+
+    /// Returns the shaper of a link.
     fn shaper(
         &mut self,
         setting: Option<&Spanned<TokenBucketSetting>>,
         bandwidth_bps: f64,
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
+        let setting = setting?;
         let bucket = self.token_bucket("shaper", setting, overhead)?;
-        if let Some(setting) = setting.filter(|_| bucket.rate_bps >= bandwidth_bps) {
-            let message = "the shaper does not limit the link, which is not faster".to_owned();
-            let help = "lower its `rate`, or remove `shaper`";
-            self.warning(ProblemKind::WithoutEffect, setting.place(), message, help);
-        }
+        let help = "lower its `rate`, or remove `shaper`";
+        self.check_shaper(bucket.rate_bps, bandwidth_bps, setting.place(), help);
         Some(bucket)
     }
 
@@ -350,10 +354,9 @@ impl Validator<'_> {
     fn token_bucket(
         &mut self,
         key: &str,
-        setting: Option<&Spanned<TokenBucketSetting>>,
+        setting: &Spanned<TokenBucketSetting>,
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
-        let setting = setting?;
         let bucket = setting.bucket()?;
         (self.requires_packet_model).get_or_insert((setting.place(), format!("`{key}`")));
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
@@ -368,7 +371,7 @@ impl Validator<'_> {
             self.error(ProblemKind::OutOfRange, setting.place(), message, help);
         }
         Some(TokenBucketSpec {
-            rate_bps: self.link_bps(bucket.rate.0, overhead).max(1.0),
+            rate_bps: self.link_bps(bucket.rate.0, overhead),
             burst_bytes,
         })
     }

@@ -116,6 +116,15 @@ fn conforming_stream_is_not_delayed() {
     }
 }
 
+fn class(name: &str) -> QueueClass {
+    QueueClass {
+        name: name.to_owned(),
+        weight: 1.0,
+        buffer: Buffer::Packets(50.0),
+        queue: DropPolicy::DropTail,
+    }
+}
+
 /// All queues of a link share its shaper.
 #[test]
 fn classes_share_the_shaper_of_their_link() {
@@ -128,12 +137,7 @@ fn classes_share_the_shaper_of_their_link() {
     b.schedule(MultiQueueLink {
         link: id,
         scheduler: Scheduler::Priority,
-        classes: vec![QueueClass {
-            name: "voice".to_owned(),
-            weight: 1.0,
-            buffer: Buffer::Packets(50.0),
-            queue: DropPolicy::DropTail,
-        }],
+        classes: vec![class("voice")],
     });
     for (name, rate_pps) in [("voice", 300.0), ("bulk", 4000.0)] {
         let stream = one_way(name, from, to, Source::Constant { rate_pps });
@@ -158,10 +162,10 @@ fn classes_share_the_shaper_of_their_link() {
     );
 }
 
-/// A bandwidth change while a packet waits for the shaper changes its transmission only.
+/// A bandwidth change while a packet waits for the shaper changes its transmission only, also with several queues.
 #[test]
 fn bandwidth_changes_keep_the_rate_of_the_shaper() {
-    for bps in [8.5e6, 1e9] {
+    for (bps, has_classes) in [(8.5e6, false), (1e9, false), (8.5e6, true), (1e9, true)] {
         let mut b = NetworkBuilder::new();
         let [from, to] = ["A", "B"].map(|name| b.node(name));
         let id = b.link(LinkSpec {
@@ -177,14 +181,24 @@ fn bandwidth_changes_keep_the_rate_of_the_shaper() {
             });
         }
         let stream = one_way("c", from, to, Source::Constant { rate_pps: 4000.0 });
-        b.connection(ConnectionSpec {
+        let connection = b.connection(ConnectionSpec {
             packet_size_bytes: PACKET_BYTES,
             ..stream
         });
+        if has_classes {
+            b.schedule(MultiQueueLink {
+                link: id,
+                scheduler: Scheduler::Wfq,
+                classes: vec![class("bulk")],
+            });
+            b.classify(connection, "bulk");
+        }
         let simulation = run(b.build().unwrap(), 10.0);
-        let connection = simulation.network().connections().next().unwrap();
         let sent_pkts = simulation.connection_totals(connection).delivered_pkts;
-        assert!((sent_pkts - 10_000.0).abs() <= 15.0, "{bps}: {sent_pkts}");
+        assert!(
+            (sent_pkts - 10_000.0).abs() <= 15.0,
+            "{bps} {has_classes}: {sent_pkts}"
+        );
     }
 }
 
@@ -213,4 +227,58 @@ fn tcp_needs_the_burst_of_a_policer() {
     assert!(small < 0.1 * large && large > 5e7, "{small:e} {large:e}");
     let [small, large] = [15e3, 5e6].map(|burst| goodput_bps(shape, burst));
     assert!(small > 8.5e7 && large > 8.5e7, "{small:e} {large:e}");
+}
+
+/// The errors name the link, the bucket and the number; the fluid model names the model to use.
+#[test]
+fn invalid_token_buckets_are_rejected() {
+    let build = |policer: Option<TokenBucketSpec>, shaper: Option<TokenBucketSpec>| {
+        let mut b = NetworkBuilder::new();
+        let [from, to] = ["A", "B"].map(|name| b.node(name));
+        b.link(LinkSpec {
+            policer,
+            shaper,
+            ..link(from, to, 1e8, 0.01, 100.0)
+        });
+        b.connection(one_way("c", from, to, Source::Constant { rate_pps: 10.0 }));
+        b.build()
+    };
+    for (policer, shaper, message) in [
+        (
+            bucket(0.0, 1500.0),
+            None,
+            "link A->B: policer rate_bps is 0, but must be at least 1",
+        ),
+        (
+            None,
+            bucket(8e6, 0.5),
+            "link A->B: shaper burst_bytes is 0.5, but must be at least 1",
+        ),
+        (
+            None,
+            bucket(8e6, f64::NAN),
+            "link A->B: shaper burst_bytes is NaN, but must be at least 1",
+        ),
+        (
+            bucket(8e6, 2e9),
+            None,
+            "link A->B: burst in B is 2000000000, allowed is 0 to 1e9",
+        ),
+        (
+            bucket(2e18, 1e3),
+            None,
+            "link A->B: rate in bit/s is 2000000000000000000, allowed is 0 to 1e18",
+        ),
+    ] {
+        let errors = build(policer, shaper).unwrap_err();
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert!(errors.iter().any(|error| error == message), "{errors:?}");
+    }
+    let network = build(None, bucket(8e6, 1500.0)).unwrap();
+    let options = Options {
+        model: Model::FLUID,
+        ..Options::default()
+    };
+    let error = Simulation::new(network, options).err().unwrap().to_string();
+    assert!(error.contains("token bucket of link A->B"), "{error}");
 }

@@ -1,5 +1,5 @@
 //! ACK filter of CAKE: removes acknowledgements that a later one in the same queue replaces, as Linux 6.18
-//! (`sch_cake`; Høiland-Jørgensen, Täht, Morton 2018, section III.D).
+//! (`sch_cake`; Høiland-Jørgensen, Täht, Morton 2018).
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,4 @@
-//! COBALT: CoDel and BLUE in parallel, as in Linux 6.18 (`sch_cake`; Høiland-Jørgensen, Täht, Morton 2018,
-//! section III.C).
+//! COBALT: CoDel (RFC 8289) and BLUE (Feng, Shin, Kandlur, Saha 2002) in parallel, as in Linux 6.18 (`sch_cake`).
 
 use netflow_units::SplitMix64;
 

@@ -1,5 +1,5 @@
 //! Flow queues of a CAKE tin: set-associative hashing and host fairness, as in Linux 6.18 (`sch_cake`;
-//! Høiland-Jørgensen, Täht, Morton 2018, sections III.A and III.B).
+//! Høiland-Jørgensen, Täht, Morton 2018).
 
 use std::collections::VecDeque;
 
