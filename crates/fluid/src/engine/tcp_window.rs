@@ -49,8 +49,8 @@ const OVERFLOW_RANGE: f64 = 0.1;
 /// 1 + 1/ln 2.
 const WINDOW_PER_BURST: f64 = 1.0 + 1.0 / LN_2;
 
-/// Packets that these bursts lose before the sender learns of it, relative to the growth of the window meanwhile: W₁ of a
-/// buffer K plus W₁, with the mean W₁ = K/ln 2.
+/// Packets that these bursts lose before the sender detects it, relative to the growth of the window meanwhile: W₁ of
+/// K + W₁ packets, where K is the buffer and the mean W₁ is K/ln 2.
 const LOST_PER_GROWTH: f64 = 1.0 / (1.0 + LN_2);
 
 /// HyStart (Linux): smallest window in packets, bounds of the RTT increase in seconds, and largest spacing of
@@ -418,7 +418,7 @@ impl TcpWindow {
             // Probability of three or more losses in the window, after which Reno waits for its timer.
             let mut then_pkts = recovering.slow_start_pkts.min(slow0);
             if !dynamics.needs_timer {
-                // With SACK there is one decrease, when the sender learns of the loss and the window has doubled.
+                // With SACK there is one decrease, when the sender detects the loss and the window has doubled.
                 let full_pkts = met.free_pps / branch.weight * rtt_s + met.burst_space_pkts;
                 then_pkts += of_bursts * (full_pkts - then_pkts).clamp(0.0, then_pkts);
             }

@@ -110,7 +110,7 @@ pub(super) enum Activity {
     SparseWaiting,
     /// In the list of old flows.
     Bulk,
-    /// Empty, while its COBALT has not come to rest.
+    /// Empty, while the drop rate of its COBALT still decays.
     Decaying,
 }
 
