@@ -21,6 +21,14 @@ pub enum Infeasible {
     /// The link has a shaper.
     #[error("link {0}: `shaper` is not emulated; use the shaper of a `cake` queue, or remove it")]
     Shaper(String),
+    /// The link has jitter, reordering, duplication, an in-flight limit or transmission slots.
+    #[error("link {link}: {element} is not emulated; remove it, or use `netflow run`")]
+    DelayLine {
+        /// Name of the link.
+        link: String,
+        /// Unsupported element.
+        element: &'static str,
+    },
     /// The aggregate has a marker or policer at the edge of the network.
     #[error("aggregate `{0}`: markers and policers are not emulated")]
     Marker(String),
@@ -138,13 +146,19 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             queue: policy,
             policer: _, // any value is emulated
             shaper,
-            loss: _,        // any value is emulated
+            loss: _, // any value is emulated
+            delay_line,
             metric: _,      // in the routes
             calibration: _, // of the fluid model
         } = network.link_spec(id);
         if shaper.is_some() {
             let link = network.link_name(id).to_owned();
             return Err(Infeasible::Shaper(link));
+        }
+        if !delay_line.is_plain() {
+            let link = network.link_name(id).to_owned();
+            let element = delay_line.first_element();
+            return Err(Infeasible::DelayLine { link, element });
         }
         if let DropPolicy::Rio(_) = policy {
             let link = network.link_name(id).to_owned();

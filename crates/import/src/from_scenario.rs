@@ -59,10 +59,11 @@ impl Topology {
                 delay_s,
                 overhead: _, // a topology has no layer-2 encapsulation
                 buffer,
-                queue: _,   // left out, as documented
-                policer: _, // left out, as documented
-                shaper: _,  // left out, as documented
-                loss: _,    // a topology has no loss
+                queue: _,      // left out, as documented
+                policer: _,    // left out, as documented
+                shaper: _,     // left out, as documented
+                loss: _,       // a topology has no loss
+                delay_line: _, // left out, as documented
                 metric,
                 calibration: _, // of the fluid model
             } = network.link_spec(id);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use netflow_queues::DelayLine;
 use netflow_units::{NonMaxU32, link_name};
 
 use crate::buffers::BufferSizing;
@@ -489,6 +490,15 @@ impl NetworkBuilder {
             if let Err(error) = link.loss.check() {
                 check(error.name, error.value, Allowed::UnitInterval);
             }
+            if let Some((field, value, allowed)) = delay_line_error(&link.delay_line) {
+                let subject = subject();
+                errors.push(BuildError::OutOfRange {
+                    subject,
+                    field,
+                    value,
+                    allowed,
+                });
+            }
             for (rate, burst, bucket) in [
                 ("policer rate_bps", "policer burst_bytes", link.policer),
                 ("shaper rate_bps", "shaper burst_bytes", link.shaper),
@@ -812,6 +822,81 @@ enum Allowed {
     AtLeastTwo,
     StackWindow,
     UnitInterval,
+}
+
+/// Returns the first setting of a delay line that is out of its range: its name, its value and the range.
+fn delay_line_error(line: &DelayLine) -> Option<(&'static str, f64, &'static str)> {
+    const SHARE: &str = "from 0 to 1";
+    let is_share = |value: f64| (0.0..=1.0).contains(&value);
+    let DelayLine {
+        jitter,
+        reordering,
+        duplication,
+        limit_pkts,
+        slots,
+    } = line;
+    let reorders = jitter.as_ref().is_some_and(|it| it.reorders);
+    let jitter = jitter.iter().flat_map(|it| {
+        let deviation_s = it.deviation_ns as f64 * 1e-9;
+        [
+            (
+                deviation_s <= 3600.0,
+                "jitter deviation in s",
+                deviation_s,
+                "at most 3600",
+            ),
+            (
+                is_share(it.correlation),
+                "jitter correlation",
+                it.correlation,
+                SHARE,
+            ),
+        ]
+    });
+    let reordering = reordering.iter().flat_map(|it| {
+        let gap = f64::from(it.gap);
+        [
+            (
+                is_share(it.probability),
+                "reordering probability",
+                it.probability,
+                SHARE,
+            ),
+            (it.gap >= 1, "reordering gap", gap, "at least 1"),
+        ]
+    });
+    let slots = slots.iter().flat_map(|it| {
+        let (least_ns, most_ns) = it.interval_ns;
+        let most_s = most_ns as f64 * 1e-9;
+        [
+            (
+                least_ns <= most_ns && most_s <= 3600.0,
+                "longest slot interval in s",
+                most_s,
+                "at least the shortest, and at most 3600",
+            ),
+            (it.max_pkts != Some(0), "slot packets", 0.0, "at least 1"),
+            (it.max_bytes != Some(0), "slot bytes", 0.0, "at least 1"),
+            (
+                !reorders,
+                "slots with jitter that reorders",
+                1.0,
+                "jitter that keeps the order",
+            ),
+        ]
+    });
+    let others = [
+        (is_share(*duplication), "duplication", *duplication, SHARE),
+        (
+            *limit_pkts != Some(0),
+            "in-flight limit in packets",
+            0.0,
+            "at least 1",
+        ),
+    ];
+    let mut all = jitter.chain(reordering).chain(slots).chain(others);
+    let (_, field, value, allowed) = all.find(|&(is_allowed, ..)| !is_allowed)?;
+    Some((field, value, allowed))
 }
 
 fn check_range(

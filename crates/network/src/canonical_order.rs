@@ -27,6 +27,7 @@ fn link_key(link: &LinkSpec) -> u64 {
         policer,
         shaper,
         loss,
+        delay_line,
         metric,
         calibration,
     } = link;
@@ -50,6 +51,9 @@ fn link_key(link: &LinkSpec) -> u64 {
     }
     if let Some(shaper) = shaper {
         queue += &format!("shaper {shaper:?}");
+    }
+    if !delay_line.is_plain() {
+        queue += &format!("{delay_line:?}");
     }
     if !loss.is_none() {
         queue += &format!("{loss:?}");

@@ -253,11 +253,21 @@ impl Network {
         }
     }
 
-    /// Returns the first link with a policer or a shaper, which only the packet model simulates.
-    pub fn first_token_bucket(&self) -> Option<LinkId> {
-        self.links().find(|&id| {
+    /// Returns the first link with a token bucket or a delay line, which decide for each packet, and the name of this
+    /// element. Only the packet model simulates them.
+    pub fn first_per_packet_element(&self) -> Option<(LinkId, &'static str)> {
+        self.links().find_map(|id| {
             let spec = self.link_spec(id);
-            spec.policer.is_some() || spec.shaper.is_some()
+            let element = if spec.policer.is_some() {
+                "policer"
+            } else if spec.shaper.is_some() {
+                "shaper"
+            } else if !spec.delay_line.is_plain() {
+                spec.delay_line.first_element()
+            } else {
+                return None;
+            };
+            Some((id, element))
         })
     }
 

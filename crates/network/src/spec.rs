@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_diffserv::{Curve, TokenBucket};
 use netflow_profile::Profile;
-use netflow_queues::{Aqm, LinkLoss, Overhead};
+use netflow_queues::{Aqm, DelayLine, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
@@ -144,6 +144,8 @@ pub struct LinkSpec {
     pub shaper: Option<TokenBucketSpec>,
     /// Loss in transit, after the queue.
     pub loss: LinkLoss,
+    /// Propagation of each packet after `delay_s`: jitter, reordering, duplication, a limit, slots.
+    pub delay_line: DelayLine,
     /// Routing cost, not negative. Either all links have a metric or none has one; without metrics the cost
     /// is the delay.
     pub metric: Option<f64>,
@@ -192,6 +194,7 @@ impl LinkSpec {
             policer: None,
             shaper: None,
             loss: LinkLoss::NONE,
+            delay_line: DelayLine::default(),
             metric: None,
             calibration: Calibration::default(),
         }

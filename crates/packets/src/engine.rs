@@ -3,7 +3,7 @@
 use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Source};
-use netflow_queues::{LossCause, Losses};
+use netflow_queues::{DelayLineQueue, LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
 
@@ -58,6 +58,9 @@ pub(crate) struct LossCounts {
     /// Lost data packets and lost acknowledgements.
     pub lost: u64,
     pub lost_acks: u64,
+    /// Copies of data packets and of acknowledgements that links have made.
+    pub copies: u64,
+    pub ack_copies: u64,
     /// Time of the last loss of either kind, in ns.
     pub last_lost_ns: u64,
 }
@@ -67,6 +70,8 @@ impl LossCounts {
     pub fn add(&mut self, more: &LossCounts) {
         self.lost += more.lost;
         self.lost_acks += more.lost_acks;
+        self.copies += more.copies;
+        self.ack_copies += more.ack_copies;
         self.last_lost_ns = self.last_lost_ns.max(more.last_lost_ns);
     }
 
@@ -75,6 +80,8 @@ impl LossCounts {
             aggregate,
             lost: 0,
             lost_acks: 0,
+            copies: 0,
+            ack_copies: 0,
             last_lost_ns: 0,
         }
     }
@@ -108,6 +115,7 @@ impl Engine {
                 policer,
                 shaper,
                 ref loss,
+                ref delay_line,
                 metric: _,      // in the routes
                 calibration: _, // of the fluid model
             } = network.link_spec(id);
@@ -134,17 +142,24 @@ impl Engine {
                 },
                 policer: policer.map(|it| Box::new(it.bucket())),
                 shaper: shaper.map(|it| Box::new(it.bucket())),
-                transit_losses: (!loss.is_none()).then(|| {
+                // Losses at the limit of a delay line count as losses in transit.
+                transit_losses: (!loss.is_none() || delay_line.limit_pkts.is_some()).then(|| {
                     let streams = loss_streams(seed, tie_break.links[i]);
                     Box::new(TransitLosses::new(Losses::new(loss, streams)))
                 }),
                 transmission: Transmission::Exclusive,
                 bandwidth_bps,
                 delay_ns: ns(delay_s),
+                min_delay_ns: delay_line.min_delay_ns(ns(delay_s)),
+                delay_line: (!delay_line.is_plain()).then(|| {
+                    let random = random(seed, Purpose::Delay, tie_break.links[i]);
+                    Box::new(DelayLineQueue::new(delay_line.clone(), random))
+                }),
+                transmitted_last: Vec::new(),
                 departed_with_old_delay: Fifo::default(),
                 arrivals: ArrivalCounter::new(burstiness_interval_ns),
             };
-            if shaper.is_some() {
+            if shaper.is_some() || link.delay_line.is_some() {
                 link.queue.choose_when_free(buffer);
             }
             link
@@ -532,6 +547,33 @@ pub(crate) fn record_loss(
     account.lost += 1;
     if let Some(aggregate) = account.aggregate {
         edges[aggregate as usize].lost[usize::from(hop.precedence)] += 1;
+    }
+}
+
+/// Counts a copy of a packet of this hop.
+pub(crate) fn record_copy(accounts: &mut [LossCounts], edges: &mut [EdgeMarker], hop: &HopSpec) {
+    let account = &mut accounts[hop.transfer as usize];
+    if hop.is_ack {
+        account.ack_copies += 1;
+        return;
+    }
+    account.copies += 1;
+    if let Some(aggregate) = account.aggregate {
+        edges[aggregate as usize].copies[usize::from(hop.precedence)] += 1;
+    }
+}
+
+/// Removes a copy of a packet of this hop from the counts.
+pub(crate) fn forget_copy(accounts: &mut [LossCounts], edges: &mut [EdgeMarker], hop: &HopSpec) {
+    let account = &mut accounts[hop.transfer as usize];
+    let copies = if hop.is_ack {
+        &mut account.ack_copies
+    } else {
+        &mut account.copies
+    };
+    *copies -= 1;
+    if let Some(aggregate) = account.aggregate.filter(|_| !hop.is_ack) {
+        edges[aggregate as usize].copies[usize::from(hop.precedence)] -= 1;
     }
 }
 

@@ -40,6 +40,7 @@ enum Purpose {
     Application,
     Edge,
     Loss(LossCause),
+    Delay,
 }
 
 impl Purpose {
@@ -54,6 +55,7 @@ impl Purpose {
             Purpose::Loss(LossCause::Gilbert) => 6,
             Purpose::Loss(LossCause::BitErrors) => 7,
             Purpose::Receiver => 8,
+            Purpose::Delay => 9,
         }
     }
 }

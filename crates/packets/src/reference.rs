@@ -9,7 +9,8 @@ use netflow_network::{
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{
-    AckFilter, Aqm, Cake, CoDel, DualPi2, FqCoDel, Isolation, LinkLoss, Pie, Tins,
+    AckFilter, Aqm, Cake, CoDel, DelayLine, DualPi2, FqCoDel, Isolation, Jitter,
+    JitterDistribution, JitterTable, LinkLoss, Pie, Reordering, Slots, Tins,
 };
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
@@ -292,6 +293,15 @@ fn random_network(seed: u64) -> Network {
             }
         });
     }
+    for _ in 0..one_of(rng, &[0, 0, 1, 3]) {
+        let (chosen, line) = (rng.random_range(0..links.len()), random_delay_line(rng));
+        let mut all = 0..;
+        builder.each_link(|link| {
+            if all.next() == Some(chosen) {
+                link.delay_line = line.clone();
+            }
+        });
+    }
     builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
     let mut number = 0;
     builder.each_link(|link| {
@@ -308,6 +318,35 @@ const ADSL: Overhead = Overhead {
     minimum_bytes: 84.0,
     cells: Cells::Atm,
 };
+
+/// Returns a random delay line.
+fn random_delay_line(rng: &mut impl Rng) -> DelayLine {
+    let reorders = rng.random_bool(0.5);
+    DelayLine {
+        jitter: rng.random_bool(0.6).then(|| Jitter {
+            deviation_ns: one_of(rng, &[100_000, 1_000_000, 30_000_000]),
+            distribution: match rng.random_range(0..3) {
+                0 => JitterDistribution::Uniform,
+                1 => JitterDistribution::Pareto,
+                _ => JitterTable::new(vec![-8192, 0, 8192])
+                    .map_or(JitterDistribution::Normal, JitterDistribution::Table),
+            },
+            correlation: one_of(rng, &[0.0, 0.5]),
+            reorders,
+        }),
+        reordering: rng.random_bool(0.3).then(|| Reordering {
+            probability: one_of(rng, &[0.1, 1.0]),
+            gap: one_of(rng, &[1, 5]),
+        }),
+        duplication: one_of(rng, &[0.0, 0.0, 0.05, 1.0]),
+        limit_pkts: one_of(rng, &[None, None, Some(1), Some(7)]),
+        slots: (!reorders && rng.random_bool(0.4)).then(|| Slots {
+            interval_ns: one_of(rng, &[(5_000_000, 5_000_000), (0, 20_000_000)]),
+            max_pkts: one_of(rng, &[None, Some(2)]),
+            max_bytes: one_of(rng, &[None, Some(3000)]),
+        }),
+    }
+}
 
 /// Returns a small class queue with a random discipline.
 fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {

@@ -409,6 +409,9 @@ impl Topology {
                 }
                 let next = path.get(i + 1).map(|&next| self.sender(next));
                 last = self.wire(Some(self.sender(link)), next.map_or(end, Target::Link));
+                if links[self.sender(link) as usize].delay_line.is_some() {
+                    self.wires.allow_reordering(last);
+                }
                 self.hops.push(Hop {
                     service_ns: None,
                     arrived: 0,

@@ -18,6 +18,7 @@
 #![warn(missing_docs)]
 
 mod aqm;
+mod delay_line;
 mod departure_ring;
 mod dscp;
 mod ecn;
@@ -32,6 +33,10 @@ use netflow_units::{Fifo, Size};
 pub use aqm::{
     AckFilter, Aqm, AqmQueue, Cake, CoDel, DualPi2, FqCoDel, Isolation, PacketDetails, PacketInfo,
     Pie, TcpAck, Tins, WaitingPacket,
+};
+pub use delay_line::{
+    DelayLine, DelayLineQueue, JITTER_TABLE_SCALE, Jitter, JitterDistribution, JitterTable,
+    Propagation, Reordering, Slots,
 };
 pub use departure_ring::DepartureRing;
 pub use dscp::Dscp;

@@ -157,10 +157,10 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
             "the steady state of its class scheduler is not implemented; use `netflow run`",
         );
     }
-    if let Some(link) = network.first_token_bucket() {
+    if let Some((link, element)) = network.first_per_packet_element() {
         return no(
             format!("link {}", network.link_name(link)),
-            "its token bucket decides for each packet and needs the packet model; use `netflow run --model packet`",
+            &format!("its {element} needs the packet model; use `netflow run --model packet`"),
         );
     }
     for id in network.links() {
@@ -466,10 +466,11 @@ fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
         overhead,
         buffer: _, // in `room`
         ref queue,
-        policer: _, // rejected
-        shaper: _,  // rejected
-        loss: _,    // in the delivery probability of each hop
-        metric: _,  // in the routes
+        policer: _,    // rejected
+        shaper: _,     // rejected
+        loss: _,       // in the delivery probability of each hop
+        delay_line: _, // rejected
+        metric: _,     // in the routes
         calibration,
     } = spec;
     LinkParams {

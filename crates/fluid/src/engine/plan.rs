@@ -542,10 +542,11 @@ impl Plan {
             overhead,
             buffer: _, // in `buffer_limit`
             ref queue,
-            policer: _, // rejected
-            shaper: _,  // rejected
-            loss: _,    // in the state, because events change it
-            metric: _,  // in the routes
+            policer: _,    // rejected
+            shaper: _,     // rejected
+            loss: _,       // in the state, because events change it
+            delay_line: _, // rejected
+            metric: _,     // in the routes
             calibration,
         } = &inner.links[link as usize];
         self.links.push(LinkPlan {

@@ -3,7 +3,7 @@
 use netflow_network::{Buffer, Change, LinkId, LinkLoss};
 use netflow_queues::Losses;
 
-use crate::engine::{Engine, loss_streams};
+use crate::engine::{Engine, forget_copy, loss_streams};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::{TransitLosses, rescaled_time_ns};
 use crate::link::service::bits_of;
@@ -128,20 +128,22 @@ impl Engine {
             ..
         } = &mut self.topology;
         let link = &self.links[l];
+        let end_ns = |left_ns| rescaled_time_ns(left_ns, from_ns, ratio);
         for wire in output_wires(origins, sender) {
             wires.retime(wire, |packet| {
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;
-                match link.transmission_end_ns(packet) {
-                    Some(left_ns) if of_link && left_ns > from_ns => {
-                        rescaled_time_ns(left_ns, from_ns, ratio) + link.delay_ns
-                    }
-                    _ => packet.time_ns,
-                }
+                let moved_ns = of_link
+                    .then(|| link.rescheduled_ns(packet, from_ns, link.delay_ns, end_ns))
+                    .flatten();
+                moved_ns.unwrap_or(packet.time_ns)
             });
         }
+        let delay_ns = link.delay_ns;
+        self.links[l].reschedule_last(from_ns, delay_ns, end_ns);
+        self.keep_order_behind(sender, l);
         if let Some(lossy) = &mut self.links[l].transit_losses {
             for packet in &mut *lossy.pending_losses {
-                packet.time_ns = rescaled_time_ns(packet.time_ns, from_ns, ratio);
+                packet.time_ns = end_ns(packet.time_ns);
             }
         }
         for hop in 0..self.topology.specs.len() {
@@ -159,7 +161,6 @@ impl Engine {
         if link.loss() == loss {
             return;
         }
-        let delay_ns = link.delay_ns;
         let mut queued = self.take_queued(l);
         let lossy = self.links[l].transit_losses.get_or_insert_with(|| {
             let nothing = Losses::new(&LinkLoss::NONE, &streams);
@@ -170,6 +171,13 @@ impl Engine {
         queued.sort_by_key(Packet::order);
         lossy.losses.set(loss, &streams);
         let sender = self.topology.sender(l as u32) as usize;
+        if self.links[sender].delay_line.is_some() {
+            // Only the packet in transmission, which may be copied again.
+            for packet in queued.drain(1.min(queued.len())..) {
+                let spec = &self.topology.specs[packet.hop as usize];
+                forget_copy(&mut self.loss_counts, &mut self.edge_markers, spec);
+            }
+        }
         for packet in queued {
             let hop = packet.hop as usize;
             let (inner, spec) = (self.network.tables(), &self.topology.specs[hop]);
@@ -179,13 +187,21 @@ impl Engine {
                 (self.links[sender].transit_losses.as_mut()).is_some_and(|it| it.draw_loss(bytes));
             match &mut self.links[l].transit_losses {
                 Some(lossy) if is_lost => lossy.pending_losses.push(packet),
-                _ => {
-                    let next = packet.next_hop(packet.time_ns + delay_ns);
-                    self.topology
-                        .wires
-                        .push(self.topology.hops[hop].output_wire, next);
-                }
+                _ => self.propagate(sender, l, packet, bytes.round() as u32),
             }
+        }
+    }
+
+    /// Makes later packets of link `l` wait for the packet in transmission, if the delay line keeps their order.
+    fn keep_order_behind(&mut self, sender: u32, l: usize) {
+        let arrivals = self.links[l]
+            .transmitted_last
+            .iter()
+            .map(|(it, _)| it.time_ns);
+        if let Some(last_ns) = arrivals.max()
+            && let Some(line) = &mut self.links[sender as usize].delay_line
+        {
+            line.wait_for(last_ns);
         }
     }
 
@@ -243,17 +259,18 @@ impl Engine {
         for wire in output_wires(origins, sender) {
             wires.allow_reordering(wire);
             wires.retime(wire, |packet| {
-                let of_link = specs[packet.hop as usize - 1].link == l as u32;
-                match link.transmission_end_ns(packet).filter(|_| of_link) {
-                    Some(left_ns) if left_ns > now_ns => left_ns + delay_ns,
-                    Some(_) => {
-                        on_the_way.push(*packet);
-                        packet.time_ns
-                    }
-                    None => packet.time_ns,
+                if specs[packet.hop as usize - 1].link != l as u32 {
+                    return packet.time_ns;
                 }
+                let moved_ns = link.rescheduled_ns(packet, now_ns, delay_ns, |left_ns| left_ns);
+                if moved_ns.is_none() && link.transmission_end_ns(packet).is_some() {
+                    on_the_way.push(*packet);
+                }
+                moved_ns.unwrap_or(packet.time_ns)
             });
         }
+        self.links[l].reschedule_last(now_ns, delay_ns, |left_ns| left_ns);
+        self.keep_order_behind(sender, l);
         self.links[l].set_delay_ns(delay_ns, &on_the_way);
         let network = self.network.clone();
         if (self.topology).retime_off_network_acks(network.tables(), l as u32, before_ns, delay_ns)

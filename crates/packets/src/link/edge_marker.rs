@@ -23,6 +23,7 @@ pub(crate) struct EdgeMarker {
     /// Packets of each precedence that were marked, and of these the lost ones.
     pub sent: [u64; 3],
     pub lost: [u64; 3],
+    pub copies: [u64; 3],
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +65,7 @@ impl EdgeMarker {
             inputs: known,
             sent: [0; 3],
             lost: [0; 3],
+            copies: [0; 3],
         }
     }
 

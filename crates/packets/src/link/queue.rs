@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision, TokenBucket};
 use netflow_network::{Red, service_ns};
-use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo};
+use netflow_queues::{
+    Buffer, DelayLineQueue, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo,
+};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -29,6 +31,13 @@ pub(crate) struct Link {
     pub transit_losses: Option<Box<TransitLosses>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
+    /// Shortest delay of a packet in ns.
+    pub min_delay_ns: u64,
+    /// Propagation of each packet, if it differs between packets. The queue then chooses packets when the link is free.
+    pub delay_line: Option<Box<DelayLineQueue<Pcg32>>>,
+    /// With a delay line, the packet that was transmitted last and its copy, behind the link, with the end of the
+    /// transmission in ns.
+    pub transmitted_last: Vec<(Packet, u64)>,
     /// Packets in flight that departed with another delay, in [this order](packet_key).
     pub departed_with_old_delay: Fifo<Packet>,
     pub arrivals: ArrivalCounter,
@@ -48,6 +57,8 @@ impl Link {
             policer: None,
             shaper: None,
             transit_losses: None,
+            delay_line: None,
+            transmitted_last: Vec::new(),
             departed_with_old_delay: Fifo::default(),
             ..*self
         }
@@ -57,6 +68,10 @@ impl Link {
     /// departed with another delay than the current one.
     #[inline]
     pub fn transmission_end_ns(&self, packet: &Packet) -> Option<u64> {
+        if self.delay_line.is_some() {
+            let last = self.transmitted_last.iter().find(|(it, _)| it == packet);
+            return last.map(|&(_, left_ns)| left_ns);
+        }
         match self
             .departed_with_old_delay
             .binary_search_by_key(&packet_key(packet), packet_key)
@@ -69,6 +84,11 @@ impl Link {
     /// Sets the delay. The packets `in_flight` have departed and not arrived.
     pub fn set_delay_ns(&mut self, delay_ns: u64, in_flight: &[Packet]) {
         self.delay_ns = delay_ns;
+        if let Some(line) = &self.delay_line {
+            self.min_delay_ns = line.settings().min_delay_ns(delay_ns);
+            return;
+        }
+        self.min_delay_ns = delay_ns;
         in_flight
             .iter()
             .for_each(|&it| self.departed_with_old_delay.push(it));
@@ -84,6 +104,37 @@ impl Link {
             .iter()
             .take_while(|it| it.time_ns < now_ns);
         self.departed_with_old_delay.pop_n(arrived.count());
+    }
+
+    /// Returns the arrival in ns of a packet behind the link if its transmission ends at another time; `None` if it has
+    /// been transmitted by `from_ns`. `end_ns` maps the end of a transmission, and `delay_ns` is the new delay.
+    pub fn rescheduled_ns(
+        &self,
+        packet: &Packet,
+        from_ns: u64,
+        delay_ns: u64,
+        end_ns: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
+        let left_ns = self
+            .transmission_end_ns(packet)
+            .filter(|&it| it > from_ns)?;
+        let own_ns = packet.time_ns - left_ns;
+        let own_ns = (own_ns + delay_ns).saturating_sub(self.delay_ns);
+        Some(end_ns(left_ns) + own_ns)
+    }
+
+    /// Records new arrivals of the packet in transmission, as [`rescheduled_ns`](Link::rescheduled_ns) returns them.
+    pub fn reschedule_last(&mut self, from_ns: u64, delay_ns: u64, end_ns: impl Fn(u64) -> u64) {
+        for i in 0..self.transmitted_last.len() {
+            let (packet, left_ns) = self.transmitted_last[i];
+            if let Some(at_ns) = self.rescheduled_ns(&packet, from_ns, delay_ns, &end_ns) {
+                let moved = Packet {
+                    time_ns: at_ns,
+                    ..packet
+                };
+                self.transmitted_last[i] = (moved, end_ns(left_ns));
+            }
+        }
     }
 
     /// Returns true if the queue length alone decides about a packet.

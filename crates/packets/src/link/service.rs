@@ -2,9 +2,10 @@
 
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::service_ns;
+use netflow_queues::Propagation;
 
 use crate::endpoint::transfer::Transfer;
-use crate::engine::{Engine, record_loss};
+use crate::engine::{Engine, record_copy, record_loss};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::Link;
 use crate::link::queue_disc::{CONGESTED, QueuedPacket, wire_bytes};
@@ -260,21 +261,46 @@ impl Engine {
         link.queue.counts.service_ns += takes_ns;
         link.queue.counts.sojourn_ns += left_ns - arrived_ns;
         link.queue.counts.marked += u64::from(marked);
+        let packet = Packet {
+            time_ns: left_ns,
+            ..waits.packet
+        };
         match &mut link.transit_losses {
-            Some(lossy) if is_lost => {
-                let packet = waits.packet;
-                lossy.pending_losses.push(Packet {
-                    time_ns: left_ns,
-                    ..packet
-                });
-            }
-            _ => {
-                let out = self.topology.hops[waits.packet.hop as usize].output_wire;
-                let next = waits.packet.next_hop(left_ns + link.delay_ns);
-                self.topology.wires.push(out, next);
-            }
+            Some(lossy) if is_lost => lossy.pending_losses.push(packet),
+            _ => self.propagate(sender, l, packet, waits.bytes()),
         }
         left_ns
+    }
+
+    /// Propagates a packet of `bytes` bytes that link `l` has chosen to transmit. Its time is the end of transmission.
+    #[inline]
+    pub fn propagate(&mut self, sender: usize, l: usize, packet: Packet, bytes: u32) {
+        let (left_ns, delay_ns) = (packet.time_ns, self.links[l].delay_ns);
+        let out = self.topology.hops[packet.hop as usize].output_wire;
+        let Some(line) = self.links[sender].delay_line.as_deref_mut() else {
+            let next = packet.next_hop(left_ns + delay_ns);
+            self.topology.wires.push(out, next);
+            return;
+        };
+        // The queues of a link share one delay line.
+        let propagation = line.propagate(left_ns, bytes, delay_ns);
+        let link = &mut self.links[l];
+        link.transmitted_last.clear();
+        match (propagation, &mut link.transit_losses) {
+            (Propagation::Arrives { at_ns, copy_ns }, _) => {
+                if copy_ns.is_some() {
+                    let spec = &self.topology.specs[packet.hop as usize];
+                    record_copy(&mut self.loss_counts, &mut self.edge_markers, spec);
+                }
+                for at_ns in copy_ns.into_iter().chain([at_ns]) {
+                    let next = packet.next_hop(at_ns);
+                    link.transmitted_last.push((next, left_ns));
+                    self.topology.wires.push(out, next);
+                }
+            }
+            (Propagation::Lost, Some(lossy)) => lossy.pending_losses.push(packet),
+            (Propagation::Lost, None) => self.count_loss(packet.hop, left_ns),
+        }
     }
 
     /// Counts packets that the queue of a link has accepted and then dropped.

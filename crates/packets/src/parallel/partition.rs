@@ -324,7 +324,7 @@ impl Engine {
         let mut near = Vec::new();
         for (l, link_dependencies) in (0..).zip(&self.dependencies.links_of) {
             for &k in &link_dependencies.bounding_links {
-                let lookahead_ns = self.links[k as usize].delay_ns
+                let lookahead_ns = self.links[k as usize].min_delay_ns
                     + self.dependencies.links_of[k as usize].min_service_ns;
                 near.push((lookahead_ns, k, l));
             }

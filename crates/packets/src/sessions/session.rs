@@ -95,13 +95,13 @@ impl Engine {
         was_quiet(slot.last_ns)
             && (first..first + 2).all(|t| {
                 let it = &self.transfers[t];
-                was_quiet(self.loss_counts[t].last_lost_ns)
+                let losses = &self.loss_counts[t];
+                was_quiet(losses.last_lost_ns)
                     && it.is_idle()
-                    && it.sent() == it.receiver.arrived + self.lost(t) + self.blocked(t)
-                    && it.receiver.acks_sent
-                        == it.acks_arrived
-                            + self.loss_counts[t].lost_acks
-                            + it.receiver.acks_unrouted
+                    && it.sent() + losses.copies
+                        == it.receiver.arrived + losses.lost + self.blocked(t)
+                    && it.receiver.acks_sent + losses.ack_copies
+                        == it.acks_arrived + losses.lost_acks + it.receiver.acks_unrouted
             })
     }
 

@@ -288,7 +288,8 @@ impl Engine for Packets {
                 under_way[usize::from(hop.precedence)] += 1;
             }
         });
-        let delivered = |p: usize| (edge.sent[p] - edge.lost[p] - under_way[p]) as f64;
+        let delivered =
+            |p: usize| (edge.sent[p] + edge.copies[p] - edge.lost[p] - under_way[p]) as f64;
         let spec = self.network().aggregate_spec(id);
         let (mut goodput_pkts, mut goodput_bits) = (0.0, 0.0);
         let mut rtts = (0.0, 0.0);
@@ -331,7 +332,7 @@ impl Engine for Packets {
         }
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
-            totals.offered_pkts += transfer.sent() as f64;
+            totals.offered_pkts += (transfer.sent() + self.engine.loss_counts[i].copies) as f64;
             totals.delivered_pkts += transfer.receiver.arrived as f64;
             totals.lost_pkts += self.engine.lost(i) as f64;
             totals.unrouted_pkts += self.engine.blocked(i) as f64;
@@ -349,7 +350,8 @@ impl Engine for Packets {
         };
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
-            totals.offered_pkts += transfer.receiver.acks_sent as f64;
+            let copies = self.engine.loss_counts[i].ack_copies;
+            totals.offered_pkts += (transfer.receiver.acks_sent + copies) as f64;
             totals.unrouted_pkts += transfer.receiver.acks_unrouted as f64;
             totals.delivered_pkts += transfer.acks_arrived as f64;
         }

@@ -165,7 +165,7 @@ impl Engine {
         let link = &self.links[l];
         let left_ns =
             link.free_ns().max(until_ns) + link_dependencies.min_service_ns.min(NEVER / 4);
-        self.dependencies.earliest_output_ns[l] = left_ns + link.delay_ns;
+        self.dependencies.earliest_output_ns[l] = left_ns + link.min_delay_ns;
     }
 
     /// Runs the endpoints that a link feeds to its earliest output time. If other links feed an endpoint too,

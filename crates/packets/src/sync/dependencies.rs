@@ -264,7 +264,7 @@ impl Engine {
         }
         let links_of = dependencies.links_of.iter().zip(&self.links);
         let lookahead_ns = links_of.map(|(link_dependencies, link)| {
-            link.delay_ns
+            link.min_delay_ns
                 .saturating_add(link_dependencies.min_service_ns)
         });
         let lookahead_ns: Vec<u64> = lookahead_ns.collect();

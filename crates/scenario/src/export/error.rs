@@ -67,6 +67,14 @@ pub enum ExportError {
         /// Name of the link.
         link: String,
     },
+    /// A link has jitter, reordering, duplication, an in-flight limit or transmission slots.
+    #[error("link {link}: {element} cannot be exported to ns-2")]
+    DelayLine {
+        /// Name of the link.
+        link: String,
+        /// Unsupported element.
+        element: &'static str,
+    },
     /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
     DropPrecedences {

@@ -122,6 +122,10 @@ pub(super) const LARGEST_WINDOW: Allowed<Quantity<Size>> = Allowed {
     test: |w| w.get() >= 1.0 && w.get() <= 1e9,
     text: "1 pkt to 1e9 pkt, or 1 B to 1 GB",
 };
+pub(super) const IN_FLIGHT: Allowed<Quantity<Packets>> = Allowed {
+    test: |n| n.get() >= 1.0 && n.get() <= 1e9,
+    text: "1 pkt to 1e9 pkt",
+};
 pub(super) const COUNT: Allowed<u64> = Allowed {
     test: |n| (1..=1_000_000_000).contains(n),
     text: "1 to 1000000000",
@@ -219,6 +223,10 @@ pub(super) const LOSS: Allowed<f64> = Allowed {
 pub(super) const PROBABILITY: Allowed<f64> = Allowed {
     test: |p| (0.0..=1.0).contains(p),
     text: "0 to 1",
+};
+pub(super) const DEVIATIONS: Allowed<f64> = Allowed {
+    test: |x| (-4.0..=4.0).contains(x),
+    text: "-4 to 4",
 };
 pub(super) const BER: Allowed<f64> = Allowed {
     test: |rate| (0.0..0.5).contains(rate),

@@ -4,8 +4,9 @@ use netflow_document::{ProblemKind, Section, Spanned, Table, table};
 use netflow_units::link_name;
 
 use super::{
-    BufferSetting, LinkClass, LossSetting, OverheadSetting, QueueSetting, RateSetting, RiskGroups,
-    Time, TokenBucketSetting, allowed,
+    BufferSetting, JitterSetting, LinkClass, LossSetting, OverheadSetting, PacketCount,
+    QueueSetting, RateSetting, ReorderingSetting, RiskGroups, SlotSettings, Time,
+    TokenBucketSetting, allowed,
 };
 
 /// Link from one node to another, with its queue.
@@ -74,6 +75,27 @@ pub struct Link {
     /// directions of a duplex link unless `reverse` has another loss, and to acknowledgements. Default: none.
     #[key(example = "1 %")]
     pub loss: Option<Spanned<LossSetting>>,
+    /// Random delay after the queue, added to `delay`: `"5 ms"` is uniform between minus and plus 5 ms and keeps the order
+    /// of packets; a table has `deviation`, `distribution`, `correlation` and `reorders`. Routes and default buffers use
+    /// `delay`. It needs the packet model. Default: none.
+    #[key(example = "5 ms")]
+    pub jitter: Option<Spanned<JitterSetting>>,
+    /// Packets that skip `delay` and `jitter` and so overtake others: a fraction, or a table with `probability` and `gap`.
+    /// It needs the packet model. Default: none.
+    #[key(example = "1 %")]
+    pub reordering: Option<Spanned<ReorderingSetting>>,
+    /// Fraction of packets that arrive twice. A receiver without acknowledgements counts both. It needs the packet model.
+    /// Default: 0.
+    #[key(allowed = allowed::PROBABILITY, example = "0.1 %")]
+    pub duplication: Option<Spanned<f64>>,
+    /// Maximum number of packets between the queue and the other end of the link, as `limit` of `tc netem`, whose default
+    /// is 1000. More are lost. It needs the packet model. Default: unlimited.
+    #[key(name = "in-flight-limit", allowed = allowed::IN_FLIGHT, example = "1000 pkt")]
+    pub in_flight_limit: Option<PacketCount>,
+    /// Transmission slots: after their delay, packets wait for the next slot, as on media that send in bursts. The order
+    /// is kept. It needs the packet model. Default: none.
+    #[key(example = "{ interval = \"10 ms\", packets = 16 }")]
+    pub slots: Option<Spanned<SlotSettings>>,
     /// Shared-risk groups of the link, in both directions. Links of one group fail together, by events and in
     /// `netflow failures`. In a CSV table, names are separated by `;`. Default: none.
     #[key(allowed = allowed::GROUPS, example = "[\"conduit-1\", \"bridge\"]")]
@@ -116,6 +138,21 @@ pub struct Reverse {
     /// Loss after the queue, as `loss` of the link.
     #[key(example = "2 %")]
     pub loss: Option<Spanned<LossSetting>>,
+    /// Random delay, as `jitter` of the link; `"0 s"` is none.
+    #[key(example = "10 ms")]
+    pub jitter: Option<Spanned<JitterSetting>>,
+    /// Packets that skip the delay, as `reordering` of the link.
+    #[key(example = "2 %")]
+    pub reordering: Option<Spanned<ReorderingSetting>>,
+    /// Fraction of packets that arrive twice, as `duplication` of the link.
+    #[key(allowed = allowed::PROBABILITY, example = "0.2 %")]
+    pub duplication: Option<Spanned<f64>>,
+    /// Maximum number of packets in propagation, as `in-flight-limit` of the link.
+    #[key(name = "in-flight-limit", allowed = allowed::IN_FLIGHT, example = "500 pkt")]
+    pub in_flight_limit: Option<PacketCount>,
+    /// Transmission slots, as `slots` of the link.
+    #[key(example = "{ interval = \"5 ms\" }")]
+    pub slots: Option<Spanned<SlotSettings>>,
 }
 
 impl Link {
@@ -162,6 +199,11 @@ fn read_reverse(link: &mut Link, s: &mut Section<'_, '_>) {
         back.policer = reverse.policer.or(back.policer);
         back.shaper = reverse.shaper.or(back.shaper);
         back.loss = reverse.loss.or(back.loss);
+        back.jitter = reverse.jitter.or(back.jitter);
+        back.reordering = reverse.reordering.or(back.reordering);
+        back.duplication = reverse.duplication.or(back.duplication);
+        back.in_flight_limit = reverse.in_flight_limit.or(back.in_flight_limit);
+        back.slots = reverse.slots.or(back.slots);
     }
     if is_set {
         s.set_override_name(name);

@@ -6,6 +6,7 @@ mod allowed;
 mod application;
 mod connection;
 mod day;
+mod delay_line;
 mod demand;
 mod distribution;
 mod event;
@@ -29,6 +30,10 @@ pub use aggregate::{Aggregate, ConditionerName};
 pub use application::{ApplicationSetting, OnOffSetting};
 pub use connection::Connection;
 pub use day::{Day, Factors};
+pub use delay_line::{
+    JitterDistributionName, JitterDistributionSetting, JitterSetting, JitterSettings,
+    ReorderingGap, ReorderingSetting, SlotSettings,
+};
 pub use demand::{Demand, DemandKind};
 pub(crate) use demand::{VOICE_PACKET, VOICE_PPS};
 pub(crate) use distribution::distribution;

@@ -8,6 +8,7 @@ use netflow_network::{
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
     Tins, TokenBucketSpec,
 };
+use netflow_queues::{DelayLine, Jitter};
 use netflow_units::{BufferSize, Bytes, Rate, Size};
 
 use super::aqm::aqm;
@@ -134,6 +135,11 @@ impl Validator<'_> {
             policer,
             shaper,
             loss,
+            jitter: _,
+            reordering: _,
+            duplication: _,
+            in_flight_limit: _,
+            slots: _, // all in `delay_line`
             srlg: _,
             classes: _,
             back: _,
@@ -165,9 +171,65 @@ impl Validator<'_> {
                 .as_ref()
                 .map(|loss| loss.to_link_loss())
                 .unwrap_or_default(),
+            delay_line: self.delay_line(link),
             // Not a key: calibration is computed by the packet model.
             calibration: Calibration::default(),
         }
+    }
+
+    /// Returns the jitter, reordering, duplication, limit and slots of a link.
+    fn delay_line(&mut self, link: &Link) -> DelayLine {
+        let jitter = link.jitter.as_ref().map(|it| (it.place(), it.to_jitter()));
+        let reordering = link
+            .reordering
+            .as_ref()
+            .map(|it| (it.place(), it.to_reordering()));
+        let limit = link.in_flight_limit.as_ref();
+        let line = DelayLine {
+            jitter: jitter.clone().and_then(|(_, jitter)| jitter),
+            reordering: reordering.and_then(|(_, reordering)| reordering),
+            duplication: link.duplication.as_deref().copied().unwrap_or(0.0),
+            limit_pkts: limit.map(|limit| limit.get().floor() as u64),
+            slots: link.slots.as_ref().map(|slots| slots.to_slots()),
+        };
+        let slots = link.slots.as_ref();
+        for (key, place, is_set) in [
+            (
+                "jitter",
+                jitter.as_ref().map(|it| it.0),
+                line.jitter.is_some(),
+            ),
+            (
+                "reordering",
+                reordering.map(|it| it.0),
+                line.reordering.is_some(),
+            ),
+            (
+                "duplication",
+                link.duplication.as_ref().map(Spanned::place),
+                line.duplication > 0.0,
+            ),
+            ("in-flight-limit", limit.map(Spanned::place), true),
+            ("slots", slots.map(Spanned::place), true),
+        ] {
+            if let Some(place) = place.filter(|_| is_set) {
+                self.requires_packet_model
+                    .get_or_insert((place, format!("`{key}`")));
+            }
+        }
+        if let Some(limit) = limit.filter(|limit| limit.get().fract() > 0.0) {
+            self.fractional_packets
+                .push((limit.place(), "in-flight-limit", ***limit));
+        }
+        if let (Some(slots), Some(Jitter { reorders: true, .. })) = (slots, &line.jitter) {
+            self.error(
+                ProblemKind::Conflict,
+                slots.place(),
+                "`slots` keep the order of packets, but `jitter` reorders them".to_owned(),
+                "remove `reorders` of `jitter`, or `slots`",
+            );
+        }
+        line
     }
 
     /// Adds a direction to the risk groups of its link.

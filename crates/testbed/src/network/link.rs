@@ -130,6 +130,7 @@ impl Link {
             policer,
             shaper: _, // rejected
             ref loss,
+            delay_line: _,  // rejected
             metric: _,      // in the routes
             calibration: _, // of the fluid model
         } = spec;

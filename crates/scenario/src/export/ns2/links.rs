@@ -46,7 +46,8 @@ impl Export<'_> {
                 queue: _, // both in `queue`
                 policer,
                 shaper,
-                loss: _,        // in `losses`
+                loss: _, // in `losses`
+                ref delay_line,
                 metric: _,      // in the routes
                 calibration: _, // of fluids
             } = network.link_spec(id);
@@ -61,6 +62,11 @@ impl Export<'_> {
             if policer.is_some() || shaper.is_some() {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::TokenBucket { link });
+            }
+            if !delay_line.is_plain() {
+                let link = network.link_name(id).to_owned();
+                let element = delay_line.first_element();
+                return Err(ExportError::DelayLine { link, element });
             }
             rows.push([
                 format!("link {}", quote_word(network.node_name(from))),

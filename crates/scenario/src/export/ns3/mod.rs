@@ -234,6 +234,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         policer,
         shaper,
         ref loss,
+        ref delay_line,
         metric: _,      // in the routes
         calibration: _, // of the fluid model
     } = network.link_spec(id);
@@ -246,6 +247,12 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
     }
     if policer.is_some() || shaper.is_some() {
         return unsupported(place(), "token buckets cannot be exported to ns-3");
+    }
+    if !delay_line.is_plain() {
+        return unsupported(
+            place(),
+            "jitter, reordering, duplication, in-flight limits and slots cannot be exported to ns-3",
+        );
     }
     if !overhead.is_none() {
         supports_overhead(network.link_spec(id)).or_else(|what| unsupported(place(), what))?;
