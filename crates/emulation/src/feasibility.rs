@@ -1,7 +1,8 @@
 //! Feasibility check: whether a scenario can be emulated, and the packet rates that this requires.
 
 use netflow_network::{
-    Aqm, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network, Overhead, Source, Tins,
+    Aqm, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network, Overhead, Source,
+    Tins,
 };
 use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{LINUX_TCP_HEADERS_BYTES, linux_tcp};
@@ -21,9 +22,9 @@ pub enum Infeasible {
     /// The link has a shaper.
     #[error("link {0}: `shaper` is not emulated; use the shaper of a `cake` queue, or remove it")]
     Shaper(String),
-    /// The link has jitter, reordering, duplication, an in-flight limit or transmission slots.
+    /// The link has an element that only netflow simulates: jitter, a delivery trace, a bandwidth of 0.
     #[error("link {link}: {element} is not emulated; remove it, or use `netflow run`")]
-    DelayLine {
+    LinkElement {
         /// Name of the link.
         link: String,
         /// Unsupported element.
@@ -132,6 +133,12 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
     if let Some(demand) = scenario.demands.first() {
         return Err(Infeasible::Demand(demand.name.clone()));
     }
+    if let Some(event) = network.events().find(|event| event.change == Change::Pause) {
+        return Err(Infeasible::LinkElement {
+            link: network.link_name(event.link).to_owned(),
+            element: "a bandwidth of 0",
+        });
+    }
     let queue = |link, what| Err(Infeasible::Queue { link, what });
     for id in network.links() {
         // Exhaustive, so that every new setting of a link must be emulated or rejected.
@@ -147,6 +154,7 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             policer: _, // any value is emulated
             shaper,
             loss: _, // any value is emulated
+            trace,
             delay_line,
             metric: _,      // in the routes
             calibration: _, // of the fluid model
@@ -155,10 +163,14 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             let link = network.link_name(id).to_owned();
             return Err(Infeasible::Shaper(link));
         }
-        if !delay_line.is_plain() {
+        let element = match trace {
+            Some(_) => Some("a delivery trace"),
+            None if !delay_line.is_plain() => Some(delay_line.first_element()),
+            None => None,
+        };
+        if let Some(element) = element {
             let link = network.link_name(id).to_owned();
-            let element = delay_line.first_element();
-            return Err(Infeasible::DelayLine { link, element });
+            return Err(Infeasible::LinkElement { link, element });
         }
         if let DropPolicy::Rio(_) = policy {
             let link = network.link_name(id).to_owned();

@@ -63,6 +63,7 @@ impl Topology {
                 policer: _,    // left out, as documented
                 shaper: _,     // left out, as documented
                 loss: _,       // a topology has no loss
+                trace: _,      // left out, as documented
                 delay_line: _, // left out, as documented
                 metric,
                 calibration: _, // of the fluid model

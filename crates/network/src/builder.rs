@@ -490,6 +490,12 @@ impl NetworkBuilder {
             if let Err(error) = link.loss.check() {
                 check(error.name, error.value, Allowed::UnitInterval);
             }
+            if link.trace.is_some() && link.shaper.is_some() {
+                errors.push(BuildError::Class {
+                    subject: subject(),
+                    reason: "a link with a delivery trace cannot have a shaper".to_owned(),
+                });
+            }
             if let Some((field, value, allowed)) = delay_line_error(&link.delay_line) {
                 let subject = subject();
                 errors.push(BuildError::OutOfRange {
@@ -642,6 +648,12 @@ impl NetworkBuilder {
         for spec in &self.multi_queue_links {
             let link = &self.links[spec.link.index()];
             let mut queues = spec.classes.iter().map(|class| &class.queue);
+            if link.trace.is_some() {
+                errors.push(BuildError::Class {
+                    subject: format!("link {}", self.link_label(link)),
+                    reason: "a link with a delivery trace cannot have classes".to_owned(),
+                });
+            }
             if has_shaper(&link.queue) || queues.any(has_shaper) {
                 errors.push(BuildError::Class {
                     subject: format!("link {}", self.link_label(link)),
@@ -694,7 +706,15 @@ impl NetworkBuilder {
                         Allowed::NotNegative,
                     ));
                 }
-                Change::Down | Change::Up => {}
+                Change::Pause | Change::Down | Change::Up => {}
+            }
+            if let Change::Bandwidth(_) | Change::Pause = e.change
+                && self.links[e.link.index()].trace.is_some()
+            {
+                errors.push(BuildError::Class {
+                    subject: subject(),
+                    reason: "the bandwidth of the link follows its trace".to_owned(),
+                });
             }
         }
     }

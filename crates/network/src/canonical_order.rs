@@ -27,7 +27,8 @@ fn link_key(link: &LinkSpec) -> u64 {
         policer,
         shaper,
         loss,
-        delay_line,
+        trace: _,      // the fluid model rejects it
+        delay_line: _, // the fluid model rejects it
         metric,
         calibration,
     } = link;
@@ -51,9 +52,6 @@ fn link_key(link: &LinkSpec) -> u64 {
     }
     if let Some(shaper) = shaper {
         queue += &format!("shaper {shaper:?}");
-    }
-    if !delay_line.is_plain() {
-        queue += &format!("{delay_line:?}");
     }
     if !loss.is_none() {
         queue += &format!("{loss:?}");

@@ -51,8 +51,9 @@ pub use error::{BuildError, RunError};
 pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
-    AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, Dscp, DualPi2, EcnCodepoint, FqCoDel,
-    GilbertElliott, Isolation, LinkLoss, LossError, Overhead, Pie, Scheduler, Tins,
+    AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, DelayLine, DeliveryTrace, Dscp, DualPi2,
+    EcnCodepoint, FqCoDel, GilbertElliott, Isolation, Jitter, JitterDistribution, JitterTable,
+    LinkLoss, LossError, Outages, Overhead, Pie, Reordering, Scheduler, Slots, Tins,
 };
 pub use netflow_tcpmodel::tcp::ns2::{TcpVariant, WindowSource};
 pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};
@@ -68,7 +69,7 @@ pub use runtime_control::{ControlState, ControllableConnection};
 pub use scheduling::{MultiQueueLink, QueueClass, SharedLink};
 pub use spec::{
     Acks, Application, Buffer, BufferTime, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec,
-    Red, Source, TokenBucketSpec,
+    Red, Source, TokenBucketSpec, TraceSpec,
 };
 pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
 pub use users::{Arrivals, ResponseTime, UserStats, UserTraffic, Users, WorkloadSpec, base_rtt_s};

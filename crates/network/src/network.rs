@@ -159,7 +159,9 @@ impl Network {
         events.fold((own_bps, own_bps), |(least, most), event| {
             match event.change {
                 Change::Bandwidth(bps) => (least.min(bps), most.max(bps)),
-                Change::Loss(_) | Change::Delay(_) | Change::Down | Change::Up => (least, most),
+                Change::Pause | Change::Loss(_) | Change::Delay(_) | Change::Down | Change::Up => {
+                    (least, most)
+                }
             }
         })
     }
@@ -253,21 +255,28 @@ impl Network {
         }
     }
 
-    /// Returns the first link with a token bucket or a delay line, which decide for each packet, and the name of this
-    /// element. Only the packet model simulates them.
+    /// Returns the first link with an element that only the packet model simulates, and the name of the element: token
+    /// buckets, delivery traces, delay lines, pauses.
     pub fn first_per_packet_element(&self) -> Option<(LinkId, &'static str)> {
-        self.links().find_map(|id| {
-            let spec = self.link_spec(id);
-            let element = if spec.policer.is_some() {
-                "policer"
-            } else if spec.shaper.is_some() {
-                "shaper"
-            } else if !spec.delay_line.is_plain() {
-                spec.delay_line.first_element()
-            } else {
-                return None;
-            };
-            Some((id, element))
+        let mut events = self.events();
+        let pause = events.find(|event| event.change == Change::Pause);
+        let pause = pause.map(|event| (event.link, "bandwidth of 0"));
+        pause.or_else(|| {
+            self.links().find_map(|id| {
+                let spec = self.link_spec(id);
+                let element = if spec.policer.is_some() {
+                    "policer"
+                } else if spec.shaper.is_some() {
+                    "shaper"
+                } else if !spec.delay_line.is_plain() {
+                    spec.delay_line.first_element()
+                } else if spec.trace.is_some() {
+                    "delivery trace"
+                } else {
+                    return None;
+                };
+                Some((id, element))
+            })
         })
     }
 

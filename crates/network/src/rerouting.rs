@@ -101,7 +101,7 @@ fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
         match event.change {
             Change::Down => down[event.link as usize] = true,
             Change::Up => down[event.link as usize] = false,
-            Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => {}
+            Change::Bandwidth(_) | Change::Pause | Change::Loss(_) | Change::Delay(_) => {}
         }
     }
     down

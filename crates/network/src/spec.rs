@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_diffserv::{Curve, TokenBucket};
 use netflow_profile::Profile;
-use netflow_queues::{Aqm, DelayLine, LinkLoss, Overhead};
+use netflow_queues::{Aqm, DelayLine, DeliveryTrace, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
@@ -144,6 +144,8 @@ pub struct LinkSpec {
     pub shaper: Option<TokenBucketSpec>,
     /// Loss in transit, after the queue.
     pub loss: LinkLoss,
+    /// Delivery trace that decides when packets leave; `bandwidth_bps` is its mean then.
+    pub trace: Option<TraceSpec>,
     /// Propagation of each packet after `delay_s`: jitter, reordering, duplication, a limit, slots.
     pub delay_line: DelayLine,
     /// Routing cost, not negative. Either all links have a metric or none has one; without metrics the cost
@@ -151,6 +153,15 @@ pub struct LinkSpec {
     pub metric: Option<f64>,
     /// Queue correction measured by the packet model, for the fluid model.
     pub calibration: Calibration,
+}
+
+/// Delivery trace of a link, as mahimahi plays it. It repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceSpec {
+    /// Delivery opportunities.
+    pub trace: Arc<DeliveryTrace>,
+    /// Position in the trace at the start of the run, in ns.
+    pub offset_ns: u64,
 }
 
 /// Token bucket (RFC 2475, section 2.3.3.3). It counts bytes on the wire.
@@ -194,6 +205,7 @@ impl LinkSpec {
             policer: None,
             shaper: None,
             loss: LinkLoss::NONE,
+            trace: None,
             delay_line: DelayLine::default(),
             metric: None,
             calibration: Calibration::default(),
@@ -381,6 +393,9 @@ pub struct ConnectionSpec {
 pub enum Change {
     /// New bandwidth in bit/s.
     Bandwidth(f64),
+    /// Bandwidth 0: the link transmits nothing until an event sets a bandwidth. Its queue stays, and routes do not
+    /// change. It needs the packet model.
+    Pause,
     /// New loss in transit, for packets whose transmission ends later.
     Loss(LinkLoss),
     /// New propagation delay in seconds, for packets whose transmission ends later. They may overtake packets
@@ -397,7 +412,7 @@ impl Change {
     pub fn reroutes(&self) -> bool {
         match self {
             Change::Down | Change::Up => true,
-            Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => false,
+            Change::Bandwidth(_) | Change::Pause | Change::Loss(_) | Change::Delay(_) => false,
         }
     }
 }

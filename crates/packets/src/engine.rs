@@ -2,8 +2,10 @@
 
 use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
 use netflow_network::compiled::CompiledNetwork;
-use netflow_network::{ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Source};
-use netflow_queues::{DelayLineQueue, LossCause, Losses};
+use netflow_network::{
+    Change, ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Source,
+};
+use netflow_queues::{DelayLineQueue, LossCause, Losses, TraceServer};
 use netflow_units::Fifo;
 use rand::RngExt;
 
@@ -115,6 +117,7 @@ impl Engine {
                 policer,
                 shaper,
                 ref loss,
+                ref trace,
                 ref delay_line,
                 metric: _,      // in the routes
                 calibration: _, // of the fluid model
@@ -156,10 +159,15 @@ impl Engine {
                     Box::new(DelayLineQueue::new(delay_line.clone(), random))
                 }),
                 transmitted_last: Vec::new(),
+                trace: trace
+                    .as_ref()
+                    .map(|it| Box::new(TraceServer::new(it.trace.clone(), it.offset_ns))),
                 departed_with_old_delay: Fifo::default(),
                 arrivals: ArrivalCounter::new(burstiness_interval_ns),
             };
-            if shaper.is_some() || link.delay_line.is_some() {
+            let mut events = inner.events.iter();
+            let pauses = events.any(|it| it.link as usize == i && it.change == Change::Pause);
+            if shaper.is_some() || pauses || link.trace.is_some() || link.delay_line.is_some() {
                 link.queue.choose_when_free(buffer);
             }
             link

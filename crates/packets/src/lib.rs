@@ -56,6 +56,7 @@ impl Purpose {
             Purpose::Loss(LossCause::BitErrors) => 7,
             Purpose::Receiver => 8,
             Purpose::Delay => 9,
+            Purpose::Loss(LossCause::Outages) => 10,
         }
     }
 }

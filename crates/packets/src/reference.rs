@@ -5,11 +5,11 @@ use std::sync::Arc;
 use netflow_network::{
     Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec,
     MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler, Source,
-    TcpVariant, TokenBucketSpec, WindowSource,
+    TcpVariant, TokenBucketSpec, TraceSpec, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{
-    AckFilter, Aqm, Cake, CoDel, DelayLine, DualPi2, FqCoDel, Isolation, Jitter,
+    AckFilter, Aqm, Cake, CoDel, DelayLine, DeliveryTrace, DualPi2, FqCoDel, Isolation, Jitter,
     JitterDistribution, JitterTable, LinkLoss, Pie, Reordering, Slots, Tins,
 };
 use netflow_tcpmodel::tcp::NEVER;
@@ -245,12 +245,21 @@ fn random_network(seed: u64) -> Network {
         }
         builder.workload(users);
     }
+    let mut untraced = classed.clone();
     if rng.random_bool(0.4) {
         let (link, other) = (one_of(rng, &links), one_of(rng, &links));
         let mut event = |at_s, link, change| builder.event(EventSpec { at_s, link, change });
         event(0.7, link, Change::Down);
         event(1.1, other, Change::Bandwidth(1.3e6));
         event(1.6, link, Change::Up);
+        untraced.push(other);
+    }
+    if rng.random_bool(0.2) {
+        let link = one_of(rng, &links);
+        for (at_s, change) in [(0.8, Change::Pause), (1.2003, Change::Bandwidth(1.7e6))] {
+            builder.event(EventSpec { at_s, link, change });
+        }
+        untraced.push(link);
     }
     for _ in 0..one_of(rng, &[0, 0, 1, 4]) {
         let other_s = rng.random();
@@ -302,6 +311,15 @@ fn random_network(seed: u64) -> Network {
             }
         });
     }
+    let (traced, trace) = (one_of(rng, &links), random_trace(rng));
+    if rng.random_bool(0.2) && !untraced.contains(&traced) {
+        let mut all = links.iter();
+        builder.each_link(|link| {
+            if all.next() == Some(&traced) {
+                (link.trace, link.shaper) = (trace.clone(), None);
+            }
+        });
+    }
     builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
     let mut number = 0;
     builder.each_link(|link| {
@@ -318,6 +336,19 @@ const ADSL: Overhead = Overhead {
     minimum_bytes: 84.0,
     cells: Cells::Atm,
 };
+
+/// Returns a random delivery trace of about 1.2 Mbit/s.
+fn random_trace(rng: &mut impl Rng) -> Option<TraceSpec> {
+    let times_ms = (0..100).map(|_| rng.random_range(0..1000_u32));
+    let mut times_ms: Vec<u32> = times_ms.chain([1000]).collect();
+    times_ms.sort_unstable();
+    let lines: Vec<String> = times_ms.iter().map(u32::to_string).collect();
+    let trace = DeliveryTrace::read(&lines.join("\n")).ok()?;
+    Some(TraceSpec {
+        trace: Arc::new(trace),
+        offset_ns: one_of(rng, &[0, 300_000_000]),
+    })
+}
 
 /// Returns a random delay line.
 fn random_delay_line(rng: &mut impl Rng) -> DelayLine {

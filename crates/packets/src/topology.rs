@@ -409,7 +409,9 @@ impl Topology {
                 }
                 let next = path.get(i + 1).map(|&next| self.sender(next));
                 last = self.wire(Some(self.sender(link)), next.map_or(end, Target::Link));
-                if links[self.sender(link) as usize].delay_line.is_some() {
+                // With a trace, several packets leave at the same time.
+                let sender = &links[self.sender(link) as usize];
+                if sender.delay_line.is_some() || sender.trace.is_some() {
                     self.wires.allow_reordering(last);
                 }
                 self.hops.push(Hop {

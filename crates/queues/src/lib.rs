@@ -19,6 +19,7 @@
 
 mod aqm;
 mod delay_line;
+mod delivery_trace;
 mod departure_ring;
 mod dscp;
 mod ecn;
@@ -38,10 +39,11 @@ pub use delay_line::{
     DelayLine, DelayLineQueue, JITTER_TABLE_SCALE, Jitter, JitterDistribution, JitterTable,
     Propagation, Reordering, Slots,
 };
+pub use delivery_trace::{DeliveryTrace, TraceError, TraceServer};
 pub use departure_ring::DepartureRing;
 pub use dscp::Dscp;
 pub use ecn::EcnCodepoint;
-pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
+pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses, Outages};
 pub use overhead::{Cells, Overhead};
 pub use scheduler::{PacketScheduler, Scheduler};
 

@@ -1,5 +1,5 @@
-//! Loss models of a link: independent, Gilbert–Elliott and bit errors. The number and the size of a packet
-//! determine its fate.
+//! Loss models of a link: independent, Gilbert–Elliott, bit errors, and outages. The number, the size and the time of a
+//! packet determine its fate.
 
 use netflow_units::Probability;
 use rand::{Rng, RngExt};
@@ -44,6 +44,8 @@ pub struct LinkLoss {
     pub gilbert: Option<GilbertElliott>,
     /// Bit errors; a packet with an error is lost.
     pub bit_errors: Option<BitErrors>,
+    /// Outages that last some time, however many packets there are.
+    pub outages: Option<Outages>,
 }
 
 impl LinkLoss {
@@ -52,6 +54,7 @@ impl LinkLoss {
         random: 0.0,
         gilbert: None,
         bit_errors: None,
+        outages: None,
     };
 
     /// Returns true if no packet is ever lost.
@@ -74,7 +77,13 @@ impl LinkLoss {
         let errors = self.bit_errors.map_or(0.0, |it| it.loss_probability(bytes));
         // Exact for a single cause, even at very low probabilities.
         let either = |a: f64, b: f64| a + b - a * b;
-        either(either(self.random, gilbert), errors)
+        let outages = self.outages.map_or(0.0, |it| it.loss_probability());
+        either(either(either(self.random, gilbert), errors), outages)
+    }
+
+    /// Returns true if losses of consecutive packets depend on each other.
+    pub fn is_correlated(&self) -> bool {
+        self.gilbert.is_some() || self.outages.is_some()
     }
 
     /// Returns the probability that a bit is in error after a correct one. Only this cause of loss depends on
@@ -95,7 +104,13 @@ impl std::fmt::Display for LinkLoss {
         let errors = self
             .bit_errors
             .map(|it| format!("bit errors {:e}", it.rate));
-        let causes: Vec<String> = [random, gilbert, errors].into_iter().flatten().collect();
+        let outages = self
+            .outages
+            .map(|it| format!("{} in outages", share(it.loss_probability())));
+        let causes: Vec<String> = [random, gilbert, errors, outages]
+            .into_iter()
+            .flatten()
+            .collect();
         if causes.is_empty() {
             f.write_str("nothing")
         } else {
@@ -123,6 +138,8 @@ pub enum LossCause {
     Gilbert,
     /// Bit error ([`LinkLoss::bit_errors`]).
     BitErrors,
+    /// Outage ([`LinkLoss::outages`]).
+    Outages,
 }
 
 /// Gilbert–Elliott burst-loss model (Gilbert, 1960; Elliott, 1963): a Markov chain with a good and a bad
@@ -173,6 +190,45 @@ impl GilbertElliott {
     pub fn loss_probability(&self) -> f64 {
         let bad = self.bad_share();
         (1.0 - bad) * self.loss_good + bad * self.loss_bad
+    }
+}
+
+/// Outages of a link: a continuous-time Markov chain (Gilbert 1960, by time instead of packets). The times between outages
+/// and their durations are exponentially distributed. It starts in its stationary distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Outages {
+    interval_s: f64,
+    duration_s: f64,
+    loss: f64,
+}
+
+impl Outages {
+    /// Builds outages from the mean time from the end of one to the start of the next, their mean duration, and the loss
+    /// probability of a packet in an outage.
+    ///
+    /// # Errors
+    /// A time is not from 1 us to 1e6 s, or the loss probability is outside 0–1.
+    pub fn new(interval_s: f64, duration_s: f64, loss: f64) -> Result<Outages, LossError> {
+        let times = "from 1e-6 to 1e6 s";
+        for (name, value) in [("interval", interval_s), ("duration", duration_s)] {
+            ensure((1e-6..=1e6).contains(&value), name, value, times)?;
+        }
+        ensure((0.0..=1.0).contains(&loss), "loss", loss, "from 0 to 1")?;
+        Ok(Outages {
+            interval_s,
+            duration_s,
+            loss,
+        })
+    }
+
+    /// Returns the fraction of time in outages.
+    pub fn time_share(&self) -> f64 {
+        self.duration_s / (self.interval_s + self.duration_s)
+    }
+
+    /// Returns the long-run loss probability of packets at any times.
+    pub fn loss_probability(&self) -> f64 {
+        self.time_share() * self.loss
     }
 }
 
@@ -239,8 +295,8 @@ fn checked_rate(rate: f64) -> Result<f64, LossError> {
 }
 
 /// Loss process of one link. Each cause has its own random stream and draws from it for every packet, even if
-/// the packet is already lost. The fate of the n-th packet therefore depends only on the streams, n and (for
-/// bit errors) its size.
+/// the packet is already lost. The fate of the n-th packet therefore depends only on the streams, n, its size (bit
+/// errors) and its time (outages).
 #[derive(Clone, Debug)]
 pub struct Losses<R> {
     loss: LinkLoss,
@@ -249,6 +305,40 @@ pub struct Losses<R> {
     /// State of the chain (true: bad; `None` before the first packet) and its stream.
     gilbert: Option<(Option<bool>, R)>,
     bit_errors: Option<R>,
+    outages: Option<OutageState<R>>,
+}
+
+/// State of outages: whether there is one, and when that changes, in ns; `None` before the first packet.
+#[derive(Clone, Debug)]
+struct OutageState<R> {
+    now: Option<(bool, u64)>,
+    stream: R,
+}
+
+impl<R: Rng> OutageState<R> {
+    /// Returns whether a packet at `now_ns`, which does not decrease, is lost.
+    fn is_lost(&mut self, outages: &Outages, now_ns: u64) -> bool {
+        let stream = &mut self.stream;
+        let lasts_ns = |is_out: bool, stream: &mut R| {
+            let mean_s = if is_out {
+                outages.duration_s
+            } else {
+                outages.interval_s
+            };
+            let drawn_s = -mean_s * libm::log1p(-stream.random::<f64>());
+            (drawn_s * 1e9) as u64 + 1
+        };
+        // Exponential durations have no memory.
+        let (is_out, until_ns) = self.now.get_or_insert_with(|| {
+            let is_out = bernoulli(stream, outages.time_share());
+            (is_out, now_ns + lasts_ns(is_out, stream))
+        });
+        while *until_ns <= now_ns {
+            *is_out = !*is_out;
+            *until_ns += lasts_ns(*is_out, stream);
+        }
+        bernoulli(stream, outages.loss) && *is_out
+    }
 }
 
 impl<R: Rng> Losses<R> {
@@ -259,6 +349,7 @@ impl<R: Rng> Losses<R> {
             random: None,
             gilbert: None,
             bit_errors: None,
+            outages: None,
         };
         losses.set(loss, stream);
         losses
@@ -285,11 +376,20 @@ impl<R: Rng> Losses<R> {
         if loss.bit_errors.is_some() {
             (self.bit_errors).get_or_insert_with(|| stream(LossCause::BitErrors));
         }
+        if loss.outages.is_some() {
+            let state = (self.outages).get_or_insert_with(|| OutageState {
+                now: None,
+                stream: stream(LossCause::Outages),
+            });
+            if loss.outages != self.loss.outages {
+                state.now = None;
+            }
+        }
         self.loss = *loss;
     }
 
-    /// Returns the cause of loss of the next packet, or `None` if it is delivered.
-    pub fn next(&mut self, bytes: f64) -> Option<LossCause> {
+    /// Returns the cause of loss of the next packet, which is transmitted by `now_ns`, or `None` if it is delivered.
+    pub fn next(&mut self, bytes: f64, now_ns: u64) -> Option<LossCause> {
         let mut lost = None;
         if self.loss.random > 0.0
             && let Some(stream) = &mut self.random
@@ -321,6 +421,12 @@ impl<R: Rng> Losses<R> {
         {
             lost = lost.or(Some(LossCause::BitErrors));
         }
+        if let Some(outages) = &self.loss.outages
+            && let Some(state) = &mut self.outages
+            && state.is_lost(outages, now_ns)
+        {
+            lost = lost.or(Some(LossCause::Outages));
+        }
         lost
     }
 }
@@ -345,11 +451,12 @@ mod tests {
             random,
             gilbert: GilbertElliott::new(0.1, 0.4, 0.0, 0.8).ok(),
             bit_errors: BitErrors::independent(2e-5).ok(),
+            outages: None,
         }
     }
 
     fn fates(losses: &mut Losses<Pcg32>, n: usize) -> Vec<Option<LossCause>> {
-        (0..n).map(|_| losses.next(1000.0)).collect()
+        (0..n).map(|_| losses.next(1000.0, 0)).collect()
     }
 
     /// Settings before the first packet have no effect.
@@ -408,14 +515,55 @@ mod tests {
         let lost = (0..runs).filter(|&seed| {
             let stream = |cause| Pcg32::new(seed, cause as u64);
             let mut losses = Losses::new(&of(0.5), stream);
-            losses.next(1000.0);
+            losses.next(1000.0, 0);
             losses.set(&of(1.0), stream);
-            losses.next(1000.0).is_some()
+            losses.next(1000.0, 0).is_some()
         });
         let share = lost.count() as f64 / runs as f64;
         assert!(
             (share - 0.25).abs() < 4.0 * (0.1875 / runs as f64).sqrt(),
             "{share}"
         );
+    }
+
+    /// Outages take their share of the time, whatever the rate of packets, and are exponentially distributed.
+    #[test]
+    fn outages_last_their_time() {
+        for gap_ns in [100_000, 1_000_000, 10_000_000] {
+            let loss = LinkLoss {
+                outages: Outages::new(0.9, 0.1, 1.0).ok(),
+                ..LinkLoss::NONE
+            };
+            assert!((loss.probability(1000.0) - 0.1).abs() < 1e-12);
+            let mut losses = Losses::new(&loss, stream);
+            let (n, mut lost, mut outages) = (10_000_000_000_000 / gap_ns, 0, 0);
+            let mut before = false;
+            for i in 0..n {
+                let is_lost = losses.next(1000.0, i * gap_ns).is_some();
+                lost += u64::from(is_lost);
+                outages += u64::from(is_lost && !before);
+                before = is_lost;
+            }
+            let share = lost as f64 / n as f64;
+            assert!((share - 0.1).abs() < 0.005, "{share}");
+            let mean_s = lost as f64 * gap_ns as f64 * 1e-9 / outages as f64;
+            // Outages between two packets are not seen.
+            let seen_s = 0.1 + gap_ns as f64 * 1e-9;
+            assert!((mean_s / seen_s - 1.0).abs() < 0.05, "{gap_ns}: {mean_s}");
+        }
+    }
+
+    #[test]
+    fn outages_lose_a_part_of_their_packets() {
+        let loss = LinkLoss {
+            outages: Outages::new(0.5, 0.5, 0.4).ok(),
+            ..LinkLoss::NONE
+        };
+        let mut losses = Losses::new(&loss, stream);
+        let lost = (0..1_000_000).filter(|i| losses.next(1000.0, i * 1_000_000).is_some());
+        let share = lost.count() as f64 / 1e6;
+        assert!((share - 0.2).abs() < 0.01, "{share}");
+        assert!(Outages::new(0.0, 1.0, 1.0).is_err());
+        assert!(Outages::new(1.0, 1.0, 1.1).is_err());
     }
 }

@@ -136,7 +136,7 @@ impl EventSummary {
         let change = match event.change {
             Change::Down => "down",
             Change::Up => "up",
-            Change::Bandwidth(_) => "bandwidth",
+            Change::Bandwidth(_) | Change::Pause => "bandwidth",
             Change::Loss(_) => "loss",
             Change::Delay(_) => "delay",
         };
@@ -146,6 +146,7 @@ impl EventSummary {
             change: change.to_owned(),
             bandwidth_bps: match event.change {
                 Change::Bandwidth(bps) => Some(bps),
+                Change::Pause => Some(0.0),
                 _ => None,
             },
             loss: match event.change {
@@ -625,7 +626,7 @@ impl Summary {
         let happened = || network.events().filter(|e| e.at_s < to_s);
         let changes_bandwidth = |id| {
             let mut within = happened().filter(|e| e.at_s > from_s && e.link == id);
-            within.any(|e| matches!(e.change, Change::Bandwidth(_)))
+            within.any(|e| matches!(e.change, Change::Bandwidth(_) | Change::Pause))
         };
         let link = |id| {
             let totals = simulation.link_totals(id);

@@ -136,6 +136,7 @@ impl Topology {
                 policer: _, // like the queue
                 shaper: _,  // like the queue
                 loss,
+                trace: _,       // like the queue
                 delay_line: _,  // like the queue
                 metric: _,      // used by the routes
                 calibration: _, // part of the results

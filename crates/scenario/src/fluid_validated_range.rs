@@ -113,9 +113,9 @@ fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
 
 /// Returns the links with bursts of losses, from the start or after an event.
 fn links_with_bursty_loss(network: &Network) -> BTreeSet<LinkId> {
-    let from_start = |link: &LinkId| network.link_spec(*link).loss.gilbert.is_some();
+    let from_start = |link: &LinkId| network.link_spec(*link).loss.is_correlated();
     let later = network.events().filter_map(|event| match event.change {
-        Change::Loss(loss) if loss.gilbert.is_some() => Some(event.link),
+        Change::Loss(loss) if loss.is_correlated() => Some(event.link),
         _ => None,
     });
     network.links().filter(from_start).chain(later).collect()

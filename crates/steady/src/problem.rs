@@ -159,8 +159,8 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
     }
     if let Some((link, element)) = network.first_per_packet_element() {
         return no(
-            format!("link {}", network.link_name(link)),
-            &format!("its {element} needs the packet model; use `netflow run --model packet`"),
+            format!("the {element} of link {}", network.link_name(link)),
+            "it needs the packet model; use `netflow run --model packet`",
         );
     }
     for id in network.links() {
@@ -227,6 +227,7 @@ impl Problem {
                 Change::Bandwidth(bps) => links[link].set_bandwidth(bps),
                 Change::Loss(loss) => losses[link] = loss,
                 Change::Delay(delay_s) => links[link].delay_s = delay_s,
+                Change::Pause => {}             // rejected
                 Change::Down | Change::Up => {} // in the routes
             }
         }
@@ -469,6 +470,7 @@ fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
         policer: _,    // rejected
         shaper: _,     // rejected
         loss: _,       // in the delivery probability of each hop
+        trace: _,      // rejected
         delay_line: _, // rejected
         metric: _,     // in the routes
         calibration,

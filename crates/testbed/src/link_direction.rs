@@ -15,7 +15,7 @@ pub enum DropReason {
     Buffer,
     /// Independent random loss.
     Loss,
-    /// Loss of the Gilbert–Elliott chain.
+    /// Loss in bursts: by the Gilbert–Elliott chain or in outages.
     Gilbert,
     /// Bit error.
     BitErrors,
@@ -27,7 +27,7 @@ impl From<LossCause> for DropReason {
     fn from(cause: LossCause) -> DropReason {
         match cause {
             LossCause::Random => DropReason::Loss,
-            LossCause::Gilbert => DropReason::Gilbert,
+            LossCause::Gilbert | LossCause::Outages => DropReason::Gilbert,
             LossCause::BitErrors => DropReason::BitErrors,
         }
     }
@@ -87,7 +87,7 @@ impl Channel {
     /// as the latest.
     pub fn offer(&mut self, now_ns: u64, bytes: usize) -> PacketOutcome {
         self.last_ns = self.last_ns.max(now_ns);
-        let lost = self.losses.next(bytes as f64);
+        let lost = self.losses.next(bytes as f64, self.last_ns);
         let sent_ns = match self.rate {
             None => self.last_ns,
             Some(rate) => match self.queue(rate, bytes) {

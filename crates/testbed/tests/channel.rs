@@ -68,6 +68,7 @@ fn directions() -> impl Strategy<Value = DirectionOptions> {
                     random: loss,
                     gilbert: gilbert.then(|| GilbertElliott::new(0.1, 0.3, 0.0, 0.8).unwrap()),
                     bit_errors: bits.then(|| BitErrors::in_bursts(1e-5, 4.0).unwrap()),
+                    ..LinkLoss::NONE
                 },
             },
         )

@@ -8,8 +8,8 @@ use netflow::document::Words;
 use netflow::number::{percent, plain, short};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{
-    Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit, LinkId, Model,
-    Network, Source, TokenBucketSpec,
+    ACK_BYTES, Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit,
+    LinkId, Model, Network, Slots, Source, TokenBucketSpec, TraceSpec,
 };
 use netflow::tcpmodel::tcp::TcpState;
 use netflow::units::Bytes;
@@ -223,6 +223,7 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
     }
     for hop in &it.hops {
         print_token_buckets(network, hop.link, out)?;
+        print_propagation(network, hop.link, out)?;
     }
     Ok(())
 }
@@ -248,6 +249,58 @@ fn print_token_buckets(network: &Network, link: LinkId, out: &mut dyn Write) -> 
             out,
             " {name} shapes to {limits}; utilization refers to {bandwidth} Mbit/s"
         )?;
+    }
+    Ok(())
+}
+
+/// Prints the delivery trace of a link, its in-flight limit and its jitter.
+fn print_propagation(network: &Network, link: LinkId, out: &mut dyn Write) -> io::Result<()> {
+    let (name, spec) = (network.link_name(link), network.link_spec(link));
+    if let Some(TraceSpec { trace, .. }) = &spec.trace {
+        let (mean, length) = (short(trace.mean_bps() / 1e6), short(trace.duration_s()));
+        let what = "utilization is the time in which packets wait for a delivery";
+        writeln!(
+            out,
+            " {name} follows a trace of {length} s, {mean} Mbit/s on average; {what}"
+        )?;
+    }
+    let line = &spec.delay_line;
+    // Fewer packets than a full link of acknowledgements has in flight.
+    let may_limit =
+        |pkts: &u64| (*pkts as f64) < spec.bandwidth_bps * spec.delay_s / (8.0 * ACK_BYTES);
+    if let Some(pkts) = line.limit_pkts.filter(may_limit) {
+        let (pps, delay_ms) = (short(pkts as f64 / spec.delay_s), short(spec.delay_s * 1e3));
+        let what = "more are lost in transit";
+        writeln!(
+            out,
+            " {name} has at most {pkts} packets in flight, {pps} pkt/s at a delay of {delay_ms} ms; {what}"
+        )?;
+    }
+    if let Some(jitter) = &line.jitter {
+        let deviation = short(jitter.deviation_ns as f64 * 1e-6);
+        let order = if jitter.reorders {
+            "packets overtake each other, which TCP may take for loss"
+        } else {
+            "packets keep their order"
+        };
+        writeln!(out, " {name} has a jitter of {deviation} ms: {order}")?;
+    }
+    if let Some(reordering) = line.reordering {
+        // A packet every gap - 1 + 1/probability.
+        let every = f64::from(reordering.gap) - 1.0 + 1.0 / reordering.probability;
+        let share = percent(1.0 / every);
+        writeln!(
+            out,
+            " {name} delivers about {share} of the packets without delay, ahead of others"
+        )?;
+    }
+    if let Some(Slots {
+        interval_ns: (_, longest_ns),
+        ..
+    }) = line.slots
+    {
+        let longest = short(longest_ns as f64 * 1e-6);
+        writeln!(out, " {name} delivers in slots at most {longest} ms apart")?;
     }
     Ok(())
 }

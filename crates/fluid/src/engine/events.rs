@@ -46,6 +46,7 @@ impl Setup {
                     self.set_delay(state, rank, delay_s);
                 }
                 Change::Bandwidth(bps) => state.links[rank].bandwidth_bps = bps,
+                Change::Pause => {} // rejected
                 Change::Loss(loss) => lose_other |= state.set_loss(rank, loss),
                 Change::Down => self.fail(state, rank),
                 Change::Up => state.links[rank].down = false,

@@ -545,6 +545,7 @@ impl Plan {
             policer: _,    // rejected
             shaper: _,     // rejected
             loss: _,       // in the state, because events change it
+            trace: _,      // rejected
             delay_line: _, // rejected
             metric: _,     // in the routes
             calibration,

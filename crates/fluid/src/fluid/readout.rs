@@ -53,7 +53,7 @@ impl Engine for Fluid {
             .filter_map(|event| match event.change {
                 Change::Down => Some(true),
                 Change::Up => Some(false),
-                Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => None,
+                Change::Bandwidth(_) | Change::Pause | Change::Loss(_) | Change::Delay(_) => None,
             });
         changes
             .last()

@@ -11,6 +11,10 @@ use crate::link::wire::Packet;
 use crate::ns;
 use crate::topology::Topology;
 
+/// Bandwidth of a paused link in bit/s. A packet of 1500 B takes 1.9 years, and the largest packet less than the longest
+/// time in ns. The link does not begin another packet before.
+const PAUSED_BPS: f64 = 2e-4;
+
 impl Engine {
     /// Returns the time of the next event in ns, if there is one.
     pub fn next_event_ns(&self) -> Option<u64> {
@@ -28,6 +32,7 @@ impl Engine {
             let l = event.link as usize;
             match event.change {
                 Change::Bandwidth(bps) => self.set_bandwidth(l, bps),
+                Change::Pause => self.set_bandwidth(l, PAUSED_BPS),
                 Change::Loss(loss) => self.set_loss(l, &loss),
                 Change::Delay(delay_s) => self.set_delay(l, ns(delay_s)),
                 Change::Down => self.fail(l),
@@ -102,7 +107,10 @@ impl Engine {
         let ratio = self.links[l].bandwidth_bps / bps;
         self.links[l].bandwidth_bps = bps;
         let id = LinkId::new(l as u32, self.network.tables().owner);
-        if let Buffer::Time(_) = self.network.link_spec(id).buffer {
+        // A pause keeps the buffer.
+        if let Buffer::Time(_) = self.network.link_spec(id).buffer
+            && bps > PAUSED_BPS
+        {
             let buffer = self.network.packet_buffer_at(id, bps);
             self.links[l].queue.set_buffer(buffer);
         }
@@ -183,8 +191,8 @@ impl Engine {
             let (inner, spec) = (self.network.tables(), &self.topology.specs[hop]);
             let bytes = bits_of(inner, &self.transfers, spec, &packet) / 8.0;
             // The queues of a link share one wire. The link's own event precedes those of its classes.
-            let is_lost =
-                (self.links[sender].transit_losses.as_mut()).is_some_and(|it| it.draw_loss(bytes));
+            let is_lost = (self.links[sender].transit_losses.as_mut())
+                .is_some_and(|it| it.draw_loss(bytes, packet.time_ns));
             match &mut self.links[l].transit_losses {
                 Some(lossy) if is_lost => lossy.pending_losses.push(packet),
                 _ => self.propagate(sender, l, packet, bytes.round() as u32),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision, TokenBucket};
 use netflow_network::{Red, service_ns};
 use netflow_queues::{
-    Buffer, DelayLineQueue, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo,
+    Buffer, DelayLineQueue, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo, TraceServer,
 };
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
@@ -38,6 +38,8 @@ pub(crate) struct Link {
     /// With a delay line, the packet that was transmitted last and its copy, behind the link, with the end of the
     /// transmission in ns.
     pub transmitted_last: Vec<(Packet, u64)>,
+    /// Delivery trace that decides when packets leave, instead of the bandwidth.
+    pub trace: Option<Box<TraceServer>>,
     /// Packets in flight that departed with another delay, in [this order](packet_key).
     pub departed_with_old_delay: Fifo<Packet>,
     pub arrivals: ArrivalCounter,
@@ -58,6 +60,7 @@ impl Link {
             shaper: None,
             transit_losses: None,
             delay_line: None,
+            trace: None,
             transmitted_last: Vec::new(),
             departed_with_old_delay: Fifo::default(),
             ..*self
@@ -217,7 +220,7 @@ impl TransitLosses {
     /// transmitted until `left_ns` first.
     #[inline]
     pub fn is_lost_in_transit(&mut self, bytes: f64, left_ns: Option<u64>, packet: Packet) -> bool {
-        let is_lost = self.draw_loss(bytes);
+        let is_lost = self.draw_loss(bytes, left_ns.unwrap_or(packet.time_ns));
         if let Some(time_ns) = left_ns
             && is_lost
         {
@@ -226,9 +229,10 @@ impl TransitLosses {
         is_lost
     }
 
-    /// Returns true if the next packet that is transmitted, of `bytes` bytes, is lost in transit.
-    pub fn draw_loss(&mut self, bytes: f64) -> bool {
-        self.losses.next(bytes).is_some()
+    /// Returns true if the next packet that is transmitted, of `bytes` bytes, is lost in transit. `now_ns` is the end of its
+    /// transmission, if it is known yet.
+    pub fn draw_loss(&mut self, bytes: f64, now_ns: u64) -> bool {
+        self.losses.next(bytes, now_ns).is_some()
     }
 }
 

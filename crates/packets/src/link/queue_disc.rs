@@ -47,6 +47,8 @@ pub(crate) struct QueueDisc {
     pub shaper_bps: Option<f64>,
     /// Time in ns at which the shaper lets the next packet pass; 0 without a shaper.
     ready_ns: u64,
+    /// Time in ns at which the trace of the link lets the next packet pass; 0 without a trace.
+    pub opportunity_ns: u64,
 }
 
 /// Discipline that chooses the packets to send and to drop.
@@ -125,6 +127,7 @@ impl QueueDisc {
             max_pkts: 0,
             shaper_bps: None,
             ready_ns: 0,
+            opportunity_ns: 0,
         }
     }
 
@@ -138,6 +141,7 @@ impl QueueDisc {
             max_pkts: 0,
             shaper_bps: discipline.shaper_bps(),
             ready_ns: 0,
+            opportunity_ns: 0,
         }
     }
 
@@ -160,7 +164,7 @@ impl QueueDisc {
         if self.waiting_pkts() == 0 {
             NEVER
         } else {
-            self.free_ns.max(self.ready_ns)
+            self.free_ns.max(self.ready_ns).max(self.opportunity_ns)
         }
     }
 

@@ -209,6 +209,11 @@ impl Engine {
         let mut dropped = Vec::new();
         let (network, ends) = (&self.network, &self.topology.ends);
         let details = || spec.details(network.tables(), ends, &waits.packet);
+        if let (Some(trace), Some(managed)) = (&mut link.trace, &mut link.queue.managed)
+            && managed.length(now_ns) == 0
+        {
+            managed.opportunity_ns = trace.idle_until(now_ns);
+        }
         link.queue.enqueue(waits, spec, details, &mut dropped);
         if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
             sharing.record_arrival(now_ns, l, waits.bits, dropped.len());
@@ -250,11 +255,23 @@ impl Engine {
     ) -> u64 {
         // All queues share one wire.
         let lossy = self.links[sender].transit_losses.as_deref_mut();
-        let is_lost = lossy.is_some_and(|it| it.draw_loss(waits.bits / 8.0));
+        let is_lost = lossy.is_some_and(|it| it.draw_loss(waits.bits / 8.0, now_ns));
         let begins_ns = self.links[sender].shape(now_ns, waits.bytes());
         let link = &mut self.links[l];
-        let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
-        let left_ns = begins_ns + takes_ns;
+        let (begins_ns, left_ns) = match (&mut link.trace, &mut link.queue.managed) {
+            (Some(trace), Some(managed)) => {
+                // The link is busy while a packet waits for an opportunity.
+                let begins_ns = managed.free_ns.max(arrived_ns);
+                let left_ns = trace.serve(now_ns, waits.bytes());
+                managed.opportunity_ns = trace.next_ns();
+                (begins_ns, left_ns)
+            }
+            _ => (
+                begins_ns,
+                begins_ns + service_ns(waits.bits, link.bandwidth_bps),
+            ),
+        };
+        let takes_ns = left_ns - begins_ns;
         if let Some(managed) = &mut link.queue.managed {
             (managed.begins_ns, managed.free_ns) = (begins_ns, left_ns);
         }

@@ -227,7 +227,8 @@ impl Engine for Packets {
         for i in self.transfer_indices(id) {
             let transfer = self.engine.transfer(i);
             let lost = (self.engine.lost(i) + self.engine.blocked(i)) as f64;
-            let sent = transfer.sent() as f64;
+            // With the copies of links, so that packets balance.
+            let sent = (transfer.sent() + self.engine.loss_counts[i].copies) as f64;
             let (rtt_time, rtt_weight) = transfer.rtt_sum();
             sum.sent_pkts += sent;
             sum.delivered_pkts += transfer.receiver.delivered as f64;

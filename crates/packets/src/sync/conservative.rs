@@ -163,8 +163,13 @@ impl Engine {
         let link_dependencies = &mut self.dependencies.links_of[l];
         link_dependencies.local_time_ns = until_ns;
         let link = &self.links[l];
-        let left_ns =
-            link.free_ns().max(until_ns) + link_dependencies.min_service_ns.min(NEVER / 4);
+        let left_ns = match &link.trace {
+            None => link.free_ns().max(until_ns) + link_dependencies.min_service_ns.min(NEVER / 4),
+            Some(trace) => {
+                let next_ns = trace.first_after_ns(until_ns.saturating_sub(1));
+                next_ns.max(link.free_ns())
+            }
+        };
         self.dependencies.earliest_output_ns[l] = left_ns + link.min_delay_ns;
     }
 

@@ -3,6 +3,7 @@
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
+use crate::link::queue::Link;
 use crate::sync::event_list::EventList;
 use crate::sync::merge::Batch;
 use crate::sync::sweep_order::SweepOrder;
@@ -262,6 +263,22 @@ impl Engine {
             dependencies.add_slot(topology, s, slot.first);
             dependencies.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
         }
+        // A packet may arrive just before an opportunity.
+        let traced = |link: &&Link| link.trace.is_some();
+        for (l, _) in self
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| traced(link))
+        {
+            dependencies.links_of[l].min_service_ns = 0;
+        }
+        let traced_ns = self
+            .links
+            .iter()
+            .filter(traced)
+            .map(|link| link.min_delay_ns);
+        let has_zero_lookahead = traced_ns.min() == Some(0);
         let links_of = dependencies.links_of.iter().zip(&self.links);
         let lookahead_ns = links_of.map(|(link_dependencies, link)| {
             link.min_delay_ns
@@ -276,7 +293,7 @@ impl Engine {
         } else {
             SweepOrder::new(&dependencies.links_of, &lookahead_ns, self.now_ns == 0)
         };
-        dependencies.requires_event_by_event = self.has_shared_edge_markers();
+        dependencies.requires_event_by_event = has_zero_lookahead || self.has_shared_edge_markers();
         self.dependencies = dependencies;
         self.discard_partitions();
     }

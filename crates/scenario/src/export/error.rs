@@ -67,9 +67,9 @@ pub enum ExportError {
         /// Name of the link.
         link: String,
     },
-    /// A link has jitter, reordering, duplication, an in-flight limit or transmission slots.
+    /// A link has an element that only netflow simulates: jitter, a delivery trace, a bandwidth of 0.
     #[error("link {link}: {element} cannot be exported to ns-2")]
-    DelayLine {
+    LinkElement {
         /// Name of the link.
         link: String,
         /// Unsupported element.

@@ -39,6 +39,10 @@ pub(super) const RATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| r.get() > 0.0,
     text: "above 0",
 };
+pub(super) const RATE_OR_ZERO: Allowed<Quantity<Rate>> = Allowed {
+    test: |r| r.get() >= 0.0,
+    text: "at least 0",
+};
 pub(super) const BUCKET_RATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| match r.0 {
         Rate::BitsPerSecond(bps) => bps.get() >= 1.0 && bps.get() <= 1e15,
@@ -223,6 +227,10 @@ pub(super) const LOSS: Allowed<f64> = Allowed {
 pub(super) const PROBABILITY: Allowed<f64> = Allowed {
     test: |p| (0.0..=1.0).contains(p),
     text: "0 to 1",
+};
+pub(super) const OUTAGE: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 1e-6 && t.get() <= 1e6,
+    text: "1 us to 1e6 s",
 };
 pub(super) const DEVIATIONS: Allowed<f64> = Allowed {
     test: |x| (-4.0..=4.0).contains(x),

@@ -35,8 +35,9 @@ pub struct Event {
 /// Settings of a link that an event can change, at least one.
 #[table(check = check_not_empty)]
 pub struct Set {
-    /// New bandwidth. It also applies to packets already in the queue.
-    #[key(allowed = allowed::RATE, example = "4 Mbit/s")]
+    /// New bandwidth. It also applies to packets already in the queue. With 0 the link transmits nothing and its queue
+    /// stays, which needs the packet model; routes do not change.
+    #[key(allowed = allowed::RATE_OR_ZERO, example = "4 Mbit/s")]
     pub bandwidth: Option<RateSetting>,
     /// New loss after the queue, as `loss` of the link, for packets whose transmission ends later, including
     /// those in the queue. `0` ends it.

@@ -4,8 +4,8 @@ use netflow_document::{ProblemKind, Section, Spanned, Table, table};
 use netflow_units::link_name;
 
 use super::{
-    BufferSetting, JitterSetting, LinkClass, LossSetting, OverheadSetting, PacketCount,
-    QueueSetting, RateSetting, ReorderingSetting, RiskGroups, SlotSettings, Time,
+    BandwidthSetting, BufferSetting, JitterSetting, LinkClass, LossSetting, OverheadSetting,
+    PacketCount, QueueSetting, ReorderingSetting, RiskGroups, SlotSettings, Time,
     TokenBucketSetting, allowed,
 };
 
@@ -22,9 +22,10 @@ pub struct Link {
     /// other direction `B->A#2`. At most one of the parallel links has none.
     #[key(fixed, allowed = allowed::CIRCUIT, example = "2")]
     pub circuit: Option<Spanned<String>>,
-    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size, `overhead` included.
-    #[key(allowed = allowed::RATE, example = "8 Mbit/s")]
-    pub bandwidth: RateSetting,
+    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size, `overhead` included. A table names a
+    /// packet-delivery trace, which needs the packet model.
+    #[key(example = "8 Mbit/s")]
+    pub bandwidth: Spanned<BandwidthSetting>,
     /// Propagation delay in each direction. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
@@ -111,9 +112,9 @@ pub struct Link {
 /// Other direction of a duplex link.
 #[table]
 pub struct Reverse {
-    /// Bandwidth.
-    #[key(allowed = allowed::RATE, example = "1 Mbit/s")]
-    pub bandwidth: Option<RateSetting>,
+    /// Bandwidth, as `bandwidth` of the link.
+    #[key(example = "1 Mbit/s")]
+    pub bandwidth: Option<Spanned<BandwidthSetting>>,
     /// Propagation delay.
     #[key(allowed = allowed::DELAY, example = "25 ms")]
     pub delay: Option<Time>,

@@ -3,11 +3,11 @@
 use netflow_document::{
     Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
 };
-use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
+use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError, Outages};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::allowed;
+use super::{Time, allowed};
 
 /// Loss of a link after the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -28,6 +28,9 @@ pub struct LossCauses {
     /// Bursts of losses.
     #[key(example = "{ p = 0.01, r = 0.25 }")]
     pub gilbert: Option<Spanned<Gilbert>>,
+    /// Outages that last some time, however many packets there are.
+    #[key(example = "{ interval = \"30 s\", duration = \"200 ms\" }")]
+    pub outages: Option<Spanned<OutageSettings>>,
     /// Bit error rate; packets with an error are lost.
     #[key(allowed = allowed::BER, example = 1e-6)]
     pub ber: Option<Spanned<f64>>,
@@ -53,6 +56,21 @@ pub struct Gilbert {
     pub bad: Option<Spanned<f64>>,
 }
 
+/// Outages: times between them and durations are exponentially distributed.
+#[table]
+#[schemars(rename = "Outages")]
+pub struct OutageSettings {
+    /// Mean time from the end of an outage to the start of the next.
+    #[key(allowed = allowed::OUTAGE, example = "30 s")]
+    pub interval: Time,
+    /// Mean duration of an outage.
+    #[key(allowed = allowed::OUTAGE, example = "200 ms")]
+    pub duration: Time,
+    /// Loss probability in an outage. Default: 1.
+    #[key(allowed = allowed::PROBABILITY, example = 0.5)]
+    pub loss: Option<Spanned<f64>>,
+}
+
 impl LossSetting {
     /// As links have it; nothing where its numbers do not go together, which was refused when it was read.
     pub fn to_link_loss(&self) -> LinkLoss {
@@ -68,9 +86,14 @@ impl LossCauses {
         let LossCauses {
             random,
             gilbert,
+            outages,
             ber,
             burst,
         } = self;
+        let outages = outages.as_ref().map(|it| {
+            let loss = it.loss.as_deref().copied().unwrap_or(1.0);
+            Outages::new(it.interval.get(), it.duration.get(), loss)
+        });
         let gilbert = gilbert.as_ref().map(|it| {
             let Gilbert { p, r, good, bad } = &**it;
             let or = |given: &Option<Spanned<f64>>, default| {
@@ -86,6 +109,7 @@ impl LossCauses {
             random: random.as_deref().copied().unwrap_or(0.0),
             gilbert: gilbert.transpose()?,
             bit_errors: bit_errors.transpose()?,
+            outages: outages.transpose()?,
         })
     }
 }

@@ -4,6 +4,7 @@
 mod aggregate;
 mod allowed;
 mod application;
+mod bandwidth;
 mod connection;
 mod day;
 mod delay_line;
@@ -28,6 +29,7 @@ mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
 pub use application::{ApplicationSetting, OnOffSetting};
+pub use bandwidth::{BandwidthSetting, TraceSettings};
 pub use connection::Connection;
 pub use day::{Day, Factors};
 pub use delay_line::{
@@ -42,7 +44,7 @@ pub use event::{Event, Set};
 pub use include::{Gravity, GravityWeight, Include};
 pub use link::{Link, Reverse};
 pub use link_class::LinkClass;
-pub use loss::{Gilbert, LossCauses, LossSetting};
+pub use loss::{Gilbert, LossCauses, LossSetting, OutageSettings};
 pub use node::Node;
 pub use ns2_tcp::{Ns2TcpSetting, VariantSetting};
 pub use overhead::{CellsSetting, Frame, OverheadSetting};

@@ -68,8 +68,15 @@ impl Validator<'_> {
         } = set;
         let link = self.link_list.get(link.index());
         let overhead = link.map_or(Overhead::NONE, |link| link.overhead);
-        let bandwidth = bandwidth.as_ref();
-        let bandwidth = bandwidth.map(|rate| Change::Bandwidth(self.link_bps(rate.0, overhead)));
+        let bandwidth = bandwidth.as_ref().map(|rate| {
+            if rate.0.get() > 0.0 {
+                return Change::Bandwidth(self.link_bps(rate.0, overhead));
+            }
+            let what = "a bandwidth of 0".to_owned();
+            self.requires_packet_model
+                .get_or_insert((rate.place(), what));
+            Change::Pause
+        });
         let loss = loss.as_ref().map(|loss| Change::Loss(loss.to_link_loss()));
         let delay = delay.as_ref().map(|delay| Change::Delay(delay.get()));
         bandwidth.into_iter().chain(loss).chain(delay).collect()

@@ -50,7 +50,7 @@ impl Validator<'_> {
                 self.error(ProblemKind::Conflict, queue.place(), message, help);
             }
             let overhead = self.overhead(link);
-            let bandwidth_bps = self.link_bps(link.bandwidth.0, overhead);
+            let (bandwidth_bps, _) = self.bandwidth(&link.bandwidth, overhead);
             let buffer = self.buffer(class.buffer.as_ref(), overhead);
             let mut queue = self.queue(class.queue.as_ref(), buffer, bandwidth_bps, overhead);
             if let (DropPolicy::Managed(Aqm::Cake(cake)), Some(setting)) =

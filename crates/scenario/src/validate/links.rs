@@ -1,20 +1,26 @@
 //! Validation of nodes and links.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
+use netflow_files::{FileKind, read_text};
 use netflow_network::{
     Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, Dscp, LinkId, LinkSpec,
     MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
-    Tins, TokenBucketSpec,
+    Tins, TokenBucketSpec, TraceSpec,
 };
-use netflow_queues::{DelayLine, Jitter};
-use netflow_units::{BufferSize, Bytes, Rate, Size};
+use netflow_queues::{DelayLine, DeliveryTrace, Jitter};
+use netflow_units::{BufferSize, Bytes, Rate, Size, ns};
 
 use super::aqm::aqm;
+use super::tables::report_unreadable;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
-use crate::file::{BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, TokenBucketSetting};
+use crate::file::{
+    BandwidthSetting, BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red,
+    TokenBucketSetting, TraceSettings,
+};
 
 /// Default probability at a RED queue's upper threshold.
 const DEFAULT_RED_MAX_P: f64 = 0.1;
@@ -145,7 +151,7 @@ impl Validator<'_> {
             back: _,
         } = link;
         let overhead = self.overhead(link);
-        let bandwidth_bps = self.link_bps(bandwidth.0, overhead);
+        let (bandwidth_bps, trace) = self.bandwidth(bandwidth, overhead);
         let buffer = self.buffer(buffer.as_ref(), overhead);
         let queue = self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead);
         if let DropPolicy::Managed(Aqm::Cake(cake)) = queue
@@ -171,9 +177,77 @@ impl Validator<'_> {
                 .as_ref()
                 .map(|loss| loss.to_link_loss())
                 .unwrap_or_default(),
+            trace,
             delay_line: self.delay_line(link),
             // Not a key: calibration is computed by the packet model.
             calibration: Calibration::default(),
+        }
+    }
+
+    /// Returns the bandwidth of a link, and its trace, of which it is the mean.
+    pub(super) fn bandwidth(
+        &mut self,
+        setting: &BandwidthSetting,
+        overhead: Overhead,
+    ) -> (f64, Option<TraceSpec>) {
+        match setting {
+            BandwidthSetting::Rate(rate) => (self.link_bps(rate.0, overhead), None),
+            BandwidthSetting::Trace(settings) => {
+                let trace = self.trace(settings);
+                // Without a valid trace, no network is built.
+                let bps = trace.as_ref().map_or(1e6, |it| it.trace.mean_bps());
+                (bps, trace)
+            }
+        }
+    }
+
+    /// Returns a packet-delivery trace, if its file has one.
+    fn trace(&mut self, settings: &TraceSettings) -> Option<TraceSpec> {
+        let name = &settings.trace;
+        let what = "a packet-delivery trace".to_owned();
+        self.requires_packet_model
+            .get_or_insert((name.place(), what));
+        let trace = match self.traces.get(name.as_str()) {
+            Some(trace) => trace.clone(),
+            None => {
+                let trace = self.read_trace(name);
+                self.traces.insert(name.to_string(), trace.clone());
+                trace
+            }
+        };
+        Some(TraceSpec {
+            trace: trace?,
+            offset_ns: settings
+                .offset
+                .as_ref()
+                .map_or(0, |offset| ns(offset.get())),
+        })
+    }
+
+    fn read_trace(&mut self, name: &Spanned<String>) -> Option<Arc<DeliveryTrace>> {
+        let path = self.resolve_path(name)?;
+        let text = match read_text(&path, FileKind::Table) {
+            Ok(text) => text,
+            Err(refusal) => {
+                let place = name.place();
+                let (sources, findings) = (&mut *self.sources, &mut *self.findings);
+                report_unreadable(sources, findings, &path, place, "the trace", refusal);
+                return None;
+            }
+        };
+        match DeliveryTrace::read(&text) {
+            Ok(trace) => Some(Arc::new(trace)),
+            Err(error) => {
+                let (file, text) = self.sources.add(&path, text);
+                let lines = text.split_inclusive('\n');
+                let before: usize = lines.take(error.line.saturating_sub(1)).map(str::len).sum();
+                let line = text[before..].lines().next().unwrap_or("");
+                let place = SourceSpan::new(file, before..before + line.len());
+                let help =
+                    "write a time in whole ms on each line, ascending, as traces of mahimahi have";
+                self.error(ProblemKind::OutOfRange, place, error.reason, help);
+                None
+            }
         }
     }
 

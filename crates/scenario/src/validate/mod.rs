@@ -47,6 +47,7 @@ use crate::file::{
 };
 use crate::load::FileAccess;
 use crate::memory_limit;
+use netflow_queues::DeliveryTrace;
 use netflow_units::{Packets, link_name};
 
 pub(crate) use self::workloads::application;
@@ -104,6 +105,7 @@ pub(crate) fn validate(
         aggregates: Aggregates::default(),
         class_names: HashSet::new(),
         profiles: Profiles::default(),
+        traces: HashMap::new(),
         paths: None,
         warned_too_many_paths: false,
         changes: Vec::new(),
@@ -186,6 +188,8 @@ struct Validator<'s> {
     /// Names of the classes of all links.
     class_names: HashSet<String>,
     profiles: Profiles,
+    /// Delivery traces by file; `None` for an invalid one.
+    traces: HashMap<String, Option<Arc<DeliveryTrace>>>,
     /// Equal-cost paths, computed at first use, when all links were added.
     paths: Option<EqualPaths>,
     /// True if flows on too many paths to distinguish were reported.

@@ -279,13 +279,24 @@ fn loss() -> impl Strategy<Value = Spanned<LossSetting>> {
     )
         .prop_map(|(p, r, good, bad)| Gilbert { p, r, good, bad }.into());
     let errors = of((0.0..0.1, of(1.0..100.0)));
-    let causes = (of(part()), of(gilbert), errors).prop_map(|(random, gilbert, errors)| {
+    let outages =
+        (time(1e-6..1e6), time(1e-6..1e6), of(part())).prop_map(|(interval, duration, loss)| {
+            OutageSettings {
+                interval,
+                duration,
+                loss,
+            }
+            .into()
+        });
+    let causes = (of(part()), of(gilbert), of(outages), errors);
+    let causes = causes.prop_map(|(random, gilbert, outages, errors)| {
         let errors: Option<(f64, Option<f64>)> = errors;
         let burst = errors.and_then(|(_, burst)| burst).map(Spanned::from);
         let ber = errors.map(|(ber, _)| ber.into());
         LossSetting::Causes(Box::new(LossCauses {
             random,
             gilbert,
+            outages,
             ber,
             burst,
         }))
@@ -326,9 +337,69 @@ fn token_bucket() -> impl Strategy<Value = Spanned<TokenBucketSetting>> {
     prop_oneof![bucket, none].prop_map(Spanned::from)
 }
 
+fn bandwidth() -> impl Strategy<Value = Spanned<BandwidthSetting>> {
+    let trace = (text(), of(time(0.0..1e6))).prop_map(|(trace, offset)| {
+        BandwidthSetting::Trace(Box::new(TraceSettings { trace, offset }))
+    });
+    let constant = rate().prop_map(|rate| BandwidthSetting::Rate(rate.into_inner()));
+    prop_oneof![constant, trace].prop_map(Spanned::from)
+}
+
+fn jitter() -> impl Strategy<Value = Spanned<JitterSetting>> {
+    let names = prop::sample::select(vec![
+        JitterDistributionName::Uniform,
+        JitterDistributionName::Pareto,
+        JitterDistributionName::ParetoNormal,
+    ])
+    .prop_map(JitterDistributionSetting::Named);
+    let values = prop::collection::vec(-4.0..4.0, 1..9).prop_map(JitterDistributionSetting::Values);
+    let distribution = prop_oneof![names, values].prop_map(Spanned::from);
+    let correlation = of((0.0..0.9).prop_map(Spanned::from));
+    let table = (time(0.0..3600.0), of(distribution), correlation, of(flag())).prop_map(
+        |(deviation, distribution, correlation, reorders)| {
+            JitterSetting::Distribution(Box::new(JitterSettings {
+                deviation,
+                distribution,
+                correlation,
+                reorders,
+            }))
+        },
+    );
+    let uniform = time(0.0..3600.0).prop_map(|it| JitterSetting::Uniform(it.into_inner()));
+    prop_oneof![uniform, table].prop_map(Spanned::from)
+}
+
+fn reordering() -> impl Strategy<Value = Spanned<ReorderingSetting>> {
+    let count = || of((1..1000_u64).prop_map(Spanned::from));
+    let table = (fraction(), count()).prop_map(|(probability, gap)| {
+        ReorderingSetting::Gap(Box::new(ReorderingGap { probability, gap }))
+    });
+    let plain = (0.0..1.0).prop_map(ReorderingSetting::Probability);
+    prop_oneof![plain, table].prop_map(Spanned::from)
+}
+
+fn slots() -> impl Strategy<Value = Spanned<SlotSettings>> {
+    let count = || of((1..1000_u64).prop_map(Spanned::from));
+    (
+        time(0.0..100.0),
+        of(time(100.0..3600.0)),
+        count(),
+        of(bytes()),
+    )
+        .prop_map(|(interval, longest, packets, bytes)| {
+            SlotSettings {
+                interval,
+                longest,
+                packets,
+                bytes,
+            }
+            .into()
+        })
+}
+
 prop_compose! {
     fn reverse()(
-        bandwidth in of(rate()),
+        bandwidth in of(bandwidth().boxed()),
         delay in of(time(0.0..3600.0)),
         overhead in of(overhead().boxed()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
@@ -336,8 +407,10 @@ prop_compose! {
         queue in of(queue().boxed()),
         (policer, shaper) in (of(token_bucket().boxed()), of(token_bucket().boxed())),
         loss in of(loss().boxed()),
+        (jitter, reordering) in (of(jitter().boxed()), of(reordering().boxed())),
+        (duplication, in_flight_limit, slots) in (of(fraction()), of(packets()), of(slots().boxed())),
     ) -> Spanned<Reverse> {
-        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, queue, policer, shaper, loss })
+        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, queue, policer, shaper, loss, jitter, reordering, duplication, in_flight_limit, slots })
     }
 }
 
@@ -346,7 +419,7 @@ prop_compose! {
         from in text(),
         to in text(),
         circuit in of("[a-z0-9]{1,4}".prop_map(Spanned::from)),
-        bandwidth in rate(),
+        bandwidth in bandwidth().boxed(),
         (delay, overhead) in (of(time(0.0..3600.0)), of(overhead().boxed())),
         buffer in of(buffer_size(1.0..1e8)),
         duplex in of(flag()),
@@ -356,14 +429,15 @@ prop_compose! {
             of(token_bucket().boxed()),
             of(token_bucket().boxed()),
         ),
-        loss in of(loss().boxed()),
+        (loss, jitter, reordering) in (of(loss().boxed()), of(jitter().boxed()), of(reordering().boxed())),
+        (duplication, in_flight_limit, slots) in (of(fraction()), of(packets()), of(slots().boxed())),
         srlg in of(groups()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         classes in prop::collection::vec(link_class().boxed(), 0..3),
     ) -> Link {
         // A one-way link has no other direction.
         let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
-        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, policer, shaper, loss, srlg, classes, back: None }
+        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, policer, shaper, loss, jitter, reordering, duplication, in_flight_limit, slots, srlg, classes, back: None }
     }
 }
 

@@ -280,5 +280,8 @@ fn invalid_token_buckets_are_rejected() {
         ..Options::default()
     };
     let error = Simulation::new(network, options).err().unwrap().to_string();
-    assert!(error.contains("token bucket of link A->B"), "{error}");
+    assert!(
+        error.contains("the shaper of link A->B needs the packet model"),
+        "{error}"
+    );
 }

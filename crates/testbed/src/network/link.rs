@@ -130,6 +130,7 @@ impl Link {
             policer,
             shaper: _, // rejected
             ref loss,
+            trace: _,       // rejected
             delay_line: _,  // rejected
             metric: _,      // in the routes
             calibration: _, // of the fluid model
@@ -218,7 +219,7 @@ impl Link {
     ) {
         self.update_counts(now_ns);
         self.counts.arrived_pkts += 1;
-        let lost_on_link = self.draw_loss(queued.info.bytes);
+        let lost_on_link = self.draw_loss(queued.info.bytes, now_ns);
         if self.down {
             self.counts.lost_pkts += 1;
             return out.push(Outcome::Dropped(queued.packet));
@@ -423,9 +424,9 @@ impl Link {
     }
 
     /// Returns whether the next packet, of this number of IP bytes, is lost on the link.
-    pub fn draw_loss(&mut self, bytes: u32) -> bool {
+    pub fn draw_loss(&mut self, bytes: u32, now_ns: u64) -> bool {
         let wire_bytes = self.wire_bytes(bytes);
-        self.losses.next(f64::from(wire_bytes)).is_some()
+        self.losses.next(f64::from(wire_bytes), now_ns).is_some()
     }
 
     /// Sets the random loss of the link. Returns the packets not yet transmitted whose loss must be

@@ -283,10 +283,11 @@ impl<P> LinkSimulation<P> {
         let link = &mut self.links[l as usize];
         match change {
             Change::Bandwidth(bps) => link.set_bandwidth(self.now_ns, bps, &mut self.outcomes),
+            Change::Pause => {} // rejected
             Change::Loss(loss) => {
                 for packet in link.set_loss(&loss) {
                     if let Some(packet) = &mut self.in_flight[packet as usize] {
-                        packet.lost_on_link = link.draw_loss(packet.info.bytes);
+                        packet.lost_on_link = link.draw_loss(packet.info.bytes, self.now_ns);
                     }
                 }
             }

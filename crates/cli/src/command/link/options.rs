@@ -122,6 +122,7 @@ impl LinkArguments {
                 random: self.loss,
                 gilbert: self.loss_gilbert,
                 bit_errors: errors(self.ber)?,
+                outages: None,
             },
         };
         let back = DirectionOptions {
@@ -132,6 +133,7 @@ impl LinkArguments {
                 random: self.loss_back.unwrap_or(self.loss),
                 gilbert: self.loss_gilbert_back.or(self.loss_gilbert),
                 bit_errors: errors(self.ber_back.or(self.ber))?,
+                outages: None,
             },
         };
         let capture = self.pcap.as_ref().map(|path| Capture {

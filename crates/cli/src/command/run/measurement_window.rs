@@ -64,6 +64,7 @@ pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) 
             Change::Up => format!("{link} is back"),
             Change::Loss(loss) => format!("{link} loses {loss}"),
             Change::Delay(delay_s) => format!("{link} takes {} ms", short(delay_s * 1e3)),
+            Change::Pause => format!("{link} has 0 Mbit/s"),
             Change::Bandwidth(bps) => format!("{link} has {} Mbit/s", short(bps / 1e6)),
         }
     });

@@ -52,6 +52,12 @@ impl Export<'_> {
                 });
             }
             Change::Bandwidth(bps) => vec![format!("bandwidth {ends} {bps}")],
+            Change::Pause => {
+                return Err(ExportError::LinkElement {
+                    link: self.network.link_name(event.link).to_owned(),
+                    element: "a bandwidth of 0",
+                });
+            }
             Change::Delay(delay_s) => vec![format!("delay {ends} {delay_s}")],
             Change::Loss(loss) => {
                 let rates = self.loss_rates(event.link, &loss)?;

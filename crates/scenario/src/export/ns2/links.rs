@@ -47,6 +47,7 @@ impl Export<'_> {
                 policer,
                 shaper,
                 loss: _, // in `losses`
+                ref trace,
                 ref delay_line,
                 metric: _,      // in the routes
                 calibration: _, // of fluids
@@ -63,10 +64,16 @@ impl Export<'_> {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::TokenBucket { link });
             }
+            if trace.is_some() {
+                return Err(ExportError::LinkElement {
+                    link: network.link_name(id).to_owned(),
+                    element: "a delivery trace",
+                });
+            }
             if !delay_line.is_plain() {
                 let link = network.link_name(id).to_owned();
                 let element = delay_line.first_element();
-                return Err(ExportError::DelayLine { link, element });
+                return Err(ExportError::LinkElement { link, element });
             }
             rows.push([
                 format!("link {}", quote_word(network.node_name(from))),
@@ -115,10 +122,10 @@ impl Export<'_> {
             Some((rate, true)) => -libm::expm1(8.0 * libm::log1p(-rate)),
             Some((_, false)) => return Err(in_bursts()),
         };
-        match loss.gilbert {
-            Some(_) => Err(in_bursts()),
-            None => Ok([loss.random, byte]),
+        if loss.is_correlated() {
+            return Err(in_bursts());
         }
+        Ok([loss.random, byte])
     }
 
     /// Returns which of [`UNITS`] a link loses at any time.
@@ -126,7 +133,9 @@ impl Export<'_> {
         let later = self.events_before_end().filter(|event| event.link == id);
         let later = later.filter_map(|event| match event.change {
             Change::Loss(loss) => Some(loss),
-            Change::Bandwidth(_) | Change::Delay(_) | Change::Down | Change::Up => None,
+            Change::Bandwidth(_) | Change::Pause | Change::Delay(_) | Change::Down | Change::Up => {
+                None
+            }
         });
         let mut ever = [false; 2];
         for loss in std::iter::once(self.network.link_spec(id).loss).chain(later) {

@@ -168,6 +168,10 @@ fn add_run(
                 text,
                 format_args!("net.SetBandwidth({}, {}, {bps});", event.at_s, quoted(name)),
             ),
+            Change::Pause => {
+                let what = "a bandwidth of 0 cannot be exported to ns-3";
+                return unsupported(format!("link {name}"), what);
+            }
             Change::Loss(_) => {
                 let what = "changes of losses cannot be exported to ns-3 yet";
                 return unsupported(format!("link {name}"), what);
@@ -234,6 +238,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         policer,
         shaper,
         ref loss,
+        ref trace,
         ref delay_line,
         metric: _,      // in the routes
         calibration: _, // of the fluid model
@@ -247,6 +252,9 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
     }
     if policer.is_some() || shaper.is_some() {
         return unsupported(place(), "token buckets cannot be exported to ns-3");
+    }
+    if trace.is_some() {
+        return unsupported(place(), "delivery traces cannot be exported to ns-3");
     }
     if !delay_line.is_plain() {
         return unsupported(
@@ -321,11 +329,11 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             );
         }
     };
-    let loss = match (loss.random > 0.0, loss.gilbert, loss.bit_errors) {
-        (false, None, None) => String::new(),
-        (true, None, None) => format!(", {}", loss.random),
-        (false, None, Some(errors)) if errors.rate().1 => format!(", {}, true", errors.rate().0),
-        (true, None, Some(_)) => {
+    let loss = match (loss.random > 0.0, loss.is_correlated(), loss.bit_errors) {
+        (false, false, None) => String::new(),
+        (true, false, None) => format!(", {}", loss.random),
+        (false, false, Some(errors)) if errors.rate().1 => format!(", {}, true", errors.rate().0),
+        (true, false, Some(_)) => {
             return unsupported(
                 place(),
                 "several kinds of loss cannot be exported to ns-3; use one",
