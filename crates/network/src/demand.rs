@@ -109,8 +109,10 @@ impl Network {
         let all = self.links().map(|id| self.link_spec(id).bandwidth_bps);
         let mut bandwidths_bps: Vec<f64> = all.collect();
         for event in self.events().take_while(|event| event.at_s <= time_s) {
-            if let Change::Bandwidth(bps) = event.change {
-                bandwidths_bps[event.link.index()] = bps;
+            match event.change {
+                Change::Bandwidth(bps) => bandwidths_bps[event.link.index()] = bps,
+                Change::Pause => bandwidths_bps[event.link.index()] = 0.0,
+                Change::Loss(_) | Change::Delay(_) | Change::Down | Change::Up => {}
             }
         }
         bandwidths_bps

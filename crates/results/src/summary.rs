@@ -194,7 +194,7 @@ pub struct LinkSummary {
     #[serde(default)]
     pub offered_load: Option<f64>,
     /// Throughput in bit/s of IP packets, without the `overhead` of the link; null if the bandwidth changed within the
-    /// summarized time.
+    /// summarized time or follows a trace.
     #[serde(default)]
     pub throughput_bps: Option<f64>,
     /// Mean sojourn time of a packet in seconds: queueing delay and transmission; null if no packet departed.
@@ -643,7 +643,7 @@ impl Summary {
                     .get(id.index())
                     .map(|bps| bps / bandwidths_bps[id.index()])
                     .filter(|load| load.is_finite()),
-                throughput_bps: (!changes_bandwidth(id))
+                throughput_bps: (!changes_bandwidth(id) && network.link_spec(id).trace.is_none())
                     .then(|| totals.utilization * bandwidths_bps[id.index()]),
                 sojourn_time_s: totals.sojourn_time_s,
                 queue_is_estimate: totals.estimate.is_some(),

@@ -224,6 +224,10 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
     for hop in &it.hops {
         print_token_buckets(network, hop.link, out)?;
         print_propagation(network, hop.link, out)?;
+        if hop.bandwidth_bps == 0.0 {
+            let name = network.link_name(hop.link);
+            writeln!(out, " {name} has a bandwidth of 0 and transmits nothing")?;
+        }
     }
     Ok(())
 }

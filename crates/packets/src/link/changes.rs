@@ -13,7 +13,7 @@ use crate::topology::Topology;
 
 /// Bandwidth of a paused link in bit/s. A packet of 1500 B takes 1.9 years, and the largest packet less than the longest
 /// time in ns. The link does not begin another packet before.
-const PAUSED_BPS: f64 = 2e-4;
+pub(crate) const PAUSED_BPS: f64 = 2e-4;
 
 impl Engine {
     /// Returns the time of the next event in ns, if there is one.

@@ -11,6 +11,7 @@ use netflow_queues::Buffer;
 
 use super::{ACK_PRECEDENCES, Packets};
 use crate::endpoint::transfer::Transfer;
+use crate::link::changes::PAUSED_BPS;
 
 impl Engine for Packets {
     fn network(&self) -> &Network {
@@ -104,6 +105,12 @@ impl Engine for Packets {
             } else {
                 0.0
             };
+            let is_paused = bandwidth_bps <= PAUSED_BPS;
+            let waiting_s = if is_paused && waiting_s > 0.0 {
+                f64::INFINITY
+            } else {
+                waiting_s
+            };
             let sums = self.link_sums(link);
             let queue_loss = sums.lost_of(if back { ACK_PRECEDENCES } else { marking });
             let link_loss = self.engine.links[link.index()]
@@ -112,15 +119,17 @@ impl Engine for Packets {
             ExplainedHop {
                 link,
                 back,
-                bandwidth_bps,
+                bandwidth_bps: if is_paused { 0.0 } else { bandwidth_bps },
                 utilization: self.utilization(link),
                 queue_pkts,
-                service_pps: bandwidth_bps / bits,
+                service_pps: if is_paused { 0.0 } else { bandwidth_bps / bits },
                 waiting_s,
-                transmission_s: if is_traffic {
-                    bits / bandwidth_bps
-                } else {
+                transmission_s: if !is_traffic {
                     0.0
+                } else if is_paused {
+                    f64::INFINITY
+                } else {
+                    bits / bandwidth_bps
                 },
                 propagation_s: self.engine.links[link.index()].delay_ns as f64 / 1e9,
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),

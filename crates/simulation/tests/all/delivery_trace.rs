@@ -194,6 +194,23 @@ fn pause_keeps_the_queue() {
     }
 }
 
+/// In a pause, `explain` has no bandwidth and an infinite delay, and nothing departs.
+#[test]
+fn paused_link_transmits_nothing() {
+    let stream = Source::Constant { rate_pps: 500.0 };
+    let (net, id) = network(&stream, 5000.0, 0.01, |_, events| {
+        events.push((2.0, Change::Pause));
+    });
+    let simulation = run(net, 10.0);
+    let c = simulation.network().connections().next().unwrap();
+    let explanation = simulation.explain(c);
+    let hop = &explanation.hops[0];
+    assert_eq!((hop.bandwidth_bps, hop.transmission_s), (0.0, f64::INFINITY));
+    assert_eq!(simulation.network().bandwidths_at_bps(5.0)[id.index()], 0.0);
+    let delivered_pkts = connection_of(&simulation).delivered_pkts;
+    assert!((delivered_pkts - 1000.0).abs() < 10.0, "{delivered_pkts}");
+}
+
 /// TCP outlives a pause of 3 s.
 #[test]
 fn tcp_outlives_a_pause() {
