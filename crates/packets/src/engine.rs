@@ -1,5 +1,7 @@
 //! Engine of the packet simulation: its state, set-up and counters.
 
+use std::collections::HashSet;
+
 use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{
@@ -103,6 +105,8 @@ impl Engine {
         let tie_break = TieBreak::new(&network);
         let topology = Topology::new(&network, &tie_break);
         let inner = network.tables().clone();
+        let pauses = inner.events.iter().filter(|it| it.change == Change::Pause);
+        let pausing: HashSet<u32> = pauses.map(|it| it.link).collect();
         let link = |(i, id): (usize, LinkId)| {
             // Exhaustive, so that every new setting of a link must be simulated or rejected.
             let &LinkSpec {
@@ -165,8 +169,7 @@ impl Engine {
                 departed_with_old_delay: Fifo::default(),
                 arrivals: ArrivalCounter::new(burstiness_interval_ns),
             };
-            let mut events = inner.events.iter();
-            let pauses = events.any(|it| it.link as usize == i && it.change == Change::Pause);
+            let pauses = pausing.contains(&(i as u32));
             if shaper.is_some() || pauses || link.trace.is_some() || link.delay_line.is_some() {
                 link.queue.choose_when_free(buffer);
             }

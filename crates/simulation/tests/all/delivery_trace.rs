@@ -205,7 +205,10 @@ fn paused_link_transmits_nothing() {
     let c = simulation.network().connections().next().unwrap();
     let explanation = simulation.explain(c);
     let hop = &explanation.hops[0];
-    assert_eq!((hop.bandwidth_bps, hop.transmission_s), (0.0, f64::INFINITY));
+    assert_eq!(
+        (hop.bandwidth_bps, hop.transmission_s),
+        (0.0, f64::INFINITY)
+    );
     assert_eq!(simulation.network().bandwidths_at_bps(5.0)[id.index()], 0.0);
     let delivered_pkts = connection_of(&simulation).delivered_pkts;
     assert!((delivered_pkts - 1000.0).abs() < 10.0, "{delivered_pkts}");
