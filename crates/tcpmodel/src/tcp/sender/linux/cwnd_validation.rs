@@ -46,11 +46,11 @@ impl LinuxSender {
     }
 
     /// Returns the slow-start threshold that keeps the current window.
-    fn threshold_to_keep(&self) -> u32 {
+    pub(super) fn threshold_to_keep(&self) -> u32 {
         let Window { cwnd, ssthresh } = self.window;
         match self.state {
-            State::Recovery | State::Reduced | State::Loss => ssthresh,
-            State::Open | State::Disorder => ssthresh.max(cwnd / 2 + cwnd / 4),
+            State::Recovery | State::Reduced => ssthresh,
+            State::Open | State::Disorder | State::Loss => ssthresh.max(cwnd / 2 + cwnd / 4),
         }
     }
 
