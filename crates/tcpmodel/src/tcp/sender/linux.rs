@@ -7,6 +7,7 @@ mod cwnd_validation;
 mod dupack_counting;
 mod loss_detection;
 mod recovery_state;
+mod segmentation_offload;
 mod send_buffer;
 mod timers;
 mod undo;
@@ -89,6 +90,7 @@ struct LinuxSettings {
     /// True if losses are found by time (RACK).
     rack: bool,
     has_tail_loss_probe: bool,
+    segmentation_offload: bool,
     /// The number of later arrivals that indicates a loss.
     dupack_threshold: u32,
     min_rto_ns: u64,
@@ -170,6 +172,7 @@ impl LinuxSender {
                 sack,
                 rack: stack.recovery == Recovery::Rack,
                 has_tail_loss_probe: stack.tail_loss_probe && sack,
+                segmentation_offload: stack.segmentation_offload,
                 dupack_threshold: stack.duplicate_acks,
                 min_rto_ns: netflow_units::ns(stack.min_rto_s),
             },
@@ -271,12 +274,18 @@ impl LinuxSender {
     pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let (mut any, mut rearms) = (false, false);
         self.write();
-        while self.may_send_new()
-            && self.segments.in_flight() < self.window.cwnd
-            && self.pacer.try_send(now_ns, self.congestion.pacing())
-        {
+        let (mut burst_left, mut is_deferred) = (0, false);
+        while self.may_send_new() && self.segments.in_flight() < self.window.cwnd {
+            if self.rules.segmentation_offload && burst_left == 0 {
+                burst_left = self.burst_segments();
+                is_deferred = self.defers(now_ns, burst_left);
+            }
+            if is_deferred || !self.pacer.try_send(now_ns, self.congestion.pacing()) {
+                break;
+            }
             rearms |= self.send_new(now_ns, out);
             any = true;
+            burst_left = burst_left.saturating_sub(1);
         }
         if any && !self.schedule_probe(now_ns, false) && rearms {
             self.rearm(now_ns);
@@ -289,7 +298,7 @@ impl LinuxSender {
             self.rate.mark_app_limited(in_flight);
         }
         self.pacer.end_burst();
-        self.validate_cwnd(now_ns, any);
+        self.validate_cwnd(now_ns, any, is_deferred);
     }
 
     /// Returns the number of unacknowledged segments that the other end allows.

@@ -74,9 +74,10 @@ impl LinuxSender {
         self.validation.max_out_since_full = 0;
     }
 
-    /// Records the use of the window after all segments that can be sent now are sent.
-    pub(super) fn validate_cwnd(&mut self, now_ns: u64, has_sent: bool) {
-        let full = self.segments.in_flight() >= self.window.cwnd;
+    /// Records the use of the window after all segments that can be sent now are sent. A window that `is_deferred` for a
+    /// larger burst counts as full.
+    pub(super) fn validate_cwnd(&mut self, now_ns: u64, has_sent: bool, is_deferred: bool) {
+        let full = is_deferred || self.segments.in_flight() >= self.window.cwnd;
         if !has_sent && !full {
             return;
         }
