@@ -179,3 +179,68 @@ impl LinuxSender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::{Ack, Sender};
+    use crate::{CongestionControl, Stack};
+
+    const MS: u64 = 1_000_000;
+
+    /// Returns the windows after 3 s of acknowledgements. Segment 9 of ten is acknowledged after its tail loss probe, as
+    /// lost or, with a D-SACK, as delayed.
+    fn window_after_probe(congestion: CongestionControl, is_lost: bool) -> f64 {
+        let mut stack = Stack {
+            timestamps: false,
+            ..Stack::builtin("linux-6").unwrap()
+        };
+        stack.set_congestion(congestion);
+        let (mut sender, mut out) = (Sender::new(&stack, 1460, 1000, [0.0, 0.0]), Vec::new());
+        sender.measure(20 * MS, 0);
+        sender.open(0, 10, Some(10));
+        sender.offer(10);
+        sender.send(0, &mut out);
+        let ack = |cumulative, duplicate| Ack {
+            cumulative,
+            duplicate,
+            pure: true,
+            ce_counter: Some(0),
+            ..Ack::default()
+        };
+        sender.receive(20 * MS, &ack(9, None), &mut out);
+        out.clear();
+        let mut now_ns = 0;
+        while out.is_empty() {
+            now_ns = sender.timer_ns();
+            sender.time_out(now_ns, &mut out);
+        }
+        assert_eq!(out, [9]);
+        // More data, so that an acknowledgement beyond the probe shows the loss.
+        sender.offer(2000);
+        sender.send(now_ns, &mut out);
+        let duplicate = (!is_lost).then_some(9);
+        sender.receive(now_ns + 20 * MS, &ack(10, duplicate), &mut out);
+        for i in 1..100 {
+            let (next, now_ns) = (sender.sent(), now_ns + 20 * MS + i * MS);
+            if next > 10 + i as u32 {
+                sender.receive(now_ns, &ack(10 + i as u32, None), &mut out);
+            }
+        }
+        sender.cwnd_pkts()
+    }
+
+    /// A loss that a tail loss probe repairs reduces the window, also that of Prague, which has it in a fraction of a
+    /// packet. A probe that was not necessary does not.
+    #[test]
+    fn repaired_tails_reduce_windows() {
+        for congestion in [
+            CongestionControl::Reno,
+            CongestionControl::Cubic,
+            CongestionControl::Dctcp,
+            CongestionControl::Prague,
+        ] {
+            let [lost, late] = [true, false].map(|is_lost| window_after_probe(congestion, is_lost));
+            assert!(lost < late - 2.0, "{congestion:?}: {lost} {late}");
+        }
+    }
+}
