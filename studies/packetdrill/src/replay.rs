@@ -398,7 +398,7 @@ impl<'a> Replay<'a> {
             let is_in_second = (packet.sacks.get(1))
                 .is_some_and(|&(from, to)| packet.sacks[0].0 >= from && packet.sacks[0].1 <= to);
             if number == 0 && (end <= cumulative || is_in_second) {
-                ack.duplicate = true;
+                ack.duplicate = Some(first);
             } else {
                 sacks.push(first, end);
             }

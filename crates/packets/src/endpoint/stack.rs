@@ -17,7 +17,9 @@ use crate::endpoint::ack_encoding::{
     SYN_ACK_SEQ, can_encode_block, pack, pack_number, unpack, unpack_number,
 };
 use crate::endpoint::generator::PacketGenerator;
-use crate::link::queue_disc::{RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns};
+use crate::link::queue_disc::{
+    ODD_EPISODE, RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns,
+};
 
 /// Number of segments that no transfer exceeds.
 const UNLIMITED: u32 = i32::MAX as u32 - 1;
@@ -265,11 +267,16 @@ impl StackSender {
         let round_trip = 1e9 * self.sender.srtt_s() / RTT_UNIT_NS as f64;
         let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
         let round_trip = u64::from(pack_number(round_trip));
+        let episode = if self.sender.has_odd_episode() {
+            ODD_EPISODE
+        } else {
+            0
+        };
         for segment in self.to_send.drain(..) {
             let again = segment < self.first_unsent && !marks_all;
             self.first_unsent = self.first_unsent.max(segment + 1);
             let flag = if again { RETRANSMITTED } else { 0 };
-            send(segment as i32 + 1, flag | round_trip << RTT_SHIFT);
+            send(segment as i32 + 1, flag | episode | round_trip << RTT_SHIFT);
         }
     }
 
@@ -438,6 +445,7 @@ impl StackReceiver {
             self.receiver
                 .set_round_trip(u64::from(round_trip) * RTT_UNIT_NS);
         }
+        self.receiver.set_episode(metadata & ODD_EPISODE != 0);
         let (is_new, at_once) =
             self.receiver
                 .receive(now_ns, segment, true, sent_ns, self.pause_ns, congested);

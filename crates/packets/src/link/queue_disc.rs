@@ -20,10 +20,13 @@ pub(crate) const RTT_SHIFT: u32 = 52;
 /// Unit of round-trip times in the metadata of data, in ns.
 pub(crate) const RTT_UNIT_NS: u64 = 4_000;
 
-/// Bits of the send time in the metadata of data.
-pub(crate) const SEND_TIME_MASK: u64 = (1 << RTT_SHIFT) - 1;
+/// Flag in the metadata of data: the number of repair episodes of the sender is odd.
+pub(crate) const ODD_EPISODE: u64 = 1 << 51;
 
-/// Returns the delay in ns of a data packet with this metadata that arrives now. It is below 52 days.
+/// Bits of the send time in the metadata of data.
+pub(crate) const SEND_TIME_MASK: u64 = ODD_EPISODE - 1;
+
+/// Returns the delay in ns of a data packet with this metadata that arrives now. It is below 26 days.
 pub(crate) fn delay_ns(now_ns: u64, metadata: u64) -> u64 {
     now_ns.wrapping_sub(metadata) & SEND_TIME_MASK
 }

@@ -49,6 +49,7 @@ impl UsersSourceSetting {
             ecn: None,
             hystart: None,
             host_delay: None,
+            segmentation_offload: None,
         }))
     }
 }

@@ -32,4 +32,8 @@ pub struct StackSetting {
     /// by the stack, 100 us for `linux-6`. Only netflow's packet model has it.
     #[key(allowed = allowed::HOST_DELAY, example = "10 us")]
     pub host_delay: Option<Time>,
+    /// True if the host sends bursts of up to 64 KB, as with segmentation offload (TSO, GSO). Default: given by the
+    /// stack, false for `linux-6`. Senders with pacing (BBR, Prague) send bursts anyway.
+    #[key(example = true)]
+    pub segmentation_offload: Option<Spanned<bool>>,
 }

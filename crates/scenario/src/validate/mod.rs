@@ -29,8 +29,8 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
-    BuildError, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network, NetworkBuilder,
-    NodeId, Options, Overhead,
+    Aqm, BuildError, DropPolicy, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network,
+    NetworkBuilder, NodeId, Options, Overhead,
 };
 
 use self::aggregates::Aggregates;
@@ -111,6 +111,7 @@ pub(crate) fn validate(
         changes: Vec::new(),
         fractional_packets: Vec::new(),
         first_ecn_sender: None,
+        first_dctcp: None,
         requires_packet_model: None,
         prefers_packet_model: None,
         packet_model_reason: None,
@@ -200,6 +201,8 @@ struct Validator<'s> {
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
     /// Place of the first sender with ECN, the effect of missing marks, and true for L4S.
     first_ecn_sender: Option<(SourceSpan, String, bool)>,
+    /// Place of the first sender with DCTCP.
+    first_dctcp: Option<SourceSpan>,
     /// First feature that requires the packet model: location and name.
     requires_packet_model: Option<(SourceSpan, String)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
@@ -336,6 +339,7 @@ impl Validator<'_> {
             Ok(network) => {
                 self.reject_too_small_buffers(&network);
                 self.warn_of_ecn_without_marks(&network);
+                self.warn_of_dctcp_at_dualpi2(&network);
                 default_changes::warn(scenario, &network, &self.settings.options, self.findings);
                 (!self.findings.has_errors()).then(|| ValidatedScenario {
                     options: self.settings.options,
@@ -369,6 +373,23 @@ impl Validator<'_> {
             let help =
                 format!("give the bottleneck `queue = \"{queue}\"`, or a queue with `ecn = true`");
             self.warning(ProblemKind::WithoutEffect, place, message, &help);
+        }
+    }
+
+    /// Warns of DCTCP at DualPI2: its packets are not L4S traffic (RFC 9331, 4.1).
+    fn warn_of_dctcp_at_dualpi2(&mut self, network: &Network) {
+        let is_dualpi2 = |id| {
+            matches!(
+                network.link_spec(id).queue,
+                DropPolicy::Managed(Aqm::DualPi2(_))
+            )
+        };
+        if let Some(place) = self.first_dctcp.take()
+            && network.links().any(is_dualpi2)
+        {
+            let message = "`dctcp` sends ECT(0): `dualpi2` puts its packets into the classic queue";
+            let help = "use `congestion = \"prague\"` for L4S";
+            self.warning(ProblemKind::WithoutEffect, place, message.to_owned(), help);
         }
     }
 

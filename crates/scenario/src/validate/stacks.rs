@@ -103,6 +103,16 @@ impl Validator<'_> {
         if let Some(host_delay) = &setting.host_delay {
             stack.host_delay_s = host_delay.get();
         }
+        if let Some(offload) = &setting.segmentation_offload {
+            stack.segmentation_offload = **offload;
+            if **offload && !stack.has_congestion_controls() {
+                let message = format!(
+                    "`segmentation-offload` has no effect: `{}` does not model it",
+                    stack.name
+                );
+                self.warning(ProblemKind::WithoutEffect, offload.place(), message, "");
+            }
+        }
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
             let why = if **ecn {
@@ -139,6 +149,9 @@ impl Validator<'_> {
             let what = format!("`{}` reacts only to losses", stack.congestion.name());
             self.first_ecn_sender
                 .get_or_insert((place, what, rules.is_l4s));
+            if stack.congestion == CongestionControl::Dctcp {
+                self.first_dctcp.get_or_insert(place);
+            }
         }
         if packet_size.get() <= HEADER_BYTES {
             let message = format!(

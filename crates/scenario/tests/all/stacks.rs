@@ -51,3 +51,41 @@ fn dctcp_without_marks_is_reno() {
     assert_eq!(warnings(&[source]), 1);
     assert_eq!(warnings(&[source, "link.A->B.queue=fq-codel"]), 0);
 }
+
+/// DCTCP at DualPI2 is not L4S traffic.
+#[test]
+fn dctcp_at_dualpi2_has_a_warning() {
+    let warnings = |congestion: &str, queue: &str| {
+        let source =
+            format!("connection.c1.source={{ tcp = \"linux-6\", congestion = \"{congestion}\" }}");
+        let options = [source.as_str(), queue];
+        let prepared = with_options(&options).unwrap_or_else(|problems| panic!("{problems}"));
+        let all = prepared.warnings.iter().map(ToString::to_string);
+        all.filter(|it| it.contains("into the classic queue"))
+            .count()
+    };
+    assert_eq!(warnings("dctcp", "link.A->B.queue=dualpi2"), 1);
+    assert_eq!(warnings("dctcp", "link.A->B.queue=fq-codel"), 0);
+    assert_eq!(warnings("prague", "link.A->B.queue=dualpi2"), 0);
+}
+
+#[test]
+fn segmentation_offload_is_a_setting() {
+    let prepared = |tcp: &str| {
+        let source =
+            format!("connection.c1.source={{ tcp = \"{tcp}\", segmentation-offload = true }}");
+        with_options(&[&source]).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let warns = |tcp: &str| {
+        let prepared = prepared(tcp);
+        let mut all = prepared.warnings.iter().map(ToString::to_string);
+        all.any(|it| it.contains("`segmentation-offload` has no effect"))
+    };
+    assert!(!warns("linux-6") && warns("rfc6298"));
+    let network = prepared("linux-6").network;
+    let has_offload = |id| {
+        let source = &network.connection_spec(id).source;
+        matches!(source, netflow_network::Source::Tcp(stack) if stack.segmentation_offload)
+    };
+    assert!(network.connections().any(has_offload));
+}

@@ -426,3 +426,47 @@ fn long_handshakes_are_not_treated_as_loss() {
         );
     }
 }
+
+/// The delay of a path drops from 200 to 50 ms after 10 s, so that 150 packets overtake others. The recovery is spurious.
+/// With timestamps or D-SACKs, the window returns to its maximum of 380 packets; otherwise Reno would need 190 RTTs.
+#[test]
+fn spurious_recovery_does_not_reduce_the_rate() {
+    for timestamps in [true, false] {
+        let mut stack = Stack {
+            timestamps,
+            ..Stack::builtin("linux-6").unwrap()
+        };
+        stack.set_congestion(CongestionControl::Reno);
+        let mut b = NetworkBuilder::new();
+        let (from, to) = (b.node("A"), b.node("B"));
+        let link = |from, to| LinkSpec {
+            delay_s: 0.2,
+            buffer: Buffer::Packets(1000.0),
+            ..LinkSpec::new(from, to, 12e6)
+        };
+        let there = b.link(link(from, to));
+        b.link(link(to, from));
+        let id = b.connection(ConnectionSpec {
+            max_window_pkts: Some(380.0),
+            packet_size_bytes: 1500.0,
+            ..connection("c", from, to, Source::Tcp(Arc::new(stack)))
+        });
+        b.event(EventSpec {
+            at_s: 10.0,
+            link: there,
+            change: Change::Delay(0.05),
+        });
+        let simulation = run_in_packet_model(b.build().unwrap(), 40.0, 1);
+        let totals = simulation.connection_totals(id);
+        let counts = simulation.engine().connection_counts(id);
+        assert!(totals.fast_retransmits >= Some(1.0));
+        assert_eq!(counts.lost_pkts, 0.0);
+        // 380 packets per 0.4 s for 9 s, then the link is full.
+        let expected = 380.0 / 0.4 * 9.0 + 1000.0 * 30.0;
+        assert!(
+            (0.95..1.02).contains(&(counts.delivered_pkts / expected)),
+            "{timestamps}: {} of {expected}",
+            counts.delivered_pkts
+        );
+    }
+}

@@ -57,6 +57,7 @@ fn linux_2_0_34() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        segmentation_offload: false,
     }
 }
 
@@ -98,6 +99,7 @@ fn ns_2_35() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        segmentation_offload: false,
     }
 }
 
@@ -141,6 +143,7 @@ pub(super) fn linux_6() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        segmentation_offload: false,
     }
 }
 
@@ -208,5 +211,6 @@ fn rfc6298() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        segmentation_offload: false,
     }
 }

@@ -132,6 +132,9 @@ pub struct Stack {
     /// The maximum random delay of an acknowledgement between link and sender, in seconds: interrupts and
     /// scheduling. It is at most 1/16 of the round-trip time. Only the packet model has it.
     pub host_delay_s: f64,
+    /// True if the host sends bursts of up to 64 KB, as with segmentation offload (TSO, GSO). It applies only to senders
+    /// with congestion controls.
+    pub segmentation_offload: bool,
 }
 
 /// Rule that computes the retransmission timeout from measured round-trip times.

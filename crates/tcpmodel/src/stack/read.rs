@@ -125,6 +125,9 @@ struct StackFile {
     /// Maximum random delay of an acknowledgement between link and sender, at most 1/16 of the round-trip time.
     #[key(example = "100 us")]
     host_delay: Option<Time>,
+    /// True if the host sends bursts of up to 64 KB, as with segmentation offload (TSO, GSO).
+    #[key(example = true)]
+    segmentation_offload: Option<Flag>,
 }
 
 const U32: Allowed<u64> = Allowed {
@@ -247,6 +250,7 @@ fn apply_file(file: StackFile) -> Stack {
         rtt_independence,
         ecn_low,
         host_delay,
+        segmentation_offload,
     } = file;
     let mut stack = like.into_inner().0;
     stack.name = name.into_inner().0;
@@ -312,6 +316,11 @@ fn apply_file(file: StackFile) -> Stack {
     set(&mut stack.rtt_independence, rtt_independence, |it| *it);
     set(&mut stack.ecn_low, ecn_low, |it| *it);
     set(&mut stack.host_delay_s, host_delay, seconds);
+    set(
+        &mut stack.segmentation_offload,
+        segmentation_offload,
+        |it| *it,
+    );
     stack
 }
 

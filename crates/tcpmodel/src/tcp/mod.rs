@@ -40,8 +40,8 @@ pub struct Ack {
     pub cumulative: u32,
     /// SACK blocks of segments that arrived out of order, the latest first.
     pub sacks: Sacks,
-    /// True if it reports a duplicate segment (D-SACK, RFC 2883).
-    pub duplicate: bool,
+    /// A segment that arrived again (D-SACK, RFC 2883).
+    pub duplicate: Option<u32>,
     /// True if it carries no data.
     pub pure: bool,
     /// True if it echoes congestion of the packets that it acknowledges (ECN-Echo, RFC 3168).
@@ -51,6 +51,8 @@ pub struct Ack {
     pub ce_counter: Option<u8>,
     /// The send time of the packet that advanced `cumulative`, if packets carry timestamps (RFC 7323).
     pub echo_ns: Option<u64>,
+    /// The [episode](Sender::has_odd_episode) of that packet, if packets carry it instead of its send time.
+    pub echo_odd_episode: Option<bool>,
     /// The receive window in segments from `cumulative` on; `None` without a limit.
     pub window: Option<u32>,
 }

@@ -45,13 +45,17 @@ pub struct Receiver {
     compressed_acks: u32,
     /// Blocks that are new or have grown since the last acknowledgement.
     unreported_blocks: usize,
-    pending_dsack: bool,
+    /// A segment that arrived again, until it is reported.
+    pending_dsack: Option<u32>,
     /// True if the last packet was marked (ECN).
     congested: bool,
     /// The number of marked packets that have arrived.
     ce_packets: u32,
     ecn_feedback: EcnFeedback,
     echo_ns: u64,
+    /// The episodes of the sender when it sent the packet to echo, and the arriving segment.
+    echo_odd_episode: bool,
+    odd_episode: bool,
     due_ns: u64,
 }
 
@@ -106,11 +110,13 @@ impl Receiver {
             duplicates: 0,
             compressed_acks: 0,
             unreported_blocks: 0,
-            pending_dsack: false,
+            pending_dsack: None,
             congested: false,
             ce_packets: 0,
             ecn_feedback: stack.ecn_rules().feedback,
             echo_ns: 0,
+            echo_odd_episode: false,
+            odd_episode: false,
             due_ns: NEVER,
         }
     }
@@ -159,12 +165,13 @@ impl Receiver {
         Ack {
             cumulative: self.next,
             sacks: self.sacks(),
-            duplicate: std::mem::take(&mut self.pending_dsack),
+            duplicate: self.pending_dsack.take(),
             pure,
             congested: self.congested && self.ecn_feedback != EcnFeedback::Accurate,
             ce_counter: (self.ecn_feedback == EcnFeedback::Accurate)
                 .then_some((self.ce_packets % CE_COUNTER_MODULUS) as u8),
             echo_ns: Some(self.echo_ns),
+            echo_odd_episode: Some(self.echo_odd_episode),
             window: self.window(),
         }
     }
@@ -200,6 +207,11 @@ impl Receiver {
         if let Some(autotuning) = &mut self.autotuning {
             autotuning.round_trip_ns = round_trip_ns;
         }
+    }
+
+    /// Sets the [episode](super::Sender::has_odd_episode) of the sender, as carried by the next segment.
+    pub fn set_episode(&mut self, is_odd: bool) {
+        self.odd_episode = is_odd;
     }
 
     /// Returns an acknowledgement that must leave before `segment` is received, if any.
@@ -252,7 +264,7 @@ impl Receiver {
         let changed = std::mem::replace(&mut self.congested, congested) != congested;
         self.ce_packets = self.ce_packets.wrapping_add(u32::from(congested));
         if segment < self.next || self.out_of_order.range_containing(segment).is_some() {
-            self.pending_dsack = true;
+            self.pending_dsack = Some(segment);
             self.quick_left = self.quick_acks;
             return (false, true);
         }
@@ -274,7 +286,7 @@ impl Receiver {
             self.move_block_to_front(segment);
             return (true, self.acks_out_of_order_now(now_ns) || changed);
         }
-        self.echo_ns = sent_ns;
+        (self.echo_ns, self.echo_odd_episode) = (sent_ns, self.odd_episode);
         let grows = (self.autotuning.as_mut())
             .is_some_and(|autotuning| autotuning.on_in_order(now_ns, sent_ns, segment));
         self.next += 1;
@@ -640,7 +652,11 @@ mod tests {
                 receiver.receive(0, segment, true, 0, 0, false);
             }
             let ack = receiver.acknowledge(true);
-            (ack.cumulative, ack.sacks.blocks().to_vec(), ack.duplicate)
+            (
+                ack.cumulative,
+                ack.sacks.blocks().to_vec(),
+                ack.duplicate.is_some(),
+            )
         };
         assert_eq!(blocks(&[0, 2]), (1, vec![(2, 3)], false));
         assert_eq!(blocks(&[3, 5]), (1, vec![(5, 6), (2, 4)], false));

@@ -101,11 +101,11 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     match single {
         Some(answer) => format.print(out, answer, csv, |out| {
             print::text(&method, answer, out)?;
-            print::print_age_note(&method, out)
+            print::print_notes(&method, out)
         }),
         None => format.print(out, &answers, csv, |out| {
             print::table(&method, &answers, out)?;
-            print::print_age_note(&method, out)
+            print::print_notes(&method, out)
         }),
     }?;
     Ok(())

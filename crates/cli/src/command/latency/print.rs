@@ -54,9 +54,15 @@ pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io:
         .print(out)
 }
 
-/// Prints a note if the TCP is that of a paper instead of a current one.
-pub fn print_age_note(method: &Method, out: &mut dyn Write) -> io::Result<()> {
-    if method.stack.name == PAPER_STACK {
+/// Prints a note if the TCP is that of a paper instead of a current one, or depends on marks.
+pub fn print_notes(method: &Method, out: &mut dyn Write) -> io::Result<()> {
+    if method.stack.ecn_rules().is_required && method.model == Model::Simulated {
+        writeln!(
+            out,
+            "\nnote: no ECN marks are simulated, so that `{}` reacts only to losses",
+            method.stack.congestion.name()
+        )
+    } else if method.stack.name == PAPER_STACK {
         writeln!(
             out,
             "\nTCP of 1998, as in the paper; for a current TCP, use --model rounds"

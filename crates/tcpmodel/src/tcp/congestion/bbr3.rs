@@ -6,8 +6,8 @@
 //!
 //! Fractions are multiples of 1/256, and numbers of packets are rounded down, as there.
 //!
-//! Not modelled: delays between the socket and the link (queues of the host, bursts caused by timers), protective load
-//! balancing (PLB), and undoing of fast recoveries that were spurious.
+//! Not modelled: delays between the socket and the link (queues of the host, bursts caused by timers), and protective load
+//! balancing (PLB).
 
 mod model;
 mod probe_bw;

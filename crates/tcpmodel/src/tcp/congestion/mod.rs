@@ -163,7 +163,7 @@ pub(crate) trait WindowControl {
     /// Processes the loss of the last segment that a tail loss probe repaired.
     fn on_tail_loss(&mut self, _window: Window, _lost: &Lost) {}
 
-    /// Restores the state after a spurious timeout.
+    /// Restores the state after a spurious recovery (Linux: `undo_cwnd`). Other algorithms restore just the window.
     fn undo(&mut self, window: &mut Window);
 
     /// Returns true if the sending rate is below the capacity of the path on purpose.

@@ -8,9 +8,10 @@
 //! - With a round-trip time below 25 ms, the window grows and shrinks like that of a connection with 25 ms, from
 //!   500 round trips after slow start on (RTT independence).
 //!
-//! The fallback for queues without L4S is off, as is the default. A loss that a tail loss probe repairs has no effect.
+//! The fallback for queues without L4S is off, as is the default. A loss that a tail loss probe repairs has the effect of a
+//! mark, because Linux enters the state of a reduction by marks (`tcp_process_tlp_ack`, `prague_enter_cwr`).
 
-use super::{Acked, Algorithm, Clock, Delivery, RecoveryState, Window, WindowControl};
+use super::{Acked, Algorithm, Clock, Delivery, Lost, RecoveryState, Window, WindowControl};
 use crate::{EcnFeedback, EcnRules, Stack};
 
 /// The weight of a round trip in α.
@@ -217,10 +218,15 @@ impl WindowControl for Prague {
         self.set_pacing(window, delivery.in_flight);
     }
 
+    fn on_tail_loss(&mut self, window: Window, _lost: &Lost) {
+        self.on_congestion_event(window, true);
+    }
+
     fn undo(&mut self, window: &mut Window) {
         let (cwnd, credit) = self.before_loss;
         window.cwnd = window.cwnd.max(cwnd);
         self.credit = credit;
+        self.is_in_loss = false;
     }
 }
 

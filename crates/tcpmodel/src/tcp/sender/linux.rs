@@ -1,5 +1,5 @@
-//! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937) and
-//! F-RTO (RFC 5682). Without selective acknowledgements from the other end, it follows Linux's NewReno.
+//! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), F-RTO
+//! (RFC 5682) and undo of spurious recoveries. Without selective acknowledgements from the other end, it follows Linux's NewReno.
 
 mod accurate_ecn;
 mod ack_processing;
@@ -7,8 +7,10 @@ mod cwnd_validation;
 mod dupack_counting;
 mod loss_detection;
 mod recovery_state;
+mod segmentation_offload;
 mod send_buffer;
 mod timers;
+mod undo;
 mod window;
 
 use super::super::congestion::{
@@ -25,6 +27,7 @@ use accurate_ecn::MarkedSegments;
 use cwnd_validation::CwndValidation;
 use loss_detection::Reordering;
 use send_buffer::SendBuffer;
+use undo::Undo;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timer {
@@ -49,6 +52,14 @@ struct AckInfo {
     lost_again: bool,
     set_timer: bool,
     pure_duplicate: bool,
+    /// True if it reports a duplicate segment (D-SACK), and if that is the end of a tail loss probe.
+    duplicate: bool,
+    duplicate_probe: bool,
+    /// The first unacknowledged segment before it.
+    prior_acknowledged: u32,
+    /// The send time or the episode of the echoed packet.
+    echo_ns: Option<u64>,
+    echo_odd_episode: Option<bool>,
     /// True if it reports ECN marks, and the number of segments newly reported as marked.
     congested: bool,
     marked: u32,
@@ -79,6 +90,7 @@ struct LinuxSettings {
     /// True if losses are found by time (RACK).
     rack: bool,
     has_tail_loss_probe: bool,
+    segmentation_offload: bool,
     /// The number of later arrivals that indicates a loss.
     dupack_threshold: u32,
     min_rto_ns: u64,
@@ -88,7 +100,6 @@ struct LinuxSettings {
 #[derive(Clone, Copy, Debug, Default)]
 struct ProportionalRateReduction {
     prior_cwnd: u32,
-    prior_ssthresh: u32,
     delivered: u32,
     sent: u32,
 }
@@ -124,6 +135,7 @@ pub(super) struct LinuxSender {
     /// The recovery point: the state ends when all segments before it are acknowledged.
     recovery_point: u32,
     prr: ProportionalRateReduction,
+    undo: Undo,
     /// The packet number of the latest sent packet among those delivered, and its round-trip time.
     latest_order: Option<u64>,
     latest_rtt_ns: u64,
@@ -160,6 +172,7 @@ impl LinuxSender {
                 sack,
                 rack: stack.recovery == Recovery::Rack,
                 has_tail_loss_probe: stack.tail_loss_probe && sack,
+                segmentation_offload: stack.segmentation_offload,
                 dupack_threshold: stack.duplicate_acks,
                 min_rto_ns: netflow_units::ns(stack.min_rto_s),
             },
@@ -184,6 +197,7 @@ impl LinuxSender {
             state: State::Open,
             recovery_point: 0,
             prr: ProportionalRateReduction::default(),
+            undo: Undo::default(),
             latest_order: None,
             latest_rtt_ns: 0,
             latest_is_new: false,
@@ -260,12 +274,18 @@ impl LinuxSender {
     pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let (mut any, mut rearms) = (false, false);
         self.write();
-        while self.may_send_new()
-            && self.segments.in_flight() < self.window.cwnd
-            && self.pacer.try_send(now_ns, self.congestion.pacing())
-        {
+        let (mut burst_left, mut is_deferred) = (0, false);
+        while self.may_send_new() && self.segments.in_flight() < self.window.cwnd {
+            if self.rules.segmentation_offload && burst_left == 0 {
+                burst_left = self.burst_segments();
+                is_deferred = self.defers(now_ns, burst_left);
+            }
+            if is_deferred || !self.pacer.try_send(now_ns, self.congestion.pacing()) {
+                break;
+            }
             rearms |= self.send_new(now_ns, out);
             any = true;
+            burst_left = burst_left.saturating_sub(1);
         }
         if any && !self.schedule_probe(now_ns, false) && rearms {
             self.rearm(now_ns);
@@ -278,7 +298,7 @@ impl LinuxSender {
             self.rate.mark_app_limited(in_flight);
         }
         self.pacer.end_burst();
-        self.validate_cwnd(now_ns, any);
+        self.validate_cwnd(now_ns, any, is_deferred);
     }
 
     /// Returns the number of unacknowledged segments that the other end allows.
@@ -330,8 +350,16 @@ impl LinuxSender {
         let stamp = self.rate.stamp(now_ns, false, in_flight);
         if self.segments.retransmit(now_ns, segment, stamp) {
             self.validation.last_sent_ns = now_ns;
+            self.undo.retransmissions += 1;
             out.push(segment);
         }
+    }
+
+    /// Retransmits a segment that is considered lost.
+    fn repair(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {
+        let before_ns = self.segments.get(segment).map_or(0, |it| it.sent_ns);
+        self.undo.on_repair(now_ns, before_ns);
+        self.retransmit(now_ns, segment, out);
     }
 
     /// Processes an acknowledgement.
@@ -377,7 +405,8 @@ impl LinuxSender {
         self.congestion.on_ack(&mut self.window, &acked);
         self.end_probe(now_ns, ack, &mut info);
         let mut resend = Resend::Nothing;
-        let is_dubious = info.sacked || info.congested;
+        self.update_reordering_time();
+        let is_dubious = info.sacked || info.congested || info.duplicate;
         let is_counted = !self.rules.sack && info.pure_duplicate;
         if self.state != State::Open || is_dubious || is_counted {
             resend = self.update_state(now_ns, &mut info);
@@ -392,10 +421,11 @@ impl LinuxSender {
     /// Processes an acknowledgement that a later one has overtaken. Only its SACK blocks count, and the window stays
     /// as it is (`old_ack` in Linux's `tcp_ack`).
     fn receive_late(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
-        if !self.rules.sack || ack.sacks.blocks().is_empty() {
+        if !self.rules.sack || ack.sacks.blocks().is_empty() && ack.duplicate.is_none() {
             return;
         }
-        let mut info = AckInfo::default();
+        let mut info = self.ack_info(ack);
+        self.mark_duplicate(ack, &mut info);
         self.mark_sack_blocks(now_ns, ack, &mut info, &mut None);
         let resend = self.update_state(now_ns, &mut info);
         self.send_again(now_ns, resend, out);
@@ -437,7 +467,7 @@ impl LinuxSender {
             && self.segments.in_flight() < self.window.cwnd
             && self.pacer.try_send(now_ns, self.congestion.pacing())
         {
-            self.retransmit(now_ns, segment, out);
+            self.repair(now_ns, segment, out);
             self.prr.sent += 1;
             head_sent |= segment == self.acknowledged()
                 && !(self.timer_ns < NEVER && self.timer == Timer::Reordering);

@@ -288,6 +288,16 @@ impl Sender {
         }
     }
 
+    /// Returns whether the number of repair episodes so far is odd. An episode begins with a first retransmission. The
+    /// episode of an echoed packet shows whether it was sent before (Eifel, RFC 3522). One bit replaces the timestamp
+    /// where an acknowledgement has no space for it.
+    pub fn has_odd_episode(&self) -> bool {
+        match &self.0 {
+            SenderKind::Classic(_) => false,
+            SenderKind::Linux(sender) => sender.has_odd_episode(),
+        }
+    }
+
     /// Returns the observable state.
     pub fn state(&self) -> TcpState {
         let rtt = self.rtt();

@@ -111,6 +111,12 @@ impl DeliveryRate {
         self.limited_until > 0
     }
 
+    /// Returns the number of segments delivered before the latest sent segment that the current acknowledgement delivers
+    /// was sent.
+    pub(super) fn prior_delivered(&self) -> Option<u64> {
+        self.latest.map(|(_, stamp, _)| stamp.delivered)
+    }
+
     /// Records the delivery of a segment.
     pub(super) fn on_delivered(&mut self, segment: &Segment) {
         self.delivered += 1;

@@ -5,9 +5,20 @@ use super::super::retransmission_queue::{EVER_RETRANSMITTED, SACKED, Segment};
 use super::{AckInfo, LinuxSender};
 
 impl LinuxSender {
+    /// Returns the information in an acknowledgement before its segments are marked.
+    pub(super) fn ack_info(&self, ack: &Ack) -> AckInfo {
+        AckInfo {
+            prior_acknowledged: self.acknowledged(),
+            echo_ns: ack.echo_ns,
+            echo_odd_episode: ack.echo_odd_episode,
+            ..AckInfo::default()
+        }
+    }
+
     /// Marks each segment that the acknowledgement reports.
     pub(super) fn mark_reported(&mut self, now_ns: u64, ack: &Ack) -> AckInfo {
-        let mut info = AckInfo::default();
+        let mut info = self.ack_info(ack);
+        self.mark_duplicate(ack, &mut info);
         let mut measured = None;
         let mut sent_again = false;
         let before = self.acknowledged();

@@ -46,11 +46,11 @@ impl LinuxSender {
     }
 
     /// Returns the slow-start threshold that keeps the current window.
-    fn threshold_to_keep(&self) -> u32 {
+    pub(super) fn threshold_to_keep(&self) -> u32 {
         let Window { cwnd, ssthresh } = self.window;
         match self.state {
-            State::Recovery | State::Reduced | State::Loss => ssthresh,
-            State::Open | State::Disorder => ssthresh.max(cwnd / 2 + cwnd / 4),
+            State::Recovery | State::Reduced => ssthresh,
+            State::Open | State::Disorder | State::Loss => ssthresh.max(cwnd / 2 + cwnd / 4),
         }
     }
 
@@ -74,9 +74,10 @@ impl LinuxSender {
         self.validation.max_out_since_full = 0;
     }
 
-    /// Records the use of the window after all segments that can be sent now are sent.
-    pub(super) fn validate_cwnd(&mut self, now_ns: u64, has_sent: bool) {
-        let full = self.segments.in_flight() >= self.window.cwnd;
+    /// Records the use of the window after all segments that can be sent now are sent. A window that `is_deferred` for a
+    /// larger burst counts as full.
+    pub(super) fn validate_cwnd(&mut self, now_ns: u64, has_sent: bool, is_deferred: bool) {
+        let full = is_deferred || self.segments.in_flight() >= self.window.cwnd;
         if !has_sent && !full {
             return;
         }

@@ -43,22 +43,19 @@ impl LinuxSender {
         let recovered = self.acknowledged() >= self.recovery_point;
         if self.state == State::Recovery && recovered {
             self.segments.sacked = 0;
-            if self.acknowledged() == self.recovery_point {
-                // Duplicates caused by retransmissions would indicate another loss.
+            self.end_recovery(info);
+            if self.state == State::Recovery {
                 return Some(Resend::Nothing);
             }
-            self.end_reduction();
-            self.state = State::Open;
+            self.end_reduction_unless_undone();
         }
         match self.state {
             State::Loss => {
-                let frto_ends = !self.frto || !info.original;
-                if recovered && self.acknowledged() == self.recovery_point && frto_ends {
-                    self.frto = false;
-                    return Some(Resend::Nothing);
-                }
                 let resend = self.after_timeout(info);
                 if self.state != State::Open {
+                    if resend == Resend::Nothing {
+                        return Some(resend);
+                    }
                     if self.segments.next() > self.recovery_point && info.pure_duplicate {
                         self.count_dupack(info);
                     } else if info.advanced {
@@ -68,7 +65,14 @@ impl LinuxSender {
                 }
             }
             State::Recovery if !info.advanced => self.count_dupack(info),
-            State::Recovery => self.mark_first_lost(now_ns, info),
+            State::Recovery => {
+                if self.undo_partially(info) {
+                    return Some(Resend::Nothing);
+                }
+                if self.state == State::Recovery {
+                    self.mark_first_lost(now_ns, info);
+                }
+            }
             State::Open | State::Disorder | State::Reduced => {
                 if info.advanced {
                     self.segments.sacked = 0;

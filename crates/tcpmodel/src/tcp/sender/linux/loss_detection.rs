@@ -12,14 +12,45 @@ pub(super) struct Reordering {
     /// The number of later arrivals that indicates a loss.
     pub degree: u32,
     pub is_seen: bool,
+    /// The time that RACK waits for reordered segments, in quarters of the minimum round-trip time.
+    quarters: u64,
+    /// The number of recoveries until that is one quarter again.
+    recoveries_left: u32,
+    /// True if a D-SACK shows that RACK did not wait long enough, and the number of segments delivered at the last
+    /// increase.
+    is_too_short: bool,
+    increased_at: u64,
 }
+
+/// The number of recoveries for which an increase lasts (`TCP_RACK_RECOVERY_THRESH`), and the largest increase.
+const RECOVERIES_PER_INCREASE: u32 = 16;
+const MAX_QUARTERS: u64 = 255;
 
 impl Reordering {
     pub(super) fn new(dupack_threshold: u32) -> Self {
         Self {
             degree: dupack_threshold,
             is_seen: false,
+            quarters: 1,
+            recoveries_left: 0,
+            is_too_short: false,
+            increased_at: 0,
         }
+    }
+
+    /// Records a D-SACK of a segment that was not a tail loss probe.
+    pub(super) fn record_duplicate(&mut self) {
+        self.is_too_short |= self.is_seen;
+    }
+
+    /// Records that all retransmissions of a recovery were spurious.
+    pub(super) fn on_spurious_recovery(&mut self) {
+        self.recoveries_left = (self.recoveries_left + 1).min(RECOVERIES_PER_INCREASE);
+    }
+
+    /// Records the end of a recovery with losses.
+    pub(super) fn on_recovery_end(&mut self) {
+        self.recoveries_left = self.recoveries_left.saturating_sub(1);
     }
 
     /// Records the arrival of a segment that was sent only once, after those before `highest`.
@@ -39,6 +70,23 @@ impl LinuxSender {
             return first;
         }
         self.scoreboard.end().unwrap_or(first)
+    }
+
+    /// Adapts the time that RACK waits for reordered segments to D-SACKs, at most once per round trip (RFC 8985, 6.2,
+    /// step 4; `tcp_rack_update_reo_wnd`).
+    pub(super) fn update_reordering_time(&mut self) {
+        let Some(prior_delivered) = self.rate.prior_delivered().filter(|&prior| prior > 0) else {
+            return;
+        };
+        let it = &mut self.reordering;
+        it.is_too_short &= prior_delivered >= it.increased_at;
+        if std::mem::take(&mut it.is_too_short) {
+            it.quarters = (it.quarters + 1).min(MAX_QUARTERS);
+            it.recoveries_left = RECOVERIES_PER_INCREASE;
+            it.increased_at = self.rate.delivered;
+        } else if it.recoveries_left == 0 {
+            it.quarters = 1;
+        }
     }
 
     /// Runs RACK: segments sent long enough before a delivered one are lost.
@@ -66,7 +114,8 @@ impl LinuxSender {
         let tolerated_ns = if is_evident && !self.reordering.is_seen {
             0
         } else {
-            (self.min_rtt_ns / 4).min(self.rtt.srtt_ns())
+            let waits_ns = (self.min_rtt_ns / 4).saturating_mul(self.reordering.quarters);
+            waits_ns.min(self.rtt.srtt_ns())
         };
         if !self.rules.rack {
             self.mark_lost_by_count(now_ns);

@@ -12,7 +12,7 @@ use crate::Stack;
 /// skb_shared_info`. Measured on Linux 6.18.
 const SKB_OVERHEAD_BYTES: f64 = 864.0;
 /// The maximum data in a socket buffer, in bytes (`GSO_LEGACY_MAX_SIZE`).
-const GSO_MAX_BYTES: u32 = 65_536;
+pub(super) const GSO_MAX_BYTES: u32 = 65_536;
 /// The time span of a socket buffer at the pacing rate, in seconds; at least two segments
 /// (`tcp_tso_autosize`).
 const GSO_TIME_S: f64 = 1.0 / 1024.0;
@@ -47,6 +47,16 @@ impl SendBuffer {
             written: 0,
             is_waiting: false,
         }
+    }
+
+    /// Returns the data in a segment, in bytes.
+    pub(super) fn data_bytes(&self) -> f64 {
+        self.data_bytes
+    }
+
+    /// Returns the number of segments in the largest socket buffer.
+    pub(super) fn max_gso_segments(&self) -> u32 {
+        self.max_gso_segments
     }
 
     /// Returns the bytes charged for a segment in a socket buffer of `gso_segments` segments.
@@ -99,7 +109,7 @@ impl LinuxSender {
     }
 
     /// Returns the number of segments per socket buffer.
-    fn gso_segments(&self) -> f64 {
+    pub(super) fn gso_segments(&self) -> f64 {
         let most = f64::from(self.send_buffer.max_gso_segments);
         if let Some((_, gso_segments)) = self.congestion.pacing() {
             return f64::from(gso_segments).min(most);

@@ -95,7 +95,7 @@ impl LinuxSender {
         }
         if self.segments.in_flight() != before {
             if self.state != State::Recovery {
-                self.enter_recovery();
+                self.enter_recovery(false);
                 self.reduce_proportionally(&AckInfo {
                     delivered: 1,
                     ..AckInfo::default()
@@ -158,7 +158,9 @@ impl LinuxSender {
             }
         }
         if anew {
+            self.undo.prior_ssthresh = Some(self.threshold_to_keep());
             self.begin_reduction(false);
+            self.begin_undo();
         }
         let before = self.window;
         self.window.cwnd = self.segments.in_flight() + 1;
@@ -168,7 +170,7 @@ impl LinuxSender {
         self.probe_end = 0;
         self.timeouts_in_a_row += 1;
         self.timeouts += 1;
-        self.retransmit(now_ns, first, out);
+        self.repair(now_ns, first, out);
         self.rtt.back_off();
         self.set_timer(now_ns, Timer::Retransmission, self.rtt.timeout_ns());
     }
