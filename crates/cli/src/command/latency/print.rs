@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use netflow::document::Words as _;
 use netflow::latency::{LatencyResult, Method, Model};
 use netflow::number::{count, percent, plain, short};
 use netflow::tcpmodel::rto::NORMAL_QUANTILE_975;
