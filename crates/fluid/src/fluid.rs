@@ -155,7 +155,7 @@ impl Fluid {
                 scratch.update_sources(&setup, &mut state, c, time_s);
             }
             let active = scratch.active.iter().flat_map(ActiveSources::all);
-            let crossings = traffic_by_link(&setup, &state, active);
+            let crossings = traffic_by_link(&setup, &state, active, &scratch.fixed);
             links()
                 .map(|id| setup.plan.rank[id.index()] as usize)
                 .map(|rank| (crossings[rank], scratch.fillings[rank]))

@@ -381,6 +381,9 @@ impl LinkTraffic {
     /// link are equal. It is 1 if 3/4 of the largest windows suffice, and falls to 0 where the full windows
     /// do not suffice.
     pub fn responsiveness(&self, of: &Sender<'_>) -> f64 {
+        if of.window_pkts == f64::INFINITY {
+            return 1.0;
+        }
         smooth_step(4.0 * (1.0 - self.window_fill_fraction(of))).0
     }
 
@@ -402,6 +405,9 @@ impl LinkTraffic {
 
     /// Returns the capacity in IP bit/s for packets of `data_bits` IP bits.
     pub fn ip_capacity_bps(&self, data_bits: f64) -> f64 {
+        if self.overhead.is_none() {
+            return self.bandwidth_bps; // without a division
+        }
         self.bandwidth_bps / self.factor(data_bits)
     }
 

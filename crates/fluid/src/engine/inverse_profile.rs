@@ -146,34 +146,67 @@ impl InverseProfile {
         }
     }
 
+    /// Returns the profile at a round-trip time.
+    fn at_rtt(&self, rtt_s: f64) -> AtRtt<'_> {
+        let (i, part) = self.rtts.position(rtt_s);
+        let [below, above] = [i, i + 1].map(|i| self.rows[i].get_or_init(|| self.row(i)));
+        AtRtt {
+            windows: self.windows,
+            below,
+            above,
+            part,
+        }
+    }
+
     /// Returns p*, the loss probability in equilibrium at this window in packets and round-trip time, and the window
     /// without loss.
     pub fn at(&self, window_pkts: f64, rtt_s: f64) -> InversePoint {
-        let (i, a) = self.rtts.position(rtt_s);
-        let [below, above] = [i, i + 1].map(|i| self.rows[i].get_or_init(|| self.row(i)));
-        let between = |below: f64, above: f64| exp(below + (above - below) * a);
-        let (j, b) = self.windows.position(window_pkts);
-        let of_window =
-            |row: &Row| row.ln_losses[j] + (row.ln_losses[j + 1] - row.ln_losses[j]) * b;
+        let at_rtt = self.at_rtt(rtt_s);
         InversePoint {
-            loss: between(of_window(below), of_window(above)),
-            lossless_window_pkts: between(below.ln_lossless_window, above.ln_lossless_window),
+            loss: at_rtt.loss(window_pkts),
+            lossless_window_pkts: at_rtt.lossless_window_pkts(),
         }
     }
 
     /// Returns p*, corrected such that the window in equilibrium at the loss probability `loss` is exactly that of the
     /// profile: interpolation in the table has errors of up to 1 %.
     pub fn at_loss(&self, window_pkts: f64, rtt_s: f64, loss: f64) -> InversePoint {
-        let at = self.at(window_pkts, rtt_s);
         if loss < LOSS_RANGE.0 {
-            return at;
+            return self.at(window_pkts, rtt_s);
         }
+        let at_rtt = self.at_rtt(rtt_s);
         let in_equilibrium_pkts = rtt_s * self.profile.throughput(loss, rtt_s);
-        let interpolated = self.at(in_equilibrium_pkts, rtt_s).loss;
+        let interpolated = at_rtt.loss(in_equilibrium_pkts);
+        let correction = (loss / interpolated).clamp(0.5, 2.0);
         InversePoint {
-            loss: (at.loss * (loss / interpolated).clamp(0.5, 2.0)).min(1.0),
-            ..at
+            loss: (at_rtt.loss(window_pkts) * correction).min(1.0),
+            lossless_window_pkts: at_rtt.lossless_window_pkts(),
         }
+    }
+}
+
+/// Rows of the table next to a round-trip time, and the position between them from 0 to 1.
+struct AtRtt<'a> {
+    windows: LogAxis,
+    below: &'a Row,
+    above: &'a Row,
+    part: f64,
+}
+
+impl AtRtt<'_> {
+    fn between(&self, below: f64, above: f64) -> f64 {
+        exp(below + (above - below) * self.part)
+    }
+
+    fn loss(&self, window_pkts: f64) -> f64 {
+        let (j, b) = self.windows.position(window_pkts);
+        let of_window =
+            |row: &Row| row.ln_losses[j] + (row.ln_losses[j + 1] - row.ln_losses[j]) * b;
+        self.between(of_window(self.below), of_window(self.above))
+    }
+
+    fn lossless_window_pkts(&self) -> f64 {
+        self.between(self.below.ln_lossless_window, self.above.ln_lossless_window)
     }
 }
 

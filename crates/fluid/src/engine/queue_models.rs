@@ -6,22 +6,21 @@ use super::Setup;
 use super::aqm_law::EarlyDropPolicy;
 use super::components::Component;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
+use super::sources::FixedDelays;
 use crate::link_traffic::{LinkTraffic, Sender, TrafficFlow, add_flows, mark_saturated_sources};
 use crate::state::State;
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
 impl Plan {
-    fn crosser(&self, state: &State, branch: &BranchPlan) -> TrafficFlow<'_> {
+    fn crosser(&self, state: &State, branch: &BranchPlan, fixed: &FixedDelays) -> TrafficFlow<'_> {
         let ranks = |(from, to): (u32, u32)| &self.path[from as usize..to as usize];
-        let delay_s = |rank: u32| state.delay_s(self, rank);
-        let [forward_s, back_s] = self.propagation_s(branch, delay_s);
         TrafficFlow {
             sender: Sender {
                 count: branch.weight,
                 rate_pps: (branch.profile == NO_PROFILE).then_some(state.own_pps(branch)),
                 application_pps: branch.application_pps,
                 window_pkts: branch.window_pkts,
-                round_trip_s: forward_s + back_s,
+                round_trip_s: fixed.forward_s + fixed.back_s,
                 data_bits: branch.data_bits,
                 sawtooth_amplitude: match branch.profile {
                     NO_PROFILE => 1.0,
@@ -43,7 +42,8 @@ impl Plan {
 pub(crate) fn traffic_by_link(
     setup: &Setup,
     state: &State,
-    active: impl Iterator<Item = u32>,
+    active: impl Iterator<Item = u32> + Clone,
+    fixed: &[FixedDelays],
 ) -> Vec<LinkTraffic> {
     let plan = &setup.plan;
     let links = plan.links.iter().zip(&state.links);
@@ -53,10 +53,13 @@ pub(crate) fn traffic_by_link(
             LinkTraffic::empty(state.bandwidth_bps, link.overhead, room)
         })
         .collect();
-    let crossers = active.map(|b| plan.crosser(state, &plan.branches[b as usize]));
-    let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
+    let mut crossers: Vec<TrafficFlow<'_>> = Vec::with_capacity(active.clone().count());
+    crossers.extend(active.map(|b| {
+        let b = b as usize;
+        plan.crosser(state, &plan.branches[b], &fixed[b])
+    }));
     mark_saturated_sources(&crossings, &mut crossers);
-    add_flows(&mut crossings, crossers.into_iter());
+    add_flows(&mut crossings, crossers.iter().copied());
     crossings
 }
 
@@ -65,13 +68,14 @@ pub(super) fn update_queue_models(
     setup: &Setup,
     state: &State,
     component: &Component,
-    active: impl Iterator<Item = u32>,
+    active: impl Iterator<Item = u32> + Clone,
+    fixed: &[FixedDelays],
     out: &mut [DropTailTcpLaw],
 ) {
     if matches!(setup.options, FluidOptions::Literal { .. }) {
         return;
     }
-    let crossings = traffic_by_link(setup, state, active);
+    let crossings = traffic_by_link(setup, state, active, fixed);
     for rank in component.links.clone() {
         let (filling, crossing) = (&mut out[rank], &crossings[rank]);
         let link = &setup.plan.links[rank];

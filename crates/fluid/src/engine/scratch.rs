@@ -84,6 +84,7 @@ impl Scratch {
         FixedDelays::of_all(&setup.plan, state, &mut self.fixed);
         for active in &mut self.active {
             active.until_s = f64::NEG_INFINITY;
+            active.demand = None;
         }
     }
 
@@ -133,9 +134,9 @@ impl Scratch {
         }
         active.gather(setup, state, component, state.clocks[c].time_s, end_s);
         self.move_windows(setup, state, c);
-        let active = self.active[c].all();
+        let (active, fixed) = (self.active[c].all(), &self.fixed);
         let fillings = &mut self.fillings;
-        queue_models::update_queue_models(setup, state, component, active, fillings);
+        queue_models::update_queue_models(setup, state, component, active, fixed, fillings);
         for rank in component.links.clone() {
             self.model_hashes[rank] = self.fillings[rank].hash();
         }

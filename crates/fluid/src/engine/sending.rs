@@ -6,6 +6,7 @@ use netflow_profile::Provenance;
 use super::plan::{NO_RAMP, Plan};
 use super::source_law::AllowedRate;
 use super::sources::{self, LinkCondition, PathCondition, path_condition};
+use super::step_control::StepDemand;
 use super::tcp_window::{self, TcpWindow, WindowConditions, WindowSample};
 use super::{Scratch, Setup, Span, StepContext};
 use crate::state::{BranchState, LinkState};
@@ -25,17 +26,15 @@ impl StepContext<'_> {
             }
         }
         self.send_at_rates();
-        self.send_by_profiles(fork);
-        self.lose_overshoot();
+        if self.send_by_profiles(fork) == Overshoot::Some {
+            self.lose_overshoot();
+        }
         self.send_marked();
     }
 
     /// Sends the overshoot of slow start and loses it at the link of the path that loses most. These packets find
     /// the queue full, so they never occupy it. Sources of aggregates lose no overshoot.
     fn lose_overshoot(&mut self) {
-        if self.state.windows.is_empty() {
-            return;
-        }
         let plan = &self.setup.plan;
         let mut lost = std::mem::take(&mut self.scratch.overshoot);
         for b in self.scratch.active[self.c].with_profiles() {
@@ -109,7 +108,8 @@ impl StepContext<'_> {
         }
     }
 
-    fn send_by_profiles(&mut self, fork: bool) {
+    /// Sends the packets of sources with a profile.
+    fn send_by_profiles(&mut self, fork: bool) -> Overshoot {
         let (by_branch, by_hop) = self
             .state
             .forwarded
@@ -124,6 +124,7 @@ impl StepContext<'_> {
             inflow: &self.state.inflow,
             links: &self.state.links,
         };
+        let mut sums = SourceSums::new();
         for (profile, members) in &self.scratch.active[self.c].by_profile {
             let work = SourceWork {
                 members,
@@ -133,8 +134,40 @@ impl StepContext<'_> {
                 windows: &mut self.state.windows,
                 samples: &mut self.state.window_samples,
             };
-            shared.send(*profile as usize, work, fork);
+            sums.merge(&shared.send(*profile as usize, work, fork));
         }
+        self.scratch.active[self.c].demand = Some(sums.demand);
+        sums.overshoot
+    }
+}
+
+/// Packets that slow start loses beyond those of the fluid.
+#[derive(Clone, Copy, PartialEq)]
+enum Overshoot {
+    None,
+    Some,
+}
+
+/// Sums over sources in a step. They do not depend on the order.
+struct SourceSums {
+    overshoot: Overshoot,
+    /// Demand for the next step size.
+    demand: StepDemand,
+}
+
+impl SourceSums {
+    fn new() -> SourceSums {
+        SourceSums {
+            overshoot: Overshoot::None,
+            demand: StepDemand::new(),
+        }
+    }
+
+    fn merge(&mut self, other: &SourceSums) {
+        if other.overshoot == Overshoot::Some {
+            self.overshoot = Overshoot::Some;
+        }
+        self.demand.merge(&other.demand);
     }
 }
 
@@ -177,7 +210,7 @@ struct SourceWork<'a> {
 }
 
 impl SharedView<'_> {
-    fn send(&self, profile: usize, work: SourceWork<'_>, fork: bool) {
+    fn send(&self, profile: usize, work: SourceWork<'_>, fork: bool) -> SourceSums {
         let n = work.members.len();
         if !fork || n < 2 * FORK_SOURCES {
             return self.send_serially(profile, work);
@@ -205,13 +238,16 @@ impl SharedView<'_> {
             windows: windows_r,
             samples: samples_r,
         };
-        rayon::join(
+        let (mut sums, others) = rayon::join(
             || self.send(profile, left, fork),
             || self.send(profile, right, fork),
         );
+        sums.merge(&others);
+        sums
     }
 
-    fn send_serially(&self, profile_index: usize, work: SourceWork<'_>) {
+    fn send_serially(&self, profile_index: usize, work: SourceWork<'_>) -> SourceSums {
+        let mut sums = SourceSums::new();
         let profile = &*self.setup.plan.profiles[profile_index];
         let law = self.setup.window_laws.get(profile_index);
         for &b in work.members {
@@ -241,7 +277,17 @@ impl SharedView<'_> {
             state.record_sent(branch, &wanted, sent, active_s, self.span.end_s);
             if let Some(window) = work.windows.get_mut(mine) {
                 window.record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
+                if window.overshoot_pkts != 0.0 {
+                    sums.overshoot = Overshoot::Some;
+                }
             }
+            sums.demand.add_with_profile(
+                branch,
+                state.rate_pps,
+                work.windows.get(mine),
+                &self.scratch.fixed[b],
+                self.step + 1,
+            );
             work.forwarded[mine] = sent.pkts;
             state.sent_pkts += sent.pkts;
             let rests_on = profile_loss.map_or(Provenance::Measured, |loss| {
@@ -249,6 +295,7 @@ impl SharedView<'_> {
             });
             state.record_feedback(seen, active_s, rests_on);
         }
+        sums
     }
 
     /// Returns the conditions of the congestion windows of a branch.

@@ -7,6 +7,7 @@ use netflow_units::math::{exp_m1, ln_1p};
 use super::Setup;
 use super::components::Component;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
+use super::step_control::StepDemand;
 use crate::state::{LinkState, State};
 use crate::tcp_drop_tail::DropTailTcpLaw;
 
@@ -50,6 +51,8 @@ pub(crate) struct ActiveSources {
     pub by_profile: Vec<(u32, Vec<u32>)>,
     /// Members of aggregates: the first branch of each.
     pub marked: Vec<u32>,
+    /// Step size demand of the sources with a profile outside aggregates after the last step; `None` if it is not known.
+    pub demand: Option<StepDemand>,
     /// Time at which the list must be rebuilt.
     pub until_s: f64,
 }
@@ -66,6 +69,7 @@ impl ActiveSources {
         end_s: f64,
     ) {
         let plan = &setup.plan;
+        self.demand = None;
         self.rates.clear();
         self.marked.clear();
         self.by_profile

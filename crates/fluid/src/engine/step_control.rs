@@ -8,6 +8,7 @@ use super::components::Component;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::source_law::initial_rate_pps;
 use super::sources::{ActiveSources, FixedDelays};
+use super::tcp_window::TcpWindow;
 use crate::state::{Clock, State};
 
 /// Lower bound of the step size in seconds.
@@ -161,9 +162,9 @@ fn shortest_step_s(plan: &Plan, inner: &CompiledNetwork, component: &Component) 
     steps_s.fold(f64::INFINITY, f64::min)
 }
 
-/// Step size demand of all sources, weighted by packets sent. Sums are integers, so they do not depend on the
-/// order.
-struct StepDemand {
+/// Step size demand of sources, weighted by packets sent. Sums are integers, so they do not depend on the order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StepDemand {
     /// Upper bound of the step from all sources, in seconds.
     most_s: f64,
     /// Sums of rates times steps per second, and of rates, in units of [`DEMAND_UNIT_PPS`].
@@ -172,6 +173,15 @@ struct StepDemand {
 }
 
 const DEMAND_UNIT_PPS: f64 = 1e-6;
+
+/// Returns the integer part of a number that is not negative. Conversions to 64 bits are much faster.
+fn integer_part(x: f64) -> u128 {
+    if x < u64::MAX as f64 {
+        u128::from(x as u64)
+    } else {
+        x as u128
+    }
+}
 
 /// Activity of a source.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +195,7 @@ struct SourceActivity {
 
 impl StepDemand {
     /// Creates an empty demand.
-    fn new() -> StepDemand {
+    pub fn new() -> StepDemand {
         StepDemand {
             most_s: f64::INFINITY,
             steps: 0,
@@ -196,6 +206,32 @@ impl StepDemand {
     /// Adds a fixed-rate source.
     fn add_own(&mut self, branch: &BranchPlan, own_pps: f64) {
         self.most_s = self.most_s.min(step_of_size_s(branch, own_pps));
+    }
+
+    /// Adds the demand of other sources.
+    pub fn merge(&mut self, other: &StepDemand) {
+        self.most_s = self.most_s.min(other.most_s);
+        self.steps += other.steps;
+        self.rates += other.rates;
+    }
+
+    /// Adds a source with a profile before the given step.
+    pub fn add_with_profile(
+        &mut self,
+        branch: &BranchPlan,
+        rate_pps: f64,
+        window: Option<&TcpWindow>,
+        fixed: &FixedDelays,
+        step: u64,
+    ) {
+        match window {
+            Some(window) if window.is_running(step) => self.add(SourceActivity {
+                rtt_s: window.rtt_s,
+                rate_pps: rate_pps * branch.weight,
+                doublings: window.doublings,
+            }),
+            _ => self.add_new(branch, fixed.round_trip_s),
+        }
     }
 
     /// Adds a source with a profile that starts: its rate doubles every RTT.
@@ -210,8 +246,8 @@ impl StepDemand {
     fn add(&mut self, source: SourceActivity) {
         let steps = (STEPS_SLOW_START * source.doublings).clamp(STEPS_STEADY, STEPS_SLOW_START);
         let rate = source.rate_pps / DEMAND_UNIT_PPS;
-        self.steps += (rate * steps / source.rtt_s) as u128;
-        self.rates += rate as u128;
+        self.steps += integer_part(rate * steps / source.rtt_s);
+        self.rates += integer_part(rate);
         self.most_s = self.most_s.min(source.rtt_s / MIN_STEPS_PER_RTT);
     }
 
@@ -244,21 +280,29 @@ impl ComponentSteps {
             return control.longest_s; // fixed, or always the longest
         }
         let plan = &setup.plan;
-        let mut demand = StepDemand::new();
-        for b in active.all() {
+        let add_with_profile = |demand: &mut StepDemand, b: u32| {
             let b = b as usize;
-            let branch = &plan.branches[b];
+            demand.add_with_profile(
+                &plan.branches[b],
+                state.branches[b].rate_pps,
+                state.windows.get(b),
+                &fixed[b],
+                clock.steps,
+            );
+        };
+        let sum = || {
+            let mut demand = StepDemand::new();
+            (active.with_profiles()).for_each(|b| add_with_profile(&mut demand, b));
+            demand
+        };
+        debug_assert!(active.demand.is_none_or(|it| it == sum()), "out of date");
+        let mut demand = active.demand.unwrap_or_else(sum);
+        for &b in active.rates.iter().chain(&active.marked) {
+            let branch = &plan.branches[b as usize];
             if branch.profile == NO_PROFILE {
                 demand.add_own(branch, state.own_pps(branch));
-                continue;
-            }
-            match state.windows.get(b) {
-                Some(window) if window.is_running(clock.steps) => demand.add(SourceActivity {
-                    rtt_s: window.rtt_s,
-                    rate_pps: state.branches[b].rate_pps * branch.weight,
-                    doublings: window.doublings,
-                }),
-                _ => demand.add_new(branch, fixed[b].round_trip_s),
+            } else {
+                add_with_profile(&mut demand, b);
             }
         }
         let mut step_s = control.halved_s(demand.wanted_s());
@@ -365,5 +409,12 @@ mod tests {
             0.1 / 4.0,
         );
         assert_eq!(wanted_s(&[]), f64::INFINITY);
+    }
+
+    #[test]
+    fn integer_parts_match_conversion() {
+        for x in [0.0, 0.999, 1.5, 1e15, 9.3e18, 1.8e19, u64::MAX as f64, 1e25] {
+            assert_eq!(integer_part(x), x as u128, "{x}");
+        }
     }
 }

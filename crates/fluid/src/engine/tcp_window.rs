@@ -141,6 +141,30 @@ pub(crate) struct WindowSample {
     pub rate_pps: f64,
 }
 
+/// Position between two consecutive samples.
+#[derive(Clone, Copy, Debug)]
+struct SamplePosition<'a> {
+    before: &'a WindowSample,
+    after: &'a WindowSample,
+    part: f64,
+}
+
+impl<'a> SamplePosition<'a> {
+    fn exactly(at: &'a WindowSample) -> SamplePosition<'a> {
+        SamplePosition {
+            before: at,
+            after: at,
+            part: 0.0,
+        }
+    }
+
+    /// Interpolates a value of the samples.
+    fn value(&self, of: impl Fn(&WindowSample) -> f64) -> f64 {
+        let (before, after) = (of(self.before), of(self.after));
+        before + (after - before) * self.part
+    }
+}
+
 /// Congestion windows of the flows of one branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TcpWindow {
@@ -262,31 +286,38 @@ impl TcpWindow {
         };
     }
 
-    /// Returns the values at the packets of which the sender learns at `learned_s`.
+    /// Returns the position of the packets of which the sender learns at `learned_s`.
     #[inline]
-    fn at(&self, ring: &[WindowSample], now: WindowSample, learned_s: f64) -> WindowSample {
+    fn at<'a>(
+        &self,
+        ring: &'a [WindowSample],
+        now: &'a WindowSample,
+        learned_s: f64,
+    ) -> SamplePosition<'a> {
         if learned_s >= now.learned_s {
-            return now;
+            return SamplePosition::exactly(now);
         }
-        let sample = |i: u32| &ring[((self.last_sample + SAMPLES as u32 - i) as usize) % SAMPLES];
-        let mut newer = 0;
-        while newer < self.samples && sample(newer).learned_s > learned_s {
-            newer += 1;
+        // The n-th newest sample; their times decrease with n.
+        let sample = |n: u32| &ring[(self.last_sample + SAMPLES as u32 - n) as usize % SAMPLES];
+        let (mut newer, mut end) = (0, self.samples);
+        while newer < end {
+            let middle = (newer + end) / 2;
+            if sample(middle).learned_s > learned_s {
+                newer = middle + 1;
+            } else {
+                end = middle;
+            }
         }
-        let after = if newer == 0 { now } else { *sample(newer - 1) };
+        let after = if newer == 0 { now } else { sample(newer - 1) };
         if newer == self.samples {
-            return after;
+            return SamplePosition::exactly(after);
         }
         let before = sample(newer);
-        let part = (learned_s - before.learned_s) / (after.learned_s - before.learned_s).max(1e-12);
-        let between = |a: f64, b: f64| a + (b - a) * part;
-        WindowSample {
-            time_s: between(before.time_s, after.time_s),
-            learned_s,
-            lost_pkts: between(before.lost_pkts, after.lost_pkts),
-            loss_events: between(before.loss_events, after.loss_events),
-            slow_start_pkts: between(before.slow_start_pkts, after.slow_start_pkts),
-            rate_pps: between(before.rate_pps, after.rate_pps),
+        let between_s = (after.learned_s - before.learned_s).max(1e-12);
+        SamplePosition {
+            before,
+            after,
+            part: (learned_s - before.learned_s) / between_s,
         }
     }
 
@@ -354,15 +385,15 @@ impl TcpWindow {
         self.min_rtt_s = self.min_rtt_s.min(rtt_s);
         let burst_loss = self.burst_loss(met);
         let now = self.sample(ring, met, span.start_s, burst_loss);
-        let learned_lost_pkts = self.at(ring, now, span.end_s).lost_pkts;
+        let learned_lost_pkts = self.at(ring, &now, span.end_s).value(|it| it.lost_pkts);
         let learned_pkts = (learned_lost_pkts - self.learned_lost_pkts).max(0.0);
         self.learned_lost_pkts += learned_pkts;
         // One recovery time ago; without losses it does not matter.
         let recovering = if learned_pkts > 0.0 {
             let ago_s = (RECOVERY_RTTS - 1.0) * rtt_s;
-            self.at(ring, now, span.start_s - met.to_queue_s - ago_s)
+            self.at(ring, &now, span.start_s - met.to_queue_s - ago_s)
         } else {
-            now
+            SamplePosition::exactly(&now)
         };
         let (window0, slow0) = (self.window_pkts, self.slow_start_pkts);
         let fraction0 = self.slow_start_fraction;
@@ -380,8 +411,8 @@ impl TcpWindow {
             } else {
                 // Packets that are delivered now were sent one forward delay ago.
                 let sent_s = span.start_s - met.forward_s;
-                let sent = self.at(ring, now, sent_s + rtt_s - met.to_queue_s);
-                (met.delivered_pps / sent.rate_pps.max(1e-9)).min(1.0)
+                let sent = self.at(ring, &now, sent_s + rtt_s - met.to_queue_s);
+                (met.delivered_pps / sent.value(|it| it.rate_pps).max(1e-9)).min(1.0)
             };
             // A window doubles per round trip; once the queue grows, each acknowledgement releases two packets.
             let per_ack = LN_2 + (1.0 - LN_2) * (2.0 * (1.0 - acked)).min(1.0);
@@ -398,7 +429,8 @@ impl TcpWindow {
                 AvoidanceInputs {
                     max_window_pkts,
                     learned_pkts,
-                    recent_events: (self.loss_events - recovering.loss_events) / avoiding,
+                    recent_events: (self.loss_events - recovering.value(|it| it.loss_events))
+                        / avoiding,
                     growing,
                     active_s,
                     profile_loss: of_profile.loss,
@@ -407,16 +439,19 @@ impl TcpWindow {
         }
         self.loss_events += avoiding * events + leaving;
         // A window that doubled into a full queue for a round trip, before it learned of a loss, lost its growth.
-        let grown_pkts = (slow0 - recovering.slow_start_pkts.min(slow0)).max(0.0);
-        let lost_pkts = (self.lost_pkts - recovering.lost_pkts).max(0.0) * slow0 / window0;
-        let of_bursts = burst_loss / (burst_loss + met.loss).max(1e-300);
-        let lost_growth_pkts = (1.0 - of_bursts) * (grown_pkts - lost_pkts).max(0.0);
-        self.overshoot_pkts =
-            leaving * (lost_growth_pkts + of_bursts * LOST_PER_GROWTH * grown_pkts);
+        self.overshoot_pkts = 0.0;
         if leaving > 0.0 {
+            let slow_then_pkts = recovering.value(|it| it.slow_start_pkts).min(slow0);
+            let grown_pkts = (slow0 - slow_then_pkts).max(0.0);
+            let lost_then_pkts = recovering.value(|it| it.lost_pkts);
+            let lost_pkts = (self.lost_pkts - lost_then_pkts).max(0.0) * slow0 / window0;
+            let of_bursts = burst_loss / (burst_loss + met.loss).max(1e-300);
+            let lost_growth_pkts = (1.0 - of_bursts) * (grown_pkts - lost_pkts).max(0.0);
+            self.overshoot_pkts =
+                leaving * (lost_growth_pkts + of_bursts * LOST_PER_GROWTH * grown_pkts);
             let part = leaving / (avoiding + leaving);
             // Probability of three or more losses in the window, after which Reno waits for its timer.
-            let mut then_pkts = recovering.slow_start_pkts.min(slow0);
+            let mut then_pkts = slow_then_pkts;
             if !dynamics.needs_timer {
                 // With SACK there is one decrease, when the sender detects the loss and the window has doubled.
                 let full_pkts = met.free_pps / branch.weight * rtt_s + met.burst_space_pkts;
@@ -606,7 +641,7 @@ impl TcpWindow {
     }
 
     fn note_change(&mut self, rate_pps: f64, rtt_s: f64, length_s: f64) {
-        let ratio = |a: f64, b: f64| (a / b).max(b / a);
+        let ratio = |a: f64, b: f64| if a > b { a / b } else { b / a };
         let change = ratio(rate_pps, self.rate_pps.max(1e-9)).max(ratio(rtt_s, self.rtt_s));
         let now = if change.is_finite() {
             (change - 1.0).min(1.0) / length_s * rtt_s
@@ -629,4 +664,43 @@ struct AvoidanceInputs {
     active_s: f64,
     /// Loss at which the profile has this window.
     profile_loss: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples are found wherever the ring begins and however full it is: with linear values, so is the
+    /// interpolation. Older packets count as the oldest sample, newer ones as the present.
+    #[test]
+    fn samples_are_interpolated() {
+        for (samples, last_sample) in [(1, 0), (5, 2), (16, 0), (16, 9), (16, 15)] {
+            let window = TcpWindow {
+                samples,
+                last_sample,
+                ..TcpWindow::default()
+            };
+            let sample = |n: f64| WindowSample {
+                learned_s: 100.0 - n,
+                lost_pkts: 1000.0 - 2.0 * n,
+                ..WindowSample::default()
+            };
+            let mut ring = [WindowSample::default(); SAMPLES];
+            for n in 0..samples {
+                let slot = (last_sample + SAMPLES as u32 - n) as usize % SAMPLES;
+                ring[slot] = sample(f64::from(n));
+            }
+            let now = sample(-1.0);
+            let oldest_s = 101.0 - f64::from(samples);
+            for i in 0..80 {
+                let learned_s = 82.0 + 0.25 * f64::from(i);
+                let found = window.at(&ring, &now, learned_s).value(|it| it.lost_pkts);
+                let expected = 800.0 + 2.0 * learned_s.clamp(oldest_s, 101.0);
+                assert!(
+                    (found - expected).abs() < 1e-9,
+                    "{samples} {last_sample} {learned_s}"
+                );
+            }
+        }
+    }
 }
