@@ -74,7 +74,7 @@ pub enum JitterDistributionName {
 pub enum ReorderingSetting {
     /// Each packet with this probability: `"1 %"`.
     Probability(f64),
-    /// Every so many packets: `{ probability = "100 %", gap = 5 }`.
+    /// With a gap between such packets: `{ probability = "100 %", gap = 5 }`.
     Gap(Box<ReorderingGap>),
 }
 
