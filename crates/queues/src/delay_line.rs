@@ -342,11 +342,11 @@ impl<R: Rng> DelayLineQueue<R> {
             self.last_value = self.random.next_u32();
         }
         let value = self.last_value;
-        let share = |n: u64| u64::from(value) * n >> 32;
+        let share = |n: u64| (u64::from(value) * n) >> 32;
         match jitter.table() {
             None => {
                 let range_ns = 2 * jitter.deviation_ns;
-                let below_ns = (u128::from(value) * u128::from(range_ns) >> 32) as i64;
+                let below_ns = ((u128::from(value) * u128::from(range_ns)) >> 32) as i64;
                 below_ns - jitter.deviation_ns as i64
             }
             Some(table) => jitter.scaled_ns(table[share(table.len() as u64) as usize]),
@@ -360,7 +360,8 @@ impl<R: Rng> DelayLineQueue<R> {
         };
         if self.slot.begins_ns < ready_ns || self.slot.pkts_left == 0 || self.slot.bytes_left == 0 {
             let (least_ns, most_ns) = slots.interval_ns;
-            let more_ns = u128::from(self.random.next_u32()) * u128::from(most_ns - least_ns) >> 32;
+            let range_ns = u128::from(most_ns - least_ns);
+            let more_ns = (u128::from(self.random.next_u32()) * range_ns) >> 32;
             self.slot = Slot {
                 begins_ns: self.slot.begins_ns.max(ready_ns) + least_ns + more_ns as u64,
                 pkts_left: slots.max_pkts.unwrap_or(u32::MAX),
