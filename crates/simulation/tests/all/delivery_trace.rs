@@ -96,7 +96,7 @@ fn trace_of_constant_rate() {
     }
 }
 
-/// Packets every 10 ms wait for opportunities at 4 and 8 ms: those that arrive at the start of a ms wait 4 ms. An idle
+/// Packets every 10 ms wait for opportunities at 4 and 8 ms, at most 4 ms. An idle
 /// link is not busy but for these waits.
 #[test]
 fn packets_wait_for_opportunities() {
