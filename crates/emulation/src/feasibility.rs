@@ -136,7 +136,7 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
     if let Some(event) = network.events().find(|event| event.change == Change::Pause) {
         return Err(Infeasible::LinkElement {
             link: network.link_name(event.link).to_owned(),
-            element: "a bandwidth of 0",
+            element: "bandwidth of 0",
         });
     }
     let queue = |link, what| Err(Infeasible::Queue { link, what });
@@ -163,12 +163,8 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             let link = network.link_name(id).to_owned();
             return Err(Infeasible::Shaper(link));
         }
-        let element = match trace {
-            Some(_) => Some("a delivery trace"),
-            None if !delay_line.is_plain() => Some(delay_line.first_element()),
-            None => None,
-        };
-        if let Some(element) = element {
+        let trace = trace.as_ref().map(|_| "delivery trace");
+        if let Some(element) = trace.or_else(|| delay_line.first_element()) {
             let link = network.link_name(id).to_owned();
             return Err(Infeasible::LinkElement { link, element });
         }

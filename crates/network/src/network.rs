@@ -261,23 +261,8 @@ impl Network {
         let mut events = self.events();
         let pause = events.find(|event| event.change == Change::Pause);
         let pause = pause.map(|event| (event.link, "bandwidth of 0"));
-        pause.or_else(|| {
-            self.links().find_map(|id| {
-                let spec = self.link_spec(id);
-                let element = if spec.policer.is_some() {
-                    "policer"
-                } else if spec.shaper.is_some() {
-                    "shaper"
-                } else if !spec.delay_line.is_plain() {
-                    spec.delay_line.first_element()
-                } else if spec.trace.is_some() {
-                    "delivery trace"
-                } else {
-                    return None;
-                };
-                Some((id, element))
-            })
-        })
+        let element = |id| Some((id, self.link_spec(id).per_packet_element()?));
+        pause.or_else(|| self.links().find_map(element))
     }
 
     /// Returns the specification of the connection.

@@ -212,6 +212,18 @@ impl LinkSpec {
         }
     }
 
+    /// Returns the name of an element that only the packet model simulates: token buckets, delivery trace, delay line.
+    pub fn per_packet_element(&self) -> Option<&'static str> {
+        let elements = [
+            (self.policer.is_some(), "policer"),
+            (self.shaper.is_some(), "shaper"),
+            (self.trace.is_some(), "delivery trace"),
+        ];
+        let present = elements.into_iter().find(|(is_present, _)| *is_present);
+        let name = present.map(|(_, name)| name);
+        name.or_else(|| self.delay_line.first_element())
+    }
+
     /// Returns the bandwidth in bit/s that the link sustains: that of its shaper, if it is lower.
     pub fn sustained_bps(&self) -> f64 {
         let shaper_bps = self.shaper.map_or(f64::INFINITY, |shaper| shaper.rate_bps);

@@ -15,7 +15,9 @@ use crate::endpoint::delay_histograms::{Delays, OneWayDelays, TimeHistogram, get
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
 use crate::link::edge_marker::{self, EdgeMarker};
-use crate::link::queue::{ArrivalCounter, Link, LinkCounts, Queue, RedMarks, TransitLosses};
+use crate::link::queue::{
+    ArrivalCounter, Link, LinkCounts, PacketDelays, Queue, RedMarks, TransitLosses,
+};
 use crate::link::queue_disc::QueueDisc;
 use crate::parallel::partition::Partitions;
 use crate::sessions::events::Sessions;
@@ -160,9 +162,11 @@ impl Engine {
                 min_delay_ns: delay_line.min_delay_ns(ns(delay_s)),
                 delay_line: (!delay_line.is_plain()).then(|| {
                     let random = random(seed, Purpose::Delay, tie_break.links[i]);
-                    Box::new(DelayLineQueue::new(delay_line.clone(), random))
+                    Box::new(PacketDelays {
+                        line: DelayLineQueue::new(delay_line.clone(), random),
+                        transmitted_last: Vec::new(),
+                    })
                 }),
-                transmitted_last: Vec::new(),
                 trace: trace
                     .as_ref()
                     .map(|it| Box::new(TraceServer::new(it.trace.clone(), it.offset_ns))),
@@ -561,30 +565,20 @@ pub(crate) fn record_loss(
     }
 }
 
-/// Counts a copy of a packet of this hop.
-pub(crate) fn record_copy(accounts: &mut [LossCounts], edges: &mut [EdgeMarker], hop: &HopSpec) {
+/// Changes the number of copies of packets of this hop.
+pub(crate) fn change_copies(
+    accounts: &mut [LossCounts],
+    edges: &mut [EdgeMarker],
+    hop: &HopSpec,
+    change: fn(&mut u64),
+) {
     let account = &mut accounts[hop.transfer as usize];
     if hop.is_ack {
-        account.ack_copies += 1;
-        return;
+        return change(&mut account.ack_copies);
     }
-    account.copies += 1;
+    change(&mut account.copies);
     if let Some(aggregate) = account.aggregate {
-        edges[aggregate as usize].copies[usize::from(hop.precedence)] += 1;
-    }
-}
-
-/// Removes a copy of a packet of this hop from the counts.
-pub(crate) fn forget_copy(accounts: &mut [LossCounts], edges: &mut [EdgeMarker], hop: &HopSpec) {
-    let account = &mut accounts[hop.transfer as usize];
-    let copies = if hop.is_ack {
-        &mut account.ack_copies
-    } else {
-        &mut account.copies
-    };
-    *copies -= 1;
-    if let Some(aggregate) = account.aggregate.filter(|_| !hop.is_ack) {
-        edges[aggregate as usize].copies[usize::from(hop.precedence)] -= 1;
+        change(&mut edges[aggregate as usize].copies[usize::from(hop.precedence)]);
     }
 }
 

@@ -179,22 +179,20 @@ impl Jitter {
 impl DelayLine {
     /// Returns true if every packet takes the delay of the link.
     pub fn is_plain(&self) -> bool {
-        *self == DelayLine::default()
+        self.first_element().is_none()
     }
 
     /// Returns the name of the first element that it has.
-    pub fn first_element(&self) -> &'static str {
-        if self.jitter.is_some() {
-            "jitter"
-        } else if self.reordering.is_some() {
-            "reordering"
-        } else if self.duplication > 0.0 {
-            "duplication"
-        } else if self.limit_pkts.is_some() {
-            "in-flight limit"
-        } else {
-            "transmission slots"
-        }
+    pub fn first_element(&self) -> Option<&'static str> {
+        let elements = [
+            (self.jitter.is_some(), "jitter"),
+            (self.reordering.is_some(), "reordering"),
+            (self.duplication > 0.0, "duplication"),
+            (self.limit_pkts.is_some(), "in-flight limit"),
+            (self.slots.is_some(), "transmission slots"),
+        ];
+        let present = elements.into_iter().find(|(is_present, _)| *is_present);
+        present.map(|(_, name)| name)
     }
 
     /// Returns the shortest possible delay in ns, if that of the link is `delay_ns`.
@@ -324,8 +322,9 @@ impl<R: Rng> DelayLineQueue<R> {
         let Some(Reordering { probability, gap }) = self.settings.reordering else {
             return false;
         };
-        let skips = self.since_reordered + 1 >= gap && self.draw(probability);
-        self.since_reordered = if skips { 0 } else { self.since_reordered + 1 };
+        let count = self.since_reordered.saturating_add(1);
+        let skips = count >= gap && self.draw(probability);
+        self.since_reordered = if skips { 0 } else { count };
         skips
     }
 

@@ -28,8 +28,8 @@ pub struct DeliveryTrace {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct TraceError {
-    /// Line, from 1; 0 for the whole trace.
-    pub line: usize,
+    /// Line, from 1; `None` for the whole trace.
+    pub line: Option<usize>,
     /// Reason.
     pub reason: String,
 }
@@ -42,7 +42,10 @@ impl DeliveryTrace {
     pub fn read(text: &str) -> Result<DeliveryTrace, TraceError> {
         let mut times_ns: Vec<u64> = Vec::new();
         for (line, word) in (1..).zip(text.lines()) {
-            let error = |reason: String| TraceError { line, reason };
+            let error = |reason: String| TraceError {
+                line: Some(line),
+                reason,
+            };
             let ms: u64 = word
                 .trim()
                 .parse()
@@ -62,7 +65,7 @@ impl DeliveryTrace {
             times_ns.push(at_ns);
         }
         let whole = |reason: &str| TraceError {
-            line: 0,
+            line: None,
             reason: reason.to_owned(),
         };
         match times_ns.last() {
@@ -290,12 +293,12 @@ mod tests {
     #[test]
     fn bad_traces_have_reasons() {
         for (text, line, reason) in [
-            ("", 0, "the trace is empty"),
-            ("0\n0\n", 0, "the trace lasts 0 ms"),
-            ("1\n\n2\n", 2, "`` is not a time in whole ms"),
-            ("1\n2.5\n", 2, "`2.5` is not a time in whole ms"),
-            ("3\n2\n", 2, "2 ms is before 3 ms in the line before"),
-            ("99999999999\n", 1, "99999999999 ms is above 100 days"),
+            ("", None, "the trace is empty"),
+            ("0\n0\n", None, "the trace lasts 0 ms"),
+            ("1\n\n2\n", Some(2), "`` is not a time in whole ms"),
+            ("1\n2.5\n", Some(2), "`2.5` is not a time in whole ms"),
+            ("3\n2\n", Some(2), "2 ms is before 3 ms in the line before"),
+            ("99999999999\n", Some(1), "99999999999 ms is above 100 days"),
         ] {
             let error = DeliveryTrace::read(text).unwrap_err();
             assert_eq!((error.line, error.reason.as_str()), (line, reason));

@@ -283,7 +283,7 @@ fn print_propagation(network: &Network, link: LinkId, out: &mut dyn Write) -> io
     if let Some(jitter) = &line.jitter {
         let deviation = short(jitter.deviation_ns as f64 * 1e-6);
         let order = if jitter.reorders {
-            "packets overtake each other, which TCP may take for loss"
+            "packets overtake each other, which TCP may mistake for loss"
         } else {
             "packets keep their order"
         };

@@ -3,7 +3,7 @@
 use netflow_network::{Buffer, Change, LinkId, LinkLoss};
 use netflow_queues::Losses;
 
-use crate::engine::{Engine, forget_copy, loss_streams};
+use crate::engine::{Engine, change_copies, loss_streams};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::{TransitLosses, rescaled_time_ns};
 use crate::link::service::bits_of;
@@ -183,7 +183,9 @@ impl Engine {
             // Only the packet in transmission, which may be copied again.
             for packet in queued.drain(1.min(queued.len())..) {
                 let spec = &self.topology.specs[packet.hop as usize];
-                forget_copy(&mut self.loss_counts, &mut self.edge_markers, spec);
+                change_copies(&mut self.loss_counts, &mut self.edge_markers, spec, |n| {
+                    *n -= 1
+                });
             }
         }
         for packet in queued {
@@ -202,14 +204,12 @@ impl Engine {
 
     /// Makes later packets of link `l` wait for the packet in transmission, if the delay line keeps their order.
     fn keep_order_behind(&mut self, sender: u32, l: usize) {
-        let arrivals = self.links[l]
-            .transmitted_last
-            .iter()
-            .map(|(it, _)| it.time_ns);
-        if let Some(last_ns) = arrivals.max()
-            && let Some(line) = &mut self.links[sender as usize].delay_line
+        let delays = self.links[l].delay_line.iter();
+        let last = delays.flat_map(|it| &it.transmitted_last);
+        if let Some(last_ns) = last.map(|(it, _)| it.time_ns).max()
+            && let Some(delays) = &mut self.links[sender as usize].delay_line
         {
-            line.wait_for(last_ns);
+            delays.line.wait_for(last_ns);
         }
     }
 

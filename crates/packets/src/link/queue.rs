@@ -34,15 +34,20 @@ pub(crate) struct Link {
     /// Shortest delay of a packet in ns.
     pub min_delay_ns: u64,
     /// Propagation of each packet, if it differs between packets. The queue then chooses packets when the link is free.
-    pub delay_line: Option<Box<DelayLineQueue<Pcg32>>>,
-    /// With a delay line, the packet that was transmitted last and its copy, behind the link, with the end of the
-    /// transmission in ns.
-    pub transmitted_last: Vec<(Packet, u64)>,
+    pub delay_line: Option<Box<PacketDelays>>,
     /// Delivery trace that decides when packets leave, instead of the bandwidth.
     pub trace: Option<Box<TraceServer>>,
     /// Packets in flight that departed with another delay, in [this order](packet_key).
     pub departed_with_old_delay: Fifo<Packet>,
     pub arrivals: ArrivalCounter,
+}
+
+/// Delay line of a link, or of a queue that shares the line of its link.
+#[derive(Clone, Debug)]
+pub(crate) struct PacketDelays {
+    pub line: DelayLineQueue<Pcg32>,
+    /// The packet that was transmitted last and its copy, behind the link, with the end of the transmission in ns.
+    pub transmitted_last: Vec<(Packet, u64)>,
 }
 
 /// Returns a key that distinguishes the packets of one link, by arrival time first.
@@ -61,7 +66,6 @@ impl Link {
             transit_losses: None,
             delay_line: None,
             trace: None,
-            transmitted_last: Vec::new(),
             departed_with_old_delay: Fifo::default(),
             ..*self
         }
@@ -71,9 +75,11 @@ impl Link {
     /// departed with another delay than the current one.
     #[inline]
     pub fn transmission_end_ns(&self, packet: &Packet) -> Option<u64> {
-        if self.delay_line.is_some() {
-            let last = self.transmitted_last.iter().find(|(it, _)| it == packet);
-            return last.map(|&(_, left_ns)| left_ns);
+        if let Some(delays) = &self.delay_line {
+            let mut last = delays.transmitted_last.iter();
+            return last
+                .find(|(it, _)| it == packet)
+                .map(|&(_, left_ns)| left_ns);
         }
         match self
             .departed_with_old_delay
@@ -87,8 +93,8 @@ impl Link {
     /// Sets the delay. The packets `in_flight` have departed and not arrived.
     pub fn set_delay_ns(&mut self, delay_ns: u64, in_flight: &[Packet]) {
         self.delay_ns = delay_ns;
-        if let Some(line) = &self.delay_line {
-            self.min_delay_ns = line.settings().min_delay_ns(delay_ns);
+        if let Some(delays) = &self.delay_line {
+            self.min_delay_ns = delays.line.settings().min_delay_ns(delay_ns);
             return;
         }
         self.min_delay_ns = delay_ns;
@@ -128,15 +134,18 @@ impl Link {
 
     /// Records new arrivals of the packet in transmission, as [`rescheduled_ns`](Link::rescheduled_ns) returns them.
     pub fn reschedule_last(&mut self, from_ns: u64, delay_ns: u64, end_ns: impl Fn(u64) -> u64) {
-        for i in 0..self.transmitted_last.len() {
-            let (packet, left_ns) = self.transmitted_last[i];
-            if let Some(at_ns) = self.rescheduled_ns(&packet, from_ns, delay_ns, &end_ns) {
-                let moved = Packet {
-                    time_ns: at_ns,
-                    ..packet
-                };
-                self.transmitted_last[i] = (moved, end_ns(left_ns));
+        let Some(delays) = &self.delay_line else {
+            return;
+        };
+        let mut last = delays.transmitted_last.clone();
+        for (packet, left_ns) in &mut last {
+            if let Some(at_ns) = self.rescheduled_ns(packet, from_ns, delay_ns, &end_ns) {
+                packet.time_ns = at_ns;
+                *left_ns = end_ns(*left_ns);
             }
+        }
+        if let Some(delays) = &mut self.delay_line {
+            delays.transmitted_last = last;
         }
     }
 

@@ -5,7 +5,7 @@ use netflow_network::service_ns;
 use netflow_queues::Propagation;
 
 use crate::endpoint::transfer::Transfer;
-use crate::engine::{Engine, record_copy, record_loss};
+use crate::engine::{Engine, change_copies, record_loss};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::Link;
 use crate::link::queue_disc::{CONGESTED, QueuedPacket, wire_bytes};
@@ -294,29 +294,34 @@ impl Engine {
     pub fn propagate(&mut self, sender: usize, l: usize, packet: Packet, bytes: u32) {
         let (left_ns, delay_ns) = (packet.time_ns, self.links[l].delay_ns);
         let out = self.topology.hops[packet.hop as usize].output_wire;
-        let Some(line) = self.links[sender].delay_line.as_deref_mut() else {
+        let Some(delays) = self.links[sender].delay_line.as_deref_mut() else {
             let next = packet.next_hop(left_ns + delay_ns);
             self.topology.wires.push(out, next);
             return;
         };
-        // The queues of a link share one delay line.
-        let propagation = line.propagate(left_ns, bytes, delay_ns);
+        // The queues of a link share one line.
+        let propagation = delays.line.propagate(left_ns, bytes, delay_ns);
+        let arrivals_ns = match propagation {
+            Propagation::Lost => [None, None],
+            Propagation::Arrives { at_ns, copy_ns } => [copy_ns, Some(at_ns)],
+        };
+        if let [Some(_), _] = arrivals_ns {
+            let spec = &self.topology.specs[packet.hop as usize];
+            change_copies(&mut self.loss_counts, &mut self.edge_markers, spec, |n| {
+                *n += 1
+            });
+        }
         let link = &mut self.links[l];
-        link.transmitted_last.clear();
-        match (propagation, &mut link.transit_losses) {
-            (Propagation::Arrives { at_ns, copy_ns }, _) => {
-                if copy_ns.is_some() {
-                    let spec = &self.topology.specs[packet.hop as usize];
-                    record_copy(&mut self.loss_counts, &mut self.edge_markers, spec);
-                }
-                for at_ns in copy_ns.into_iter().chain([at_ns]) {
-                    let next = packet.next_hop(at_ns);
-                    link.transmitted_last.push((next, left_ns));
-                    self.topology.wires.push(out, next);
-                }
+        if let (Propagation::Lost, Some(lossy)) = (propagation, &mut link.transit_losses) {
+            lossy.pending_losses.push(packet);
+        }
+        if let Some(delays) = &mut link.delay_line {
+            delays.transmitted_last.clear();
+            for at_ns in arrivals_ns.into_iter().flatten() {
+                let next = packet.next_hop(at_ns);
+                delays.transmitted_last.push((next, left_ns));
+                self.topology.wires.push(out, next);
             }
-            (Propagation::Lost, Some(lossy)) => lossy.pending_losses.push(packet),
-            (Propagation::Lost, None) => self.count_loss(packet.hop, left_ns),
         }
     }
 

@@ -61,13 +61,7 @@ pub enum ExportError {
         /// Name of the link.
         link: String,
     },
-    /// A link has a policer or a shaper.
-    #[error("link {link}: links with `policer` or `shaper` cannot be exported to ns-2")]
-    TokenBucket {
-        /// Name of the link.
-        link: String,
-    },
-    /// A link has an element that only netflow simulates: jitter, a delivery trace, a bandwidth of 0.
+    /// A link has an element that only netflow simulates: a token bucket, jitter, a delivery trace, a bandwidth of 0.
     #[error("link {link}: {element} cannot be exported to ns-2")]
     LinkElement {
         /// Name of the link.

@@ -1,12 +1,11 @@
 //! `bandwidth` in `[[link]]`
 
-use netflow_document::{
-    Findings, Key, Quantity, Read, Spanned, Table, Value, ValueKind, read_table, table,
-};
+use netflow_document::{Quantity, Spanned, table};
 use netflow_units::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::scalar_or_table::scalar_or_table;
 use super::{Time, allowed};
 
 /// Bandwidth of a link.
@@ -32,20 +31,10 @@ pub struct TraceSettings {
     pub offset: Option<Time>,
 }
 
-impl Read for BandwidthSetting {
-    const KIND: &'static str = "a rate, or a table";
-    const TABLES: &'static [&'static [Key]] = &[TraceSettings::KEYS];
-
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<BandwidthSetting> {
-        if let ValueKind::Table(_) = value.kind {
-            let trace = read_table(value, key, findings)?;
-            return Some(BandwidthSetting::Trace(Box::new(trace)));
-        }
-        let rate = value.setting(key, &allowed::RATE, findings)?;
-        Some(BandwidthSetting::Rate(*rate))
-    }
-
-    fn fallback() -> BandwidthSetting {
-        BandwidthSetting::Rate(Quantity::fallback())
-    }
-}
+scalar_or_table!(
+    BandwidthSetting,
+    "a rate, or a table",
+    Rate(allowed::RATE),
+    Trace(TraceSettings),
+    Quantity::fallback()
+);

@@ -1,8 +1,7 @@
 //! `jitter`, `reordering` and `slots` in `[[link]]`
 
 use netflow_document::{
-    Findings, Key, ProblemKind, Quantity, Read, Section, Spanned, Table, Value, ValueKind,
-    keyword_enum, read_table, table,
+    Findings, ProblemKind, Quantity, Read, Section, Spanned, Value, keyword_enum, table,
 };
 use netflow_queues::{
     JITTER_TABLE_SCALE, Jitter, JitterDistribution, JitterTable, Reordering, Slots,
@@ -11,6 +10,7 @@ use netflow_units::{Seconds, ns};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::scalar_or_table::scalar_or_table;
 use super::{ByteSize, Time, allowed};
 
 /// Random delay of each packet after the queue.
@@ -211,23 +211,13 @@ fn check_slots(slots: &mut SlotSettings, s: &mut Section<'_, '_>) {
     }
 }
 
-impl Read for JitterSetting {
-    const KIND: &'static str = "a time, or a table";
-    const TABLES: &'static [&'static [Key]] = &[JitterSettings::KEYS];
-
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<JitterSetting> {
-        if let ValueKind::Table(_) = value.kind {
-            let settings = read_table(value, key, findings)?;
-            return Some(JitterSetting::Distribution(Box::new(settings)));
-        }
-        let deviation = value.setting(key, &allowed::DELAY, findings)?;
-        Some(JitterSetting::Uniform(*deviation))
-    }
-
-    fn fallback() -> JitterSetting {
-        JitterSetting::Uniform(Quantity(Seconds(0.0)))
-    }
-}
+scalar_or_table!(
+    JitterSetting,
+    "a time, or a table",
+    Uniform(allowed::DELAY),
+    Distribution(JitterSettings),
+    Quantity(Seconds(0.0))
+);
 
 impl Read for JitterDistributionSetting {
     const KIND: &'static str = "a name, or an array of numbers";
@@ -257,20 +247,10 @@ impl Read for JitterDistributionSetting {
     }
 }
 
-impl Read for ReorderingSetting {
-    const KIND: &'static str = "a probability, or a table";
-    const TABLES: &'static [&'static [Key]] = &[ReorderingGap::KEYS];
-
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<ReorderingSetting> {
-        if let ValueKind::Table(_) = value.kind {
-            let settings = read_table(value, key, findings)?;
-            return Some(ReorderingSetting::Gap(Box::new(settings)));
-        }
-        let probability = value.setting(key, &allowed::PROBABILITY, findings)?;
-        Some(ReorderingSetting::Probability(*probability))
-    }
-
-    fn fallback() -> ReorderingSetting {
-        ReorderingSetting::Probability(0.0)
-    }
-}
+scalar_or_table!(
+    ReorderingSetting,
+    "a probability, or a table",
+    Probability(allowed::PROBABILITY),
+    Gap(ReorderingGap),
+    0.0
+);

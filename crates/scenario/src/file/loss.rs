@@ -1,12 +1,11 @@
 //! `loss` in `[[link]]` and in what events set
 
-use netflow_document::{
-    Findings, Key, ProblemKind, Read, Section, Spanned, Table, Value, ValueKind, read_table, table,
-};
+use netflow_document::{ProblemKind, Section, Spanned, table};
 use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError, Outages};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::scalar_or_table::scalar_or_table;
 use super::{Time, allowed};
 
 /// Loss of a link after the queue.
@@ -128,20 +127,10 @@ fn check_loss(causes: &mut LossCauses, s: &mut Section<'_, '_>) {
     }
 }
 
-impl Read for LossSetting {
-    const KIND: &'static str = "a fraction below 1, or a table";
-    const TABLES: &'static [&'static [Key]] = &[LossCauses::KEYS];
-
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<LossSetting> {
-        if let ValueKind::Table(_) = value.kind {
-            let causes = read_table(value, key, findings)?;
-            return Some(LossSetting::Causes(Box::new(causes)));
-        }
-        let random = value.setting(key, &allowed::LOSS, findings)?;
-        Some(LossSetting::Random(*random))
-    }
-
-    fn fallback() -> LossSetting {
-        LossSetting::Random(0.0)
-    }
-}
+scalar_or_table!(
+    LossSetting,
+    "a fraction below 1, or a table",
+    Random(allowed::LOSS),
+    Causes(LossCauses),
+    0.0
+);

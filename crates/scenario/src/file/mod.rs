@@ -19,6 +19,7 @@ mod node;
 mod ns2_tcp;
 mod overhead;
 mod queue;
+mod scalar_or_table;
 mod simulation;
 mod source;
 mod srlg;

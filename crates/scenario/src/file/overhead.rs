@@ -1,14 +1,12 @@
 //! `overhead` in `[[link]]` and `[simulation]`
 
-use netflow_document::{
-    Findings, Key, Quantity, Read, Spanned, Table, Value, ValueKind, keyword_enum, read_table,
-    table,
-};
+use netflow_document::{Quantity, Spanned, keyword_enum, table};
 use netflow_queues::{Cells, Overhead};
 use netflow_units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::scalar_or_table::scalar_or_table;
 use super::{ByteSize, allowed};
 
 /// Bytes added to each IP packet on the wire.
@@ -73,20 +71,10 @@ impl OverheadSetting {
     }
 }
 
-impl Read for OverheadSetting {
-    const KIND: &'static str = "a size in bytes, or a table";
-    const TABLES: &'static [&'static [Key]] = &[Frame::KEYS];
-
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<OverheadSetting> {
-        if let ValueKind::Table(_) = value.kind {
-            let frame = read_table(value, key, findings)?;
-            return Some(OverheadSetting::Frame(Box::new(frame)));
-        }
-        let bytes = value.setting(key, &allowed::OVERHEAD, findings)?;
-        Some(OverheadSetting::Bytes(*bytes))
-    }
-
-    fn fallback() -> OverheadSetting {
-        OverheadSetting::Bytes(Quantity(Bytes(0.0)))
-    }
-}
+scalar_or_table!(
+    OverheadSetting,
+    "a size in bytes, or a table",
+    Bytes(allowed::OVERHEAD),
+    Frame(Frame),
+    Quantity(Bytes(0.0))
+);

@@ -240,7 +240,10 @@ impl Validator<'_> {
             Err(error) => {
                 let (file, text) = self.sources.add(&path, text);
                 let lines = text.split_inclusive('\n');
-                let before: usize = lines.take(error.line.saturating_sub(1)).map(str::len).sum();
+                let before: usize = lines
+                    .take(error.line.map_or(0, |line| line - 1))
+                    .map(str::len)
+                    .sum();
                 let line = text[before..].lines().next().unwrap_or("");
                 let place = SourceSpan::new(file, before..before + line.len());
                 let help =

@@ -6,6 +6,8 @@ use netflow_problems::{connection, link, one_way};
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
 
+use crate::running::run_packets;
+
 const MS: u64 = 1_000_000;
 
 /// A link from A to B with this delay line, and its return path without one.
@@ -26,19 +28,6 @@ fn network(bps: f64, delay_s: f64, source: &Source, there: DelayLine) -> Network
         ..spec
     });
     b.build().unwrap()
-}
-
-fn run(network: Network, duration_s: f64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model: Model::PACKETS,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
 }
 
 fn linux() -> Source {
@@ -64,7 +53,7 @@ fn connection_of(simulation: &Simulation) -> ConnectionTotals {
 
 /// Goodput in bit/s of one Linux TCP connection.
 fn goodput_bps(bps: f64, delay_s: f64, there: DelayLine, duration_s: f64) -> f64 {
-    let simulation = run(network(bps, delay_s, &linux(), there), duration_s);
+    let simulation = run_packets(network(bps, delay_s, &linux(), there), duration_s);
     connection_of(&simulation).delivered_pkts * 1448.0 * 8.0 / duration_s
 }
 
@@ -75,7 +64,7 @@ fn jitter_keeps_the_mean_delay_of_slow_streams() {
     for (rate_pps, reorders, mean_s) in [(20.0, false, 0.1), (20.0, true, 0.1), (5000.0, true, 0.1)]
     {
         let stream = Source::Constant { rate_pps };
-        let simulation = run(network(1e9, 0.1, &stream, jitter(10, reorders)), 200.0);
+        let simulation = run_packets(network(1e9, 0.1, &stream, jitter(10, reorders)), 200.0);
         let found_s = connection_of(&simulation).mean_delay_s.unwrap();
         assert!(
             (found_s - mean_s).abs() < 4e-4,
@@ -83,7 +72,7 @@ fn jitter_keeps_the_mean_delay_of_slow_streams() {
         );
     }
     let stream = Source::Constant { rate_pps: 5000.0 };
-    let simulation = run(network(1e9, 0.1, &stream, jitter(10, false)), 20.0);
+    let simulation = run_packets(network(1e9, 0.1, &stream, jitter(10, false)), 20.0);
     let found_s = connection_of(&simulation).mean_delay_s.unwrap();
     // Packets g apart wait for the latest: P(10 ms - delay > y) = exp(-y²/(2 g 20 ms)) with a mean y of √(π g 10 ms).
     let expected_s = 0.11 - (std::f64::consts::PI * 2e-4 * 0.01).sqrt();
@@ -102,7 +91,7 @@ fn copies_and_losses_balance() {
         ..jitter(10, true)
     };
     for source in [Source::Constant { rate_pps: 600.0 }, linux()] {
-        let simulation = run(network(2e7, 0.1, &source, there.clone()), 20.0);
+        let simulation = run_packets(network(2e7, 0.1, &source, there.clone()), 20.0);
         let all = simulation.totals();
         let there_pkts = all.delivered_pkts + all.lost_pkts + all.queued_pkts + all.in_flight_pkts;
         assert_eq!(all.offered_pkts, there_pkts);
@@ -158,7 +147,7 @@ fn reordered_packets_skip_the_delay() {
         ..DelayLine::default()
     };
     let stream = Source::Constant { rate_pps: 500.0 };
-    let simulation = run(network(1e9, 0.05, &stream, there), 20.0);
+    let simulation = run_packets(network(1e9, 0.05, &stream, there), 20.0);
     let found_s = connection_of(&simulation).mean_delay_s.unwrap();
     assert!((found_s - 0.04).abs() < 2e-4, "{found_s}");
 }
@@ -175,7 +164,7 @@ fn slots_limit_the_rate() {
         ..DelayLine::default()
     };
     let stream = Source::Constant { rate_pps: 1000.0 };
-    let simulation = run(network(1e8, 0.01, &stream, there), 10.0);
+    let simulation = run_packets(network(1e8, 0.01, &stream, there), 10.0);
     let delivered_pkts = connection_of(&simulation).delivered_pkts;
     assert!((delivered_pkts - 8000.0).abs() < 20.0, "{delivered_pkts}");
 }
@@ -215,7 +204,7 @@ fn events_at_links_with_jitter() {
     b.connection(connection("tcp", from, to, linux()));
     let stream = Source::Constant { rate_pps: 100.0 };
     let id = b.connection(one_way("udp", from, to, stream));
-    let simulation = run(b.build().unwrap(), 10.0);
+    let simulation = run_packets(b.build().unwrap(), 10.0);
     let all = simulation.totals();
     let there_pkts = all.delivered_pkts + all.lost_pkts + all.queued_pkts + all.in_flight_pkts;
     assert_eq!(all.offered_pkts, there_pkts);

@@ -9,6 +9,8 @@ use netflow_simulation::{
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::running::run;
+
 /// Returns a chain of links with cross traffic on each, and a stream over all of them.
 fn chain(rng: &mut impl Rng) -> Network {
     let mut b = NetworkBuilder::new();
@@ -46,22 +48,9 @@ fn chain(rng: &mut impl Rng) -> Network {
     b.build().unwrap()
 }
 
-fn run(network: &Network, model: Model, duration_s: f64) -> Simulation {
-    let options = Options {
-        model,
-        duration_s,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network.clone(), options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
-}
-
 fn stream(network: &Network, model: Model, duration_s: f64) -> ConnectionTotals {
     let id = network.connection_by_name("stream").unwrap();
-    run(network, model, duration_s).connection_totals(id)
+    run(network.clone(), model, duration_s).connection_totals(id)
 }
 
 fn each(of: Percentiles) -> [f64; 4] {
@@ -283,7 +272,7 @@ fn mean_delay_ignores_later_queues() {
         });
         let network = b.build().unwrap();
         let [fluid, packets] =
-            [Model::FLUID, Model::PACKETS].map(|model| run(&network, model, 30.0));
+            [Model::FLUID, Model::PACKETS].map(|model| run(network.clone(), model, 30.0));
         for id in network.connections() {
             let [told, measured] = [&fluid, &packets].map(|it| it.connection_totals(id));
             let [told_s, measured_s] = [told, measured].map(|it| it.mean_delay_s.unwrap());

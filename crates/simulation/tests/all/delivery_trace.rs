@@ -6,6 +6,8 @@ use netflow_problems::{connection, link, one_way};
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
 
+use crate::running::run_packets;
+
 fn linux() -> Source {
     Source::Tcp(Arc::new(Stack::builtin("linux-6").unwrap()))
 }
@@ -49,19 +51,6 @@ fn network(
     (b.build().unwrap(), id)
 }
 
-fn run(network: Network, duration_s: f64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model: Model::PACKETS,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
-}
-
 fn connection_of(simulation: &Simulation) -> ConnectionTotals {
     let id = simulation.network().connections().next().unwrap();
     simulation.connection_totals(id)
@@ -72,7 +61,7 @@ fn connection_of(simulation: &Simulation) -> ConnectionTotals {
 fn trace_of_constant_rate() {
     let stream = Source::Constant { rate_pps: 1500.0 };
     let (net, id) = network(&stream, 50.0, 0.0, |link, _| link.trace = trace("1\n"));
-    let simulation = run(net, 10.0);
+    let simulation = run_packets(net, 10.0);
     let totals = simulation.link_totals(id);
     assert!(
         (totals.utilization - 1.0).abs() < 1e-3,
@@ -86,9 +75,9 @@ fn trace_of_constant_rate() {
         let (net, _) = network(&linux(), 100.0, delay_s, |link, _| {
             link.trace = trace("1\n")
         });
-        let traced = connection_of(&run(net, 20.0)).delivered_pkts;
+        let traced = connection_of(&run_packets(net, 20.0)).delivered_pkts;
         let (net, _) = network(&linux(), 100.0, delay_s, |_, _| {});
-        let constant = connection_of(&run(net, 20.0)).delivered_pkts;
+        let constant = connection_of(&run_packets(net, 20.0)).delivered_pkts;
         assert!(
             (traced / constant - 1.0).abs() < 0.02,
             "{traced} {constant}"
@@ -104,7 +93,7 @@ fn packets_wait_for_opportunities() {
     let (net, id) = network(&stream, 50.0, 0.0, |link, _| {
         link.trace = trace("4\n8\n10\n")
     });
-    let simulation = run(net, 10.0);
+    let simulation = run_packets(net, 10.0);
     let totals = simulation.link_totals(id);
     // Arrivals have a random phase within 10 ms, the same for all.
     let wait_ms = totals.sojourn_time_s.unwrap() * 1e3;
@@ -128,7 +117,7 @@ fn outage_in_a_trace() {
     let (net, id) = network(&stream, 5000.0, 0.01, |link, _| {
         link.trace = trace(&times.join("\n"))
     });
-    let simulation = run(net, 15.0);
+    let simulation = run_packets(net, 15.0);
     let totals = simulation.link_totals(id);
     assert_eq!(totals.lost_pkts, 0.0);
     assert!(
@@ -170,7 +159,7 @@ fn pause_keeps_the_queue() {
             });
             b.classify(c, "bulk");
         }
-        let simulation = run(b.build().unwrap(), 10.0);
+        let simulation = run_packets(b.build().unwrap(), 10.0);
         let totals = simulation.connection_totals(c);
         assert_eq!(totals.lost_pkts, 0.0);
         // All have arrived but those of the last 11 ms.
@@ -201,7 +190,7 @@ fn paused_link_transmits_nothing() {
     let (net, id) = network(&stream, 5000.0, 0.01, |_, events| {
         events.push((2.0, Change::Pause));
     });
-    let simulation = run(net, 10.0);
+    let simulation = run_packets(net, 10.0);
     let c = simulation.network().connections().next().unwrap();
     let explanation = simulation.explain(c);
     let hop = &explanation.hops[0];
@@ -221,9 +210,9 @@ fn tcp_outlives_a_pause() {
         events.push((5.0, Change::Pause));
         events.push((8.0, Change::Bandwidth(12e6)));
     });
-    let paused = connection_of(&run(net, 20.0)).delivered_pkts;
+    let paused = connection_of(&run_packets(net, 20.0)).delivered_pkts;
     let (net, _) = network(&linux(), 100.0, 0.02, |_, _| {});
-    let plain = connection_of(&run(net, 20.0)).delivered_pkts;
+    let plain = connection_of(&run_packets(net, 20.0)).delivered_pkts;
     assert!((0.75..0.87).contains(&(paused / plain)), "{paused} {plain}");
 }
 

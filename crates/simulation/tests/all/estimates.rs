@@ -4,11 +4,13 @@
 use netflow_profile::builtin;
 use netflow_simulation::{
     Application, ConnectionSpec, DropPolicy, Estimate, LinkSpec, Model, Network, NetworkBuilder,
-    Options, Red, Run, Simulation, Source, TcpVariant, WindowSource,
+    Red, Run, Source, TcpVariant, WindowSource,
 };
 use netflow_workload::{Application as Asks, Http};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
+
+use crate::running::run;
 
 /// Returns one link in each direction, with these sources and this application.
 fn network(queue: DropPolicy, sources: &[Source], application: Application) -> Network {
@@ -30,22 +32,9 @@ fn network(queue: DropPolicy, sources: &[Source], application: Application) -> N
     builder.build().unwrap()
 }
 
-fn run(network: &Network, model: Model, duration_s: f64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network.clone(), options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
-}
-
 /// Returns the marks of the forward and the return link.
 fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
-    let simulation = run(network, model, 20.0);
+    let simulation = run(network.clone(), model, 20.0);
     let links = network.links();
     links
         .map(|id| simulation.link_totals(id).estimate)
@@ -127,7 +116,7 @@ fn constant_rates_have_shorter_queues_than_poisson() {
         let network = builder.build().unwrap();
         let link = network.links().next().unwrap();
         let [fluid, packets] = [Model::FLUID, Model::PACKETS]
-            .map(|model| run(&network, model, 30.0).link_totals(link));
+            .map(|model| run(network.clone(), model, 30.0).link_totals(link));
         let told = format!("{case}: {sources} sources, load {load}, room {room}");
         assert!(
             packets.mean_queue_pkts <= 1.02 * fluid.mean_queue_pkts,
@@ -180,7 +169,7 @@ fn merged_streams_and_mixed_sizes_are_estimates() {
 
         let told = |network: &Network, id| {
             [Model::FLUID, Model::PACKETS].map(|model| {
-                let totals = run(network, model, 60.0).link_totals(id);
+                let totals = run(network.clone(), model, 60.0).link_totals(id);
                 (totals.estimate, totals.mean_queue_pkts)
             })
         };
@@ -235,7 +224,7 @@ fn similar_packet_sizes_wait_less_than_reported() {
         let longer = 0.5 * moment(2) * moment(0) / (moment(1) * moment(1));
         let network = builder.build().unwrap();
         let [fluid, packets] = [Model::FLUID, Model::PACKETS]
-            .map(|model| run(&network, model, 60.0).link_totals(link));
+            .map(|model| run(network.clone(), model, 60.0).link_totals(link));
         let told = format!("{case}: {all:?}, load {load}, room {room}: {longer}");
         let is_alike = longer < 1.0 / 1.05;
         assert_eq!(
@@ -274,7 +263,7 @@ fn application_bursts_are_marked_as_estimates() {
             let sources = vec![source; n as usize];
             let network = network(DropPolicy::DropTail, &sources, application);
             let link = network.links().next().unwrap();
-            let totals = run(&network, model, 60.0).link_totals(link);
+            let totals = run(network.clone(), model, 60.0).link_totals(link);
             (totals.estimate, totals.mean_queue_pkts)
         };
         let profile = Source::Profile(builtin("ns-reno").unwrap());
@@ -313,7 +302,7 @@ fn user_bursts_are_marked_as_estimates() {
         builder.workload(netflow_problems::workload("web", web, users_per_s, [b, a]));
         let network = builder.build().unwrap();
         let [fluid, packets] = [Model::FLUID, Model::PACKETS]
-            .map(|model| run(&network, model, 60.0).link_totals(links[0]));
+            .map(|model| run(network.clone(), model, 60.0).link_totals(links[0]));
         assert_eq!(
             [fluid.estimate, packets.estimate],
             [Some(Estimate::Bursts), None]
@@ -360,7 +349,7 @@ fn acks_on_a_narrow_return_path_are_estimates() {
                 ..netflow_problems::connection("c", a, b, source)
             });
             let network = builder.build().unwrap();
-            let totals = run(&network, model, 60.0).link_totals(back);
+            let totals = run(network.clone(), model, 60.0).link_totals(back);
             told.push((totals.estimate, totals.mean_queue_pkts));
         }
         let [(reason, fluid), (none, packets)] = told[..] else {
@@ -401,7 +390,7 @@ fn nanosecond_rounding_is_marked_as_estimate() {
             ..netflow_problems::one_way("c", a, b, Source::Poisson { rate_pps })
         });
         let network = builder.build().unwrap();
-        let totals = run(&network, Model::PACKETS, 4e4 / rate_pps).link_totals(link);
+        let totals = run(network.clone(), Model::PACKETS, 4e4 / rate_pps).link_totals(link);
         assert_eq!(totals.estimate, told, "{gbps} {bytes}: {totals:?}");
         let is_right = (totals.utilization - 0.8).abs() < 0.02;
         assert!(is_right || told.is_some(), "{gbps} {bytes}: {totals:?}");

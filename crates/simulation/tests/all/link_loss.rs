@@ -5,6 +5,8 @@ use netflow_problems::{connection, link, one_way};
 use netflow_profile::{Analytic, Formula, FormulaParameters, Profile, builtin};
 use netflow_simulation::*;
 
+use crate::running::run;
+
 const RATE_PPS: f64 = 400.0;
 
 /// Returns a connection over a lossy link, at 1000 packets/s of 1000 B, with a round-trip time of
@@ -20,19 +22,6 @@ fn network(loss: LinkLoss, source: Source) -> Network {
         source => connection("c", from, to, source),
     });
     b.build().unwrap()
-}
-
-fn run(network: Network, model: Model, duration_s: f64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
 }
 
 fn models() -> [Model; 3] {

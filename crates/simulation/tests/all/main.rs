@@ -29,6 +29,7 @@ mod profiled_sources;
 mod properties;
 mod recording;
 mod reference;
+mod running;
 mod runtime_control;
 mod saturating_applications;
 mod sending;

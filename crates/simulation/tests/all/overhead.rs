@@ -4,6 +4,8 @@ use netflow_problems::{connection, link, one_way};
 use netflow_profile::builtin;
 use netflow_simulation::*;
 
+use crate::running::run;
+
 const ETHERNET: Overhead = Overhead {
     bytes: 38.0,
     minimum_bytes: 84.0,
@@ -42,19 +44,6 @@ fn stream(name: &str, source: Source, packet_size_bytes: f64) -> ConnectionSpec 
         packet_size_bytes,
         ..one_way(name, node, node, source)
     }
-}
-
-fn run(network: Network, model: Model, duration_s: f64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
 }
 
 fn totals(simulation: &Simulation, link: &str) -> LinkTotals {

@@ -4,6 +4,8 @@ use netflow_problems::{connection, link, one_way};
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
 
+use crate::running::run_packets;
+
 const PACKET_BYTES: f64 = 1000.0;
 
 /// One link of 100 Mbit/s and its return path, with 10 ms of delay in each direction and this bucket.
@@ -33,19 +35,6 @@ fn network(
     (network, link)
 }
 
-fn run(network: Network, duration_s: f64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model: Model::PACKETS,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
-}
-
 fn bucket(rate_bps: f64, burst_bytes: f64) -> Option<TokenBucketSpec> {
     Some(TokenBucketSpec {
         rate_bps,
@@ -61,7 +50,7 @@ fn policer_passes_its_rate_and_one_burst() {
         let (network, link) = network(&[stream], 100.0, |link| {
             link.policer = bucket(rate_bps, burst_bytes);
         });
-        let totals = run(network, 10.0).link_totals(link);
+        let totals = run_packets(network, 10.0).link_totals(link);
         let passed_pkts = totals.offered_pkts - totals.lost_pkts;
         let expected_pkts = (burst_bytes + rate_bps / 8.0 * 10.0) / PACKET_BYTES;
         assert!(
@@ -78,7 +67,7 @@ fn policer_passes_its_rate_and_one_burst() {
 fn shaper_delays_packets_up_to_its_buffer() {
     let stream = Source::Constant { rate_pps: 4000.0 };
     let (network, link) = network(&[stream], 100.0, |link| link.shaper = bucket(8e6, 5000.0));
-    let simulation = run(network, 10.0);
+    let simulation = run_packets(network, 10.0);
     let totals = simulation.link_totals(link);
     let sent_pkts = totals.offered_pkts - totals.lost_pkts - totals.mean_queue_pkts;
     assert!((sent_pkts - 10_005.0).abs() <= 2.0, "{sent_pkts}");
@@ -106,7 +95,7 @@ fn conforming_stream_is_not_delayed() {
     ] {
         let stream = Source::Constant { rate_pps: 1000.0 };
         let (network, link) = network(&[stream], 100.0, set);
-        let totals = run(network, 10.0).link_totals(link);
+        let totals = run_packets(network, 10.0).link_totals(link);
         assert_eq!(totals.lost_pkts, 0.0);
         assert!(
             (totals.sojourn_time_s.unwrap() - 8e-5).abs() < 1e-6,
@@ -149,7 +138,7 @@ fn classes_share_the_shaper_of_their_link() {
             b.classify(connection, name);
         }
     }
-    let simulation = run(b.build().unwrap(), 10.0);
+    let simulation = run_packets(b.build().unwrap(), 10.0);
     let network = simulation.network();
     let delivered: Vec<f64> = network
         .connections()
@@ -193,7 +182,7 @@ fn bandwidth_changes_keep_the_rate_of_the_shaper() {
             });
             b.classify(connection, "bulk");
         }
-        let simulation = run(b.build().unwrap(), 10.0);
+        let simulation = run_packets(b.build().unwrap(), 10.0);
         let sent_pkts = simulation.connection_totals(connection).delivered_pkts;
         assert!(
             (sent_pkts - 10_000.0).abs() <= 15.0,
@@ -219,7 +208,12 @@ fn tcp_needs_the_burst_of_a_policer() {
         });
         let network = b.build().unwrap();
         let id = network.connections().next().unwrap();
-        run(network, 60.0).connection_totals(id).delivered_pkts * 1448.0 * 8.0 / 60.0
+        run_packets(network, 60.0)
+            .connection_totals(id)
+            .delivered_pkts
+            * 1448.0
+            * 8.0
+            / 60.0
     };
     let police = |link: &mut LinkSpec, burst| link.policer = bucket(1e8, burst);
     let shape = |link: &mut LinkSpec, burst| link.shaper = bucket(1e8, burst);

@@ -55,7 +55,7 @@ impl Export<'_> {
             Change::Pause => {
                 return Err(ExportError::LinkElement {
                     link: self.network.link_name(event.link).to_owned(),
-                    element: "a bandwidth of 0",
+                    element: "bandwidth of 0",
                 });
             }
             Change::Delay(delay_s) => vec![format!("delay {ends} {delay_s}")],

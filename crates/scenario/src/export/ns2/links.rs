@@ -44,11 +44,11 @@ impl Export<'_> {
                 overhead,
                 buffer: _,
                 queue: _, // both in `queue`
-                policer,
-                shaper,
+                policer: _,
+                shaper: _,
                 loss: _, // in `losses`
-                ref trace,
-                ref delay_line,
+                trace: _,
+                delay_line: _,  // all four rejected
                 metric: _,      // in the routes
                 calibration: _, // of fluids
             } = network.link_spec(id);
@@ -60,19 +60,8 @@ impl Export<'_> {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::Overhead { link });
             }
-            if policer.is_some() || shaper.is_some() {
+            if let Some(element) = network.link_spec(id).per_packet_element() {
                 let link = network.link_name(id).to_owned();
-                return Err(ExportError::TokenBucket { link });
-            }
-            if trace.is_some() {
-                return Err(ExportError::LinkElement {
-                    link: network.link_name(id).to_owned(),
-                    element: "a delivery trace",
-                });
-            }
-            if !delay_line.is_plain() {
-                let link = network.link_name(id).to_owned();
-                let element = delay_line.first_element();
                 return Err(ExportError::LinkElement { link, element });
             }
             rows.push([

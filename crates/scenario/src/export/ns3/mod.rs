@@ -235,11 +235,11 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         overhead,
         buffer: _, // in `queue`
         queue: ref policy,
-        policer,
-        shaper,
+        policer: _,
+        shaper: _,
         ref loss,
-        ref trace,
-        ref delay_line,
+        trace: _,
+        delay_line: _,  // all four rejected
         metric: _,      // in the routes
         calibration: _, // of the fluid model
     } = network.link_spec(id);
@@ -250,17 +250,8 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             "links with a `circuit` cannot be exported to ns-3, where paths are lists of nodes",
         );
     }
-    if policer.is_some() || shaper.is_some() {
-        return unsupported(place(), "token buckets cannot be exported to ns-3");
-    }
-    if trace.is_some() {
-        return unsupported(place(), "delivery traces cannot be exported to ns-3");
-    }
-    if !delay_line.is_plain() {
-        return unsupported(
-            place(),
-            "jitter, reordering, duplication, in-flight limits and slots cannot be exported to ns-3",
-        );
+    if let Some(element) = network.link_spec(id).per_packet_element() {
+        return unsupported(place(), &format!("a {element} cannot be exported to ns-3"));
     }
     if !overhead.is_none() {
         supports_overhead(network.link_spec(id)).or_else(|what| unsupported(place(), what))?;

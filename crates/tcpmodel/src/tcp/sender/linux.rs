@@ -1,5 +1,6 @@
 //! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), F-RTO
-//! (RFC 5682) and undo of spurious recoveries. Without selective acknowledgements from the other end, it follows Linux's NewReno.
+//! (RFC 5682) and undo of spurious recoveries. Without selective acknowledgements from the other end, it follows
+//! Linux's NewReno.
 
 mod accurate_ecn;
 mod ack_processing;

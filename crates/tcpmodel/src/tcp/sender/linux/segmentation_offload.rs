@@ -28,11 +28,7 @@ impl LinuxSender {
     pub(super) fn defers(&self, now_ns: u64, burst: u32) -> bool {
         let is_paced = self.congestion.pacing().is_some();
         let has_paused = now_ns > self.validation.last_sent_ns + MAX_WAIT_NS;
-        if !self.rules.segmentation_offload
-            || is_paced
-            || has_paused
-            || matches!(self.state, State::Recovery | State::Loss)
-        {
+        if is_paced || has_paused || matches!(self.state, State::Recovery | State::Loss) {
             return false;
         }
         let window_left = self.window.cwnd - self.segments.in_flight();
