@@ -251,7 +251,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         );
     }
     if let Some(element) = network.link_spec(id).per_packet_element() {
-        return unsupported(place(), &format!("a {element} cannot be exported to ns-3"));
+        return unsupported(place(), format!("{element} cannot be exported to ns-3"));
     }
     if !overhead.is_none() {
         supports_overhead(network.link_spec(id)).or_else(|what| unsupported(place(), what))?;
