@@ -8,7 +8,7 @@ use super::source_law::AllowedRate;
 use super::sources::{self, LinkCondition, PathCondition, path_condition};
 use super::step_control::StepDemand;
 use super::tcp_window::{self, TcpWindow, WindowConditions, WindowSample};
-use super::{Scratch, Setup, Span, StepContext};
+use super::{Scratch, Setup, Span, StepContext, has_adaptive_steps};
 use crate::state::{BranchState, LinkState};
 
 /// Minimum number of sources per thread.
@@ -119,6 +119,7 @@ impl StepContext<'_> {
             scratch: self.scratch,
             span: self.span,
             step: self.state.clocks[self.c].steps,
+            holds_rates: has_adaptive_steps(self.setup.options),
             before_s: self.state.clocks[self.c].last_step_s,
             forwarded: by_hop,
             inflow: &self.state.inflow,
@@ -190,6 +191,8 @@ struct SharedView<'a> {
     scratch: &'a Scratch,
     span: Span,
     step: u64,
+    /// True if sources with a longer RTT than others are evaluated less often.
+    holds_rates: bool,
     /// Length of the step before, and packets forwarded by hops in it.
     before_s: f64,
     forwarded: &'a [f64],
@@ -253,24 +256,33 @@ impl SharedView<'_> {
         for &b in work.members {
             let (b, mine) = (b as usize, b as usize - work.first);
             let branch = &self.setup.plan.branches[b];
-            let path = self.scratch.path_condition(&self.setup.plan, b);
-            let seen = [path.loss(), path.rtt_s];
-            let mut profile_loss = Some(seen[0]);
-            let wanted = match law {
-                Some(law) => {
+            let windows = (work.windows.get_mut(mine)).filter(|_| self.holds_rates);
+            let held = windows.and_then(|window| window.held(self.step, self.span));
+            let (wanted, profile_loss) = match (held, law) {
+                (Some((seen, rate)), _) => (AllowedRate::by_window(seen, rate), rate.profile_loss),
+                (None, Some(law)) => {
+                    let path = self.scratch.path_condition(&self.setup.plan, b);
+                    let met = self.window_conditions(b, path);
                     let rate = work.windows[mine].advance(
                         &mut work.samples[tcp_window::samples_of(mine)],
                         law,
                         branch,
-                        &self.window_conditions(b, path),
+                        &met,
                         self.step,
                         self.span,
                     );
-                    profile_loss = rate.profile_loss;
-                    AllowedRate::by_window(seen, rate)
+                    let seen = [met.loss, met.rtt_s];
+                    (AllowedRate::by_window(seen, rate), rate.profile_loss)
                 }
-                None => AllowedRate::by_profile(branch, seen, profile.throughput(seen[0], seen[1])),
+                (None, None) => {
+                    let path = self.scratch.path_condition(&self.setup.plan, b);
+                    let seen = [path.loss(), path.rtt_s];
+                    let profile_pps = profile.throughput(seen[0], seen[1]);
+                    let wanted = AllowedRate::by_profile(branch, seen, profile_pps);
+                    (wanted, Some(seen[0]))
+                }
             };
+            let seen = wanted.seen;
             let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
             let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
             let state = &mut work.branches[mine];

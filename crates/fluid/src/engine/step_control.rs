@@ -174,6 +174,16 @@ pub(crate) struct StepDemand {
 
 const DEMAND_UNIT_PPS: f64 = 1e-6;
 
+/// Returns the number of steps per RTT of a source with this number of doublings or halvings per RTT.
+fn steps_per_rtt(doublings: f64) -> f64 {
+    (STEPS_SLOW_START * doublings).clamp(STEPS_STEADY, STEPS_SLOW_START)
+}
+
+/// Returns the step size in seconds that suits a source.
+pub(crate) fn wanted_step_s(rtt_s: f64, doublings: f64) -> f64 {
+    rtt_s / steps_per_rtt(doublings)
+}
+
 /// Returns the integer part of a number that is not negative. Conversions to 64 bits are much faster.
 fn integer_part(x: f64) -> u128 {
     if x < u64::MAX as f64 {
@@ -244,7 +254,7 @@ impl StepDemand {
     }
 
     fn add(&mut self, source: SourceActivity) {
-        let steps = (STEPS_SLOW_START * source.doublings).clamp(STEPS_STEADY, STEPS_SLOW_START);
+        let steps = steps_per_rtt(source.doublings);
         let rate = source.rate_pps / DEMAND_UNIT_PPS;
         self.steps += integer_part(rate * steps / source.rtt_s);
         self.rates += integer_part(rate);

@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 use super::Span;
 use super::inverse_profile::InverseProfile;
 use super::plan::BranchPlan;
+use super::source_law::LossAndRtt;
 use super::sources;
+use super::step_control::wanted_step_s;
 
 /// Number of path samples stored per source, and samples per round-trip time.
 pub(crate) const SAMPLES: usize = 16;
@@ -188,7 +190,7 @@ pub(crate) struct TcpWindow {
     cubic_fraction: f64,
     /// Packets that one flow has lost so far.
     lost_pkts: f64,
-    /// Packets sent in the last step and the loss at its start.
+    /// Packets sent since the last evaluation and the loss at its start.
     step_pkts: f64,
     met_loss: f64,
     /// Sent packets of the last step, relative to what the window permits.
@@ -208,6 +210,21 @@ pub(crate) struct TcpWindow {
     pub overshoot_pkts: f64,
     samples: u32,
     last_sample: u32,
+    /// Last evaluation.
+    #[serde(default)]
+    evaluated: Evaluation,
+}
+
+/// Evaluation of a window. Its rate holds until the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Evaluation {
+    /// End of the evaluated step, and the time until which its rate holds, in seconds.
+    end_s: f64,
+    holds_until_s: f64,
+    /// Loss and round-trip time that the source observed.
+    seen: LossAndRtt,
+    is_at_maximum: bool,
+    profile_loss: Option<f64>,
 }
 
 /// Conditions that a source meets in a step.
@@ -246,7 +263,7 @@ impl TcpWindow {
     /// Records the packets sent in a step.
     #[inline]
     pub fn record_sent(&mut self, sent_pkts: f64, permitted_pkts: f64) {
-        self.step_pkts = sent_pkts;
+        self.step_pkts += sent_pkts;
         self.used = if sent_pkts < permitted_pkts {
             sent_pkts / permitted_pkts
         } else {
@@ -254,11 +271,41 @@ impl TcpWindow {
         };
     }
 
+    /// Returns the feedback and the rate of a step if the rate of the last evaluation still holds.
+    ///
+    /// The common step suits the sources with the shortest round-trip times. The others are evaluated as often as their
+    /// own round-trip time requires; in slow start, at every step.
+    #[inline]
+    pub fn held(&mut self, step: u64, span: Span) -> Option<(LossAndRtt, WindowRate)> {
+        if !self.is_running(step) || span.end_s > self.evaluated.holds_until_s {
+            return None;
+        }
+        self.last_step = step;
+        self.overshoot_pkts = 0.0;
+        let Evaluation {
+            seen,
+            is_at_maximum,
+            profile_loss,
+            ..
+        } = self.evaluated;
+        let rate = WindowRate {
+            mean_pps: self.rate_pps,
+            end_pps: self.rate_pps,
+            is_at_maximum,
+            profile_loss,
+        };
+        Some((seen, rate))
+    }
+
     /// Returns the window after a change of the path. Losses on the old path are no longer reported.
     pub fn moved(self) -> TcpWindow {
         TcpWindow {
             samples: 0,
             step_pkts: 0.0,
+            evaluated: Evaluation {
+                holds_until_s: 0.0,
+                ..self.evaluated
+            },
             ..self
         }
     }
@@ -353,7 +400,7 @@ impl TcpWindow {
         now
     }
 
-    /// Advances the windows over a step, and returns the rate of one flow.
+    /// Advances the windows from the last evaluation to the end of a step, and returns the rate of one flow.
     pub fn advance(
         &mut self,
         ring: &mut [WindowSample],
@@ -369,7 +416,15 @@ impl TcpWindow {
             self.rtt_s = rtt_s;
             return WindowRate::default();
         }
-        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+        let from_s = if self.is_running(step) {
+            self.evaluated.end_s
+        } else {
+            span.start_s
+        };
+        let (length_s, active_s) = (
+            span.end_s - from_s,
+            sources::active_s(branch, from_s, span.end_s),
+        );
         if !self.is_running(step) {
             self.begin(dynamics, span.start_s.max(branch.start_s), rtt_s);
         }
@@ -510,15 +565,28 @@ impl TcpWindow {
         } else {
             0.5 * (window0 + self.window_pkts) / (rtt_s + timer_s)
         };
-        self.note_change(end_pps, rtt_s, span.length_s);
+        self.note_change(end_pps, rtt_s, length_s);
         (self.rate_pps, self.rtt_s, self.mean_pps) = (end_pps, rtt_s, mean_pps);
         if self.window_pkts >= of_profile.lossless_window_pkts {
             profile_loss = Some(met.loss);
         }
+        let is_at_maximum = self.window_pkts >= max_window_pkts;
+        let holds_s = if self.slow_start_fraction > 0.0 {
+            0.0
+        } else {
+            wanted_step_s(rtt_s, self.doublings) - span.length_s
+        };
+        self.evaluated = Evaluation {
+            end_s: span.end_s,
+            holds_until_s: span.end_s + holds_s,
+            seen: [met.loss, rtt_s],
+            is_at_maximum,
+            profile_loss,
+        };
         WindowRate {
             mean_pps,
             end_pps,
-            is_at_maximum: self.window_pkts >= max_window_pkts,
+            is_at_maximum,
             profile_loss,
         }
     }
@@ -702,5 +770,27 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The rate holds for steps that end before the next evaluation, in a source that has been running.
+    #[test]
+    fn rate_holds_until_the_next_evaluation() {
+        let mut window = TcpWindow {
+            since_s: Some(0.0),
+            last_step: 4,
+            rate_pps: 7.0,
+            evaluated: Evaluation {
+                end_s: 0.8,
+                holds_until_s: 1.0,
+                seen: [0.01, 0.4],
+                ..Evaluation::default()
+            },
+            ..TcpWindow::default()
+        };
+        let (seen, rate) = window.held(5, Span::new(0.8, 0.9)).unwrap();
+        assert_eq!((seen, rate.mean_pps, rate.end_pps), ([0.01, 0.4], 7.0, 7.0));
+        assert!(window.held(7, Span::new(0.9, 0.95)).is_none());
+        assert!(window.held(6, Span::new(0.95, 1.05)).is_none());
+        assert!(window.held(6, Span::new(0.95, 1.0)).is_some());
     }
 }
