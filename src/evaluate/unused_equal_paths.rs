@@ -12,12 +12,16 @@ pub fn on_one_of_several_paths(scenario: &CompiledScenario) -> usize {
         return 0;
     }
     let network = &scenario.network;
-    let mut paths = network.to_builder().equal_paths();
-    let chosen = network.connections().filter(|&id| {
+    let has_no_path = |id: &ConnectionId| network.connection_spec(*id).path.is_none();
+    let routed: Vec<ConnectionId> = network.connections().filter(has_no_path).collect();
+    let ends = routed.iter().map(|&id| {
         let spec = network.connection_spec(id);
-        spec.path.is_none() && paths.has_several_paths(spec.from, spec.to)
+        (spec.from, spec.to)
     });
-    let chosen: HashSet<ConnectionId> = chosen.collect();
+    let paths = network.to_builder().equal_paths();
+    let have_several = paths.have_several_paths(&ends.collect::<Vec<_>>());
+    let several = routed.iter().zip(have_several);
+    let chosen: HashSet<ConnectionId> = several.filter(|(_, it)| *it).map(|(&id, _)| id).collect();
     // The parts of a demand count once.
     let parts = scenario.split.iter().map(|divided| {
         let parts = divided.parts.iter();

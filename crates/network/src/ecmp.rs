@@ -118,7 +118,7 @@ impl EqualPaths {
 
     fn next_links_toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
         if !self.toward.contains_key(&to) {
-            let next = self.router.next_links(to.0, &self.down);
+            let next = self.router.next_links_to(to.0, &self.down);
             if self.cached_links + next.size() > MAX_CACHED_LINKS {
                 self.toward.clear();
                 self.cached_links = 0;
@@ -129,21 +129,10 @@ impl EqualPaths {
         (&self.router, &self.toward[&to])
     }
 
-    /// Returns whether there are several paths between two nodes.
-    pub fn has_several_paths(&mut self, from: NodeId, to: NodeId) -> bool {
-        let (router, next) = self.next_links_toward(to);
-        let mut at = from.0;
-        while at != to.0 {
-            match *next.of(at) {
-                [link] => match router.end_node(link) {
-                    Some(end) => at = end,
-                    None => return false,
-                },
-                [] => return false,
-                _ => return true,
-            }
-        }
-        false
+    /// Returns for each pair of nodes whether there are several paths from the first to the second.
+    pub fn have_several_paths(&self, pairs: &[(NodeId, NodeId)]) -> Vec<bool> {
+        let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.0, to.0)).collect();
+        self.router.have_several_paths(&pairs, &self.down)
     }
 
     /// Returns paths between two nodes with their shares, which sum to 1; none if the nodes are not
@@ -248,11 +237,8 @@ impl PathEnumeration<'_> {
         let next = self.next;
         let links = next.of(at);
         for (which, &link) in links.iter().enumerate() {
-            let Some(end) = self.router.end_node(link) else {
-                continue;
-            };
             self.choices.push((which, links.len()));
-            let few = self.enumerate(end, share / links.len() as f64);
+            let few = self.enumerate(self.router.end_node(link), share / links.len() as f64);
             self.choices.pop();
             if !few {
                 return false;
@@ -296,7 +282,7 @@ impl PathDecomposition<'_> {
                 choices.push((which, links.len()));
                 share = left[&links[which]].min(share);
                 path.push(links[which]);
-                at = self.router.end_node(links[which])?;
+                at = self.router.end_node(links[which]);
             }
             let flow = FlowHash::of(&choices);
             let way = self.router.walk(from, self.to, flow, self.next);
@@ -327,9 +313,7 @@ impl PathDecomposition<'_> {
             let share = here.get(&node).copied().unwrap_or(0.0) / next.len() as f64;
             for &link in next {
                 links.insert(link, share);
-                if let Some(end) = self.router.end_node(link) {
-                    *here.entry(end).or_default() += share;
-                }
+                *here.entry(self.router.end_node(link)).or_default() += share;
             }
         }
         links
@@ -344,7 +328,7 @@ impl PathDecomposition<'_> {
         while let Some((node, followed)) = open.last_mut() {
             let link = self.next.of(*node).get(*followed);
             *followed += 1;
-            match link.and_then(|&link| self.router.end_node(link)) {
+            match link.map(|&link| self.router.end_node(link)) {
                 Some(end) if end != self.to && seen.insert(end) => open.push((end, 0)),
                 Some(_) => {}
                 None => {

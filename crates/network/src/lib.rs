@@ -34,6 +34,7 @@ mod rerouting;
 mod routing;
 mod runtime_control;
 mod scheduling;
+mod shortest_path;
 mod spec;
 mod srlg;
 mod totals;

@@ -247,11 +247,11 @@ fn count_demands_with_equal_paths(
             builder.link(spec(to, from, delay_s, reverse.or(link.metric)));
         }
     }
-    let mut paths = builder.equal_paths();
     let demands = topology.demands.iter();
     let free = demands.filter(|demand| demand.path.is_none());
-    free.filter(|demand| paths.has_several_paths(nodes[demand.from], nodes[demand.to]))
-        .count()
+    let ends = free.map(|demand| (nodes[demand.from], nodes[demand.to]));
+    let have_several = (builder.equal_paths()).have_several_paths(&ends.collect::<Vec<_>>());
+    have_several.into_iter().filter(|&it| it).count()
 }
 
 /// Lists the kinds of the demands and their consequences for acknowledgements.
