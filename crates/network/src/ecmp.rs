@@ -119,11 +119,11 @@ impl EqualPaths {
     fn next_links_toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
         if !self.toward.contains_key(&to) {
             let next = self.router.next_links_to(to.0, &self.down);
-            if self.cached_links + next.size() > MAX_CACHED_LINKS {
+            if self.cached_links + next.items() > MAX_CACHED_LINKS {
                 self.toward.clear();
                 self.cached_links = 0;
             }
-            self.cached_links += next.size();
+            self.cached_links += next.items();
             self.toward.insert(to, next);
         }
         (&self.router, &self.toward[&to])
@@ -235,7 +235,7 @@ impl PathEnumeration<'_> {
             return self.found.len() <= MAX_PATHS;
         }
         let next = self.next;
-        let links = next.of(at);
+        let links = next.row(at as usize);
         for (which, &link) in links.iter().enumerate() {
             self.choices.push((which, links.len()));
             let few = self.enumerate(self.router.end_node(link), share / links.len() as f64);
@@ -270,7 +270,7 @@ impl PathDecomposition<'_> {
             let (mut at, mut share) = (from, rest);
             let (mut choices, mut path) = (Vec::new(), Vec::new());
             while at != self.to {
-                let links = self.next.of(at);
+                let links = self.next.row(at as usize);
                 let most = |best: usize, i: usize| {
                     if left[&links[i]] > left[&links[best]] {
                         i
@@ -309,7 +309,7 @@ impl PathDecomposition<'_> {
         let mut links = HashMap::new();
         let mut here = HashMap::from([(from, 1.0)]);
         for node in self.topological_order(from) {
-            let next = self.next.of(node);
+            let next = self.next.row(node as usize);
             let share = here.get(&node).copied().unwrap_or(0.0) / next.len() as f64;
             for &link in next {
                 links.insert(link, share);
@@ -326,7 +326,7 @@ impl PathDecomposition<'_> {
         // Stack of nodes, with the number of their links already followed.
         let mut open = vec![(from, 0)];
         while let Some((node, followed)) = open.last_mut() {
-            let link = self.next.of(*node).get(*followed);
+            let link = self.next.row(*node as usize).get(*followed);
             *followed += 1;
             match link.map(|&link| self.router.end_node(link)) {
                 Some(end) if end != self.to && seen.insert(end) => open.push((end, 0)),

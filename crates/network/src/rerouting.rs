@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use netflow_units::NonMaxU32;
+use netflow_units::{Csr, NonMaxU32};
 
 use crate::builder::PathPairs;
 use crate::compiled::{Class, CompiledNetwork, PathPair};
@@ -131,6 +131,8 @@ pub struct Rerouter {
     rerouted_before: HashSet<(NodeId, NodeId)>,
     /// Branch of every class before the failures.
     branch_of: Vec<Option<NonMaxU32>>,
+    /// Classes whose branch crosses each link.
+    classes_over: Csr<u32>,
 }
 
 impl Rerouter {
@@ -156,11 +158,22 @@ impl Rerouter {
             .filter(|it| it.ecmp_share.is_some())
             .map(ends)
             .collect();
+        let branch_of = epochs[epoch].class_path_of.clone();
+        let branches = (0..).zip(&branch_of);
+        let branches = branches.filter_map(|(class, it)| Some((class, (*it)?.get())));
+        let crossed = branches.flat_map(|(class, branch)| {
+            let links = inner
+                .data_path(branch)
+                .iter()
+                .chain(inner.back_path(branch));
+            links.map(move |&link| (link, class))
+        });
         Rerouter {
+            classes_over: Csr::of_pairs(inner.links.len(), crossed),
             router: Arc::new(builder.router()),
             down_before: down_by_events(network, at_s),
             rerouted_before: moved_before,
-            branch_of: epochs[epoch].class_path_of.clone(),
+            branch_of,
             network: network.clone(),
             builder,
         }
@@ -187,30 +200,23 @@ impl Rerouter {
         for (queue, parent, _) in self.builder.class_queue_links() {
             down[queue as usize] |= down[parent as usize];
         }
-        let crosses = |branch: NonMaxU32| {
-            let mut links = inner
-                .data_path(branch.get())
-                .iter()
-                .chain(inner.back_path(branch.get()));
-            links.any(|&l| down[l as usize])
-        };
         let spec = |class: u32| inner.spec_of_class(class);
-        let classes = (0..).zip(&self.branch_of);
-        let moved = classes
-            .clone()
-            .filter(|(_, branch)| branch.is_some_and(crosses));
-        let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
+        let links = (0..).zip(&down).filter(|(_, is_down)| **is_down);
+        let mut moved: Vec<u32> = links
+            .flat_map(|(link, _)| self.classes_over.row(link))
+            .copied()
+            .collect();
+        moved.sort_unstable();
+        moved.dedup();
+        let is_divided = |class: &u32| spec(*class).ecmp_share.is_some();
+        let (moved_parts, fixed): (Vec<u32>, Vec<u32>) = moved.into_iter().partition(is_divided);
         let mut divided = self.rerouted_before.clone();
-        let moves = moved.iter().map(|&class| spec(class));
-        divided.extend(moves.filter(|it| it.ecmp_share.is_some()).map(ends));
-        let (mut fixed, mut shared) = (Vec::new(), Vec::new());
-        for (class, &branch) in classes {
-            let spec = spec(class);
-            if spec.ecmp_share.is_some() && branch.is_some() && divided.contains(&ends(spec)) {
-                shared.push(class);
-            } else if moved.binary_search(&class).is_ok() {
-                fixed.push(class);
-            }
+        divided.extend(moved_parts.iter().map(|&class| ends(spec(class))));
+        let mut shared = Vec::new();
+        if !divided.is_empty() {
+            let classes = (0..).zip(&self.branch_of).filter(|(_, it)| it.is_some());
+            let classes = classes.map(|(class, _)| class).filter(is_divided);
+            shared.extend(classes.filter(|&class| divided.contains(&ends(spec(class)))));
         }
         let mut detours = self.split_again(&shared, &down);
         let classes: Vec<Class> = fixed

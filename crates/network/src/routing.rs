@@ -1,7 +1,9 @@
 //! Shortest-path routing by delay or by metric, with equal-cost next links.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use netflow_units::Csr;
 use rayon::prelude::*;
 
 use crate::shortest_path::{Direction, Graph, Landmarks, Search, TieBreak};
@@ -21,7 +23,9 @@ const LANDMARK_NODES: usize = 200;
 #[derive(Debug)]
 pub struct Router {
     graph: Graph,
+    /// Landmarks, and the number of searches that could have used them. They do not change paths.
     landmarks: OnceLock<Landmarks>,
+    searches: AtomicUsize,
     /// Rank of each link: among paths of equal cost, the last link of the lowest rank wins. The rank is by
     /// higher bandwidth, then the names of its ends, then its circuit.
     preference: Vec<Preference>,
@@ -44,26 +48,8 @@ pub struct Request {
     pub flow: Option<FlowHash>,
 }
 
-/// Next links of every node on paths of least cost to one node, in order of preference (compressed rows).
-#[derive(Clone, Debug, Default)]
-pub struct NextLinks {
-    /// Index of each node's first link.
-    first: Vec<u32>,
-    links: Vec<u32>,
-}
-
-impl NextLinks {
-    /// Returns the next links of one node.
-    pub fn of(&self, node: u32) -> &[u32] {
-        let ends = self.first.get(node as usize..).and_then(|it| it.get(..2));
-        ends.map_or(&[], |ends| &self.links[ends[0] as usize..ends[1] as usize])
-    }
-
-    /// Returns the number of entries.
-    pub fn size(&self) -> usize {
-        self.first.len() + self.links.len()
-    }
-}
+/// Next links of every node on paths of least cost to one node, in order of preference.
+pub type NextLinks = Csr<u32>;
 
 /// Returns the length of a link: its delay in whole picoseconds, or its metric in millionths.
 fn length(link: &LinkSpec) -> u64 {
@@ -113,6 +99,7 @@ impl Router {
         Router {
             graph,
             landmarks: OnceLock::new(),
+            searches: AtomicUsize::new(0),
             preference,
             by_ends,
         }
@@ -178,14 +165,15 @@ impl Router {
         answers
     }
 
-    /// Returns the landmarks if they pay for searches of these groups.
+    /// Returns the landmarks if they pay for searches of these groups and the searches before.
     fn landmarks_for(&self, groups: &[&[usize]]) -> Option<&Landmarks> {
         let searches = groups.iter().map(|it| it.len());
         let searches: usize = searches.filter(|&it| it < SHARED_SEARCH).sum();
-        if searches >= LANDMARK_SEARCHES && self.graph.nodes() >= LANDMARK_NODES {
-            return Some(self.landmarks.get_or_init(|| Landmarks::new(&self.graph)));
+        let before = self.searches.fetch_add(searches, Ordering::Relaxed);
+        if before + searches < LANDMARK_SEARCHES || self.graph.nodes() < LANDMARK_NODES {
+            return self.landmarks.get();
         }
-        self.landmarks.get()
+        Some(self.landmarks.get_or_init(|| Landmarks::new(&self.graph)))
     }
 
     /// Returns the answers for each group of requests, computed in parallel if there is enough work.
@@ -215,13 +203,11 @@ impl Router {
         let (origin, tie_break) = ((to, Direction::Backward), TieBreak::EqualCost);
         search.run(&self.graph, origin, tie_break, down, &[]);
         let mut all = NextLinks::default();
-        all.first.push(0);
         for node in 0..self.graph.nodes() as u32 {
-            let begin = all.links.len();
-            all.links
-                .extend(search.next_links(&self.graph, node, tie_break, down));
-            all.links[begin..].sort_by_key(|&link| self.preference[link as usize]);
-            all.first.push(all.links.len() as u32);
+            let links = search.next_links(&self.graph, node, tie_break, down);
+            let mut links: Vec<u32> = links.collect();
+            links.sort_by_key(|&link| self.preference[link as usize]);
+            all.push_row(links);
         }
         all
     }
@@ -230,7 +216,7 @@ impl Router {
     pub fn walk(&self, from: u32, to: u32, flow: FlowHash, next: &NextLinks) -> Option<Vec<u32>> {
         let (mut at, mut left, mut path) = (from, flow, Vec::new());
         while at != to {
-            let links = next.of(at);
+            let links = next.row(at as usize);
             let link = *links.get(left.choose(links.len()))?;
             path.push(link);
             at = self.end_node(link);
@@ -245,7 +231,7 @@ impl Router {
         let mut found = 0;
         for same_end in flows.chunk_by(|a, b| a.0.to == b.0.to) {
             let next = self.next_links(&mut search, same_end[0].0.to, down);
-            let has_choice = |&link: &u32| next.of(self.graph.ends(link).0).len() > 1;
+            let has_choice = |&link: &u32| next.row(self.graph.ends(link).0 as usize).len() > 1;
             let paths = same_end.iter().map(|(_, path)| path);
             found += paths.filter(|path| path.iter().any(has_choice)).count();
         }
@@ -450,7 +436,10 @@ mod tests {
                 .then(|| FlowHash(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15))),
         };
         let requests: Vec<Request> = (0..1100).map(request).collect();
-        let alone = |request| router.paths(&[request], &down).remove(0);
+        let alone = |request| {
+            router.searches.store(0, Ordering::Relaxed);
+            router.paths(&[request], &down).remove(0)
+        };
         let alone: Vec<Path> = requests.iter().copied().map(alone).collect();
         assert!(nodes as usize * links.len() >= PARALLEL_WORK && router.landmarks.get().is_none());
         let together = router.paths(&requests, &down);

@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use netflow_units::Csr;
+
 /// Number of landmarks of a graph, and of those that a search uses.
 const LANDMARKS: usize = 12;
 const ACTIVE_LANDMARKS: usize = 4;
@@ -43,7 +45,7 @@ impl TieBreak {
 }
 
 /// Link, seen from one of its ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Arc {
     /// Node at the other end.
     node: u32,
@@ -51,39 +53,36 @@ struct Arc {
     length: u64,
 }
 
-/// Links of every node in one direction (compressed rows).
+/// Links of every node in one direction.
 #[derive(Debug)]
 struct Arcs {
-    /// Index of the first arc of each node, and of its first arc to a leaf.
-    first: Vec<u32>,
-    first_leaf: Vec<u32>,
-    arcs: Vec<Arc>,
+    /// Arcs of each node: first those to nodes that are not leaves.
+    arcs: Csr<Arc>,
+    /// Number of the arcs of each node to nodes that are not leaves.
+    inner: Vec<u32>,
 }
 
 impl Arcs {
-    fn new(nodes: usize, mut arcs: Vec<(u32, Arc)>, is_leaf: impl Fn(u32) -> bool) -> Arcs {
-        arcs.sort_by_key(|(at, arc)| (*at, is_leaf(arc.node)));
-        let index = |key: (u32, bool)| {
-            arcs.partition_point(|(at, arc)| (*at, is_leaf(arc.node)) < key) as u32
-        };
+    fn new(is_leaf: &[bool], arcs: impl Iterator<Item = (u32, Arc)> + Clone) -> Arcs {
+        let to_leaf = |(_, arc): &(u32, Arc)| is_leaf[arc.node as usize];
+        let to_inner = arcs.clone().filter(|it| !to_leaf(it));
+        let mut inner = vec![0; is_leaf.len()];
+        for (node, _) in to_inner.clone() {
+            inner[node as usize] += 1;
+        }
         Arcs {
-            first: (0..=nodes as u32)
-                .map(|node| index((node, false)))
-                .collect(),
-            first_leaf: (0..nodes as u32).map(|node| index((node, true))).collect(),
-            arcs: arcs.into_iter().map(|(_, arc)| arc).collect(),
+            arcs: Csr::of_pairs(is_leaf.len(), to_inner.chain(arcs.filter(to_leaf))),
+            inner,
         }
     }
 
     fn all(&self, node: u32) -> &[Arc] {
-        let node = node as usize;
-        &self.arcs[self.first[node] as usize..self.first[node + 1] as usize]
+        self.arcs.row(node as usize)
     }
 
     /// Returns the arcs to nodes that are not leaves.
     fn inner(&self, node: u32) -> &[Arc] {
-        let node = node as usize;
-        &self.arcs[self.first[node] as usize..self.first_leaf[node] as usize]
+        &self.all(node)[..self.inner[node as usize] as usize]
     }
 }
 
@@ -111,35 +110,27 @@ pub(crate) enum Direction {
 impl Graph {
     /// Returns the graph of links between `nodes` nodes, each with its ends and its length.
     pub fn new(nodes: usize, links: impl Iterator<Item = ((u32, u32), u64)>) -> Graph {
+        let (ends, lengths): (Vec<(u32, u32)>, Vec<u64>) = links.unzip();
         let mut neighbour: Vec<Option<u32>> = vec![None; nodes];
         let mut is_leaf = vec![true; nodes];
-        let (mut ends, mut outgoing, mut incoming) = (Vec::new(), Vec::new(), Vec::new());
-        for (link, ((from, to), length)) in (0..).zip(links) {
-            ends.push((from, to));
-            outgoing.push((
-                from,
-                Arc {
-                    node: to,
-                    link,
-                    length,
-                },
-            ));
-            incoming.push((
-                to,
-                Arc {
-                    node: from,
-                    link,
-                    length,
-                },
-            ));
+        for &(from, to) in &ends {
             for (node, other) in [(from, to), (to, from)] {
                 let first = neighbour[node as usize].get_or_insert(other);
                 is_leaf[node as usize] &= *first == other;
             }
         }
+        let links = (0..).zip(&ends).zip(&lengths);
+        let outgoing = links.clone().map(|((link, &(from, node)), &length)| {
+            let arc = Arc { node, link, length };
+            (from, arc)
+        });
+        let incoming = links.map(|((link, &(node, to)), &length)| {
+            let arc = Arc { node, link, length };
+            (to, arc)
+        });
         Graph {
-            outgoing: Arcs::new(nodes, outgoing, |node| is_leaf[node as usize]),
-            incoming: Arcs::new(nodes, incoming, |node| is_leaf[node as usize]),
+            outgoing: Arcs::new(&is_leaf, outgoing),
+            incoming: Arcs::new(&is_leaf, incoming),
             ends,
             is_leaf,
         }
@@ -360,8 +351,8 @@ impl Search {
         let active = landmarks.map(|it| (it, it.active(from, to)));
         let rest = |node: u32| {
             active.map_or(0, |(landmarks, columns)| {
-                let bounds = columns.map(|column| landmarks.bound(column, node, to));
-                bounds.into_iter().max().unwrap_or(0)
+                let bounds = columns.iter().map(|&it| landmarks.bound(it, node, to));
+                bounds.fold(0, u64::max)
             })
         };
         let leaf_of = match graph.incoming.all(to) {
