@@ -10,7 +10,7 @@ use crate::buffers::BufferSizing;
 use crate::compiled::{Class, ClassPath, CompiledNetwork, Epoch, LinkEvent};
 use crate::explicit_paths::ExplicitPaths;
 use crate::ids::Owner;
-use crate::routing::{Request, Router};
+use crate::routing::{DistancesOver, Request, Router, length};
 use crate::runtime_control::{AllAllowedSettings, ControllableConnection, control_index_of_class};
 use crate::scheduling::{ClassQueues, MultiQueueLink};
 use crate::srlg::RiskGroups;
@@ -944,6 +944,9 @@ fn check_range(
     })
 }
 
+/// Number of links that change at the same time from which all paths are computed again.
+const MAX_SEARCHED_LINKS: usize = 16;
+
 /// Branches of all classes over time.
 pub(crate) struct Routes {
     pub branches: Vec<ClassPath>,
@@ -952,6 +955,8 @@ pub(crate) struct Routes {
     /// Settable connections. `class_paths_of` lists the branches of each, one for all precedences of a path.
     settable: Vec<ControllableConnection>,
     class_paths_of: Vec<Vec<u32>>,
+    /// The same of other classes whose paths have changed.
+    class_paths_of_changed: HashMap<u32, Vec<u32>>,
     /// Branches over settable paths only, which are unused by default.
     control_only: BTreeSet<u32>,
 }
@@ -979,6 +984,7 @@ impl NetworkBuilder {
             epochs: Vec::new(),
             settable: Vec::new(),
             class_paths_of: vec![Vec::new(); self.allowed_settings.len()],
+            class_paths_of_changed: HashMap::new(),
             control_only: BTreeSet::new(),
         };
         // An unreachable receiver is an error while all links work; later it is the effect of a failure.
@@ -997,17 +1003,72 @@ impl NetworkBuilder {
         let changes = events.iter().filter(|e| e.change.reroutes());
         let changes: Vec<&LinkEvent> = changes.collect();
         for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
+            let links: BTreeSet<u32> = at_once.iter().map(|e| e.link).collect();
+            let mut either = down.clone();
             for e in at_once {
+                either[e.link as usize] = false;
                 down[e.link as usize] = e.change == Change::Down;
             }
-            let new = self.path_pairs_of_classes(&router, classes, &down).0;
-            let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
-            ways = new;
+            let affected = self.affected_classes(&router, classes, &ways, &links, &either);
+            let each = affected.iter().map(|&class| classes[class].connection);
+            let each: Vec<_> = each.map(|c| (c, self.spec_of(c))).collect();
+            let new = self.path_pairs_of_specs(&router, &each, &down).0;
+            let mut changed = vec![false; classes.len()];
+            for (class, new) in affected.into_iter().zip(new) {
+                changed[class] = new != ways[class];
+                ways[class] = new;
+            }
             routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
             let (set, _) = self.path_pairs_of_allowed_paths(&router, &routes.settable, &down);
             routes.set_control_paths(class_of, classes, &set);
         }
         Ok(routes)
+    }
+
+    /// Returns the classes whose paths may change when these links go down or up. `either` has the links that are down
+    /// before and after.
+    ///
+    /// A path changes only if a best path led, or leads, over one of the links: then a path over it is at most as long as
+    /// the path before. Explicit and reversed paths choose among the links between two nodes.
+    fn affected_classes(
+        &self,
+        router: &Router,
+        classes: &[Class],
+        ways: &[Option<PathPairs>],
+        links: &BTreeSet<u32>,
+        either: &[bool],
+    ) -> Vec<usize> {
+        if links.len() > MAX_SEARCHED_LINKS {
+            return (0..classes.len()).collect();
+        }
+        let link = |&link: &u32| &self.links[link as usize];
+        let over = links.iter().map(|it| {
+            let length = length(link(it));
+            router.distances_over(*it, length, either)
+        });
+        let over: Vec<DistancesOver> = over.collect();
+        let is_affected = |&class: &usize| {
+            let spec = self.spec_of(classes[class].connection);
+            let Some(ways) = &ways[class] else {
+                return true;
+            };
+            let (from, to) = (spec.from.0, spec.to.0);
+            let of_links = |path: &[u32]| path.iter().map(|it| length(link(it))).sum();
+            let lengths: [u64; 2] = [of_links(&ways.data), of_links(&ways.back)];
+            let mut nodes = ways.data.iter().chain(&ways.back).map(link);
+            spec.path.is_some()
+                || spec.return_path.is_some()
+                || over.iter().any(|it| {
+                    it.length(from, to).is_some_and(|it| it <= lengths[0])
+                        || it.length(to, from).is_some_and(|it| it <= lengths[1])
+                })
+                || nodes.any(|link| {
+                    let ends = (link.from.0, link.to.0);
+                    let reversed = (ends.1, ends.0);
+                    over.iter().any(|it| it.ends == ends || it.ends == reversed)
+                })
+        };
+        (0..classes.len()).filter(is_affected).collect()
     }
 
     pub(crate) fn router(&self) -> Router {
@@ -1329,21 +1390,21 @@ impl Routes {
         place: Option<usize>,
         ways: &PathPairs,
     ) -> u32 {
-        let is_known = |&b: &u32| {
-            self.links(self.branches[b as usize].data) == ways.data
-                && self.links(self.branches[b as usize].back) == ways.back
-        };
-        let known = match place {
-            Some(place) => self.class_paths_of[place].iter().copied().find(is_known),
-            None => {
-                let before = self.epochs.iter();
-                before
-                    .filter_map(|epoch| epoch.class_path_of[number as usize])
-                    .map(NonMaxU32::get)
-                    .find(is_known)
+        let known: &[u32] = match (place, self.epochs.first()) {
+            (Some(place), _) => &self.class_paths_of[place],
+            (None, None) => &[],
+            (None, Some(first)) => {
+                let first = first.class_path_of[number as usize];
+                let paths = self.class_paths_of_changed.entry(number);
+                paths.or_insert_with(|| first.map(NonMaxU32::get).into_iter().collect())
             }
         };
-        if let Some(known) = known {
+        let is_equal = |&b: &u32| {
+            let links = |(start, end): (u32, u32)| &self.path_links[start as usize..end as usize];
+            let ClassPath { data, back, .. } = self.branches[b as usize];
+            links(data) == ways.data && links(back) == ways.back
+        };
+        if let Some(known) = known.iter().copied().find(is_equal) {
             return known;
         }
         let data = self.add_path(&ways.data);
@@ -1351,6 +1412,8 @@ impl Routes {
         let first = self.branches.len() as u32;
         if let Some(place) = place {
             self.class_paths_of[place].push(first);
+        } else if let Some(paths) = self.class_paths_of_changed.get_mut(&number) {
+            paths.push(first);
         }
         let precedences = class.aggregate.map_or(1, |_| 3);
         self.branches

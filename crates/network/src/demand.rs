@@ -76,15 +76,19 @@ impl Network {
             }
             let active = active_s / (to_s - from_s);
             let wanted_bps = self.unlimited_path_bps(id, from_s, &now);
-            for &link in &path {
-                let others = path.iter().filter(|&&other| other != link);
-                let widths = others.map(|&other| self.ip_capacity_bps(other, spec, &now));
-                let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+            let widths = path
+                .iter()
+                .map(|&link| self.ip_capacity_bps(link, spec, &now));
+            let widths_bps: Vec<f64> = widths.collect();
+            let narrowest = LeastTwo::of(&widths_bps);
+            let mut narrowest_before_bps = f64::INFINITY;
+            for (&link, &width_bps) in path.iter().zip(&widths_bps) {
                 let sent_bps = if spec.source.is_answered() {
-                    wanted_bps.min(narrowest_bps)
+                    wanted_bps.min(narrowest.without(width_bps))
                 } else {
-                    wanted_bps.min(self.narrowest_before_bps(&path, link, spec, &now))
+                    wanted_bps.min(narrowest_before_bps)
                 };
+                narrowest_before_bps = narrowest_before_bps.min(width_bps);
                 let overhead = self.link_spec(link).overhead;
                 let factor = overhead.factor(8.0 * spec.packet_size_bytes);
                 demands[link.index()].add(active * sent_bps * factor);
@@ -183,18 +187,33 @@ impl Network {
         let overhead = self.link_spec(link).overhead;
         now.bandwidths_bps[link.index()] / overhead.factor(8.0 * spec.packet_size_bytes)
     }
+}
 
-    /// Returns the lowest throughput of the links of a path before this one, by
-    /// [`ip_capacity_bps`](Self::ip_capacity_bps).
-    fn narrowest_before_bps(
-        &self,
-        path: &[LinkId],
-        link: LinkId,
-        spec: &ConnectionSpec,
-        now: &LinkState,
-    ) -> f64 {
-        let before = path.iter().take_while(|&&other| other != link);
-        let widths = before.map(|&other| self.ip_capacity_bps(other, spec, now));
-        widths.fold(f64::INFINITY, f64::min)
+/// The two smallest of some numbers, equal ones counted each.
+#[derive(Clone, Copy, Debug)]
+struct LeastTwo {
+    least: f64,
+    second: f64,
+}
+
+impl LeastTwo {
+    fn of(numbers: &[f64]) -> LeastTwo {
+        let none = LeastTwo {
+            least: f64::INFINITY,
+            second: f64::INFINITY,
+        };
+        numbers.iter().fold(none, |it, &number| LeastTwo {
+            least: it.least.min(number),
+            second: it.second.min(it.least.max(number)),
+        })
+    }
+
+    /// Returns the least of the numbers without one of them, which is `number`.
+    fn without(self, number: f64) -> f64 {
+        if number == self.least {
+            self.second
+        } else {
+            self.least
+        }
     }
 }

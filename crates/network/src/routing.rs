@@ -51,8 +51,27 @@ pub struct Request {
 /// Next links of every node on paths of least cost to one node, in order of preference.
 pub type NextLinks = Csr<u32>;
 
+/// Distances over one link.
+#[derive(Debug)]
+pub struct DistancesOver {
+    /// The nodes at its start and end.
+    pub ends: (u32, u32),
+    length: u64,
+    /// Distance of each node to its start, and of its end to each node.
+    to_start: Vec<Option<u64>>,
+    from_end: Vec<Option<u64>>,
+}
+
+impl DistancesOver {
+    /// Returns the length of the shortest path from one node to another over the link; `None` without a path.
+    pub fn length(&self, from: u32, to: u32) -> Option<u64> {
+        let rest = self.to_start[from as usize]?.saturating_add(self.from_end[to as usize]?);
+        Some(rest.saturating_add(self.length))
+    }
+}
+
 /// Returns the length of a link: its delay in whole picoseconds, or its metric in millionths.
-fn length(link: &LinkSpec) -> u64 {
+pub fn length(link: &LinkSpec) -> u64 {
     let length = match link.metric {
         Some(metric) => metric * 1e6,
         None => link.delay_s * 1e12,
@@ -210,6 +229,25 @@ impl Router {
             all.push_row(links);
         }
         all
+    }
+
+    /// Returns the distances over a link of this length.
+    pub fn distances_over(&self, link: u32, length: u64, down: &[bool]) -> DistancesOver {
+        let mut search = Search::new(&self.graph);
+        let mut distances = |origin| {
+            search.run(&self.graph, origin, TieBreak::EqualCost, down, &[]);
+            let nodes = 0..self.graph.nodes() as u32;
+            nodes
+                .map(|node| search.cost(node).map(|it| it.length))
+                .collect()
+        };
+        let ends = self.graph.ends(link);
+        DistancesOver {
+            ends,
+            length,
+            to_start: distances((ends.0, Direction::Backward)),
+            from_end: distances((ends.1, Direction::Forward)),
+        }
     }
 
     /// Returns the path that a flow takes.
