@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use netflow_queues::DelayLine;
+use netflow_queues::{DelayLine, Scheduler};
 use netflow_units::{NonMaxU32, link_name};
 
 use crate::buffers::BufferSizing;
@@ -652,6 +652,16 @@ impl NetworkBuilder {
                 errors.push(BuildError::Class {
                     subject: format!("link {}", self.link_label(link)),
                     reason: "a link with a delivery trace cannot have classes".to_owned(),
+                });
+            }
+            if let Scheduler::Htb(tree) = &spec.scheduler
+                && (tree.first_invalid().is_some()
+                    || tree.class_of_queue.len() != spec.classes.len())
+            {
+                errors.push(BuildError::Class {
+                    subject: format!("link {}", self.link_label(link)),
+                    reason: "HTB needs a class for each queue, with rates, after its parent"
+                        .to_owned(),
                 });
             }
             if has_shaper(&link.queue) || queues.any(has_shaper) {

@@ -53,8 +53,9 @@ pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
     AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, DelayLine, DeliveryTrace, Dscp, DualPi2,
-    EcnCodepoint, FqCoDel, GilbertElliott, Isolation, Jitter, JitterDistribution, JitterTable,
-    LinkLoss, LossError, Outages, Overhead, Pie, Reordering, Scheduler, Slots, Tins,
+    EcnCodepoint, FqCoDel, GilbertElliott, HtbClass, HtbTree, Isolation, Jitter,
+    JitterDistribution, JitterTable, LinkLoss, LossError, Outages, Overhead, Pie, Reordering,
+    Scheduler, Slots, Tins,
 };
 pub use netflow_tcpmodel::tcp::ns2::{TcpVariant, WindowSource};
 pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};

@@ -256,13 +256,15 @@ impl Network {
     }
 
     /// Returns the first link with an element that only the packet model simulates, and the name of the element: token
-    /// buckets, delivery traces, delay lines, pauses.
+    /// buckets, delivery traces, delay lines, pauses, HTB.
     pub fn first_per_packet_element(&self) -> Option<(LinkId, &'static str)> {
         let mut events = self.events();
         let pause = events.find(|event| event.change == Change::Pause);
         let pause = pause.map(|event| (event.link, "bandwidth of 0"));
         let element = |id| Some((id, self.link_spec(id).per_packet_element()?));
-        pause.or_else(|| self.links().find_map(element))
+        let htb = || Some((self.first_link_with_htb()?, "HTB scheduler"));
+        let element = pause.or_else(|| self.links().find_map(element));
+        element.or_else(htb)
     }
 
     /// Returns the specification of the connection.

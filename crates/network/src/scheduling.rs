@@ -2,7 +2,7 @@
 
 use netflow_queues::Scheduler;
 
-use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network};
+use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network, TokenBucketSpec};
 
 /// Queue for a traffic class, for example an assured forwarding class.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct QueueClass {
     pub buffer: Buffer,
     /// Drop policy of the queue.
     pub queue: DropPolicy,
+    /// Token bucket in front of the queue, which drops the packets that do not conform.
+    pub policer: Option<TokenBucketSpec>,
 }
 
 /// Class queues of one link, highest priority first. All other packets use the link's own queue, after them.
@@ -77,6 +79,24 @@ impl Network {
             .any(|&queue| self.link_spec(queue).queue.marks())
     }
 
+    /// Returns the first link with HTB.
+    pub(crate) fn first_link_with_htb(&self) -> Option<LinkId> {
+        let mut shared = self.inner.shared_links.iter();
+        let link = shared.find_map(|it| match it.scheduler {
+            Scheduler::Htb(_) => it.serving_link(),
+            Scheduler::Priority | Scheduler::Wfq => None,
+        });
+        link.map(|link| LinkId(link, self.inner.owner))
+    }
+
+    /// Returns the scheduler of the link that transmits for this queue, if there are several queues, and the number of
+    /// the queue.
+    pub fn scheduler_of(&self, queue: LinkId) -> Option<(&Scheduler, usize)> {
+        let shared = self.shared_link(queue)?;
+        let number = shared.links.iter().position(|&l| l == queue.0)?;
+        Some((&shared.scheduler, number))
+    }
+
     /// Returns the links with several queues; their class queues are links named `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let own = self
@@ -127,7 +147,7 @@ impl ClassQueues {
                 continue;
             };
             let mut shared = SharedLink {
-                scheduler: spec.scheduler,
+                scheduler: spec.scheduler.clone(),
                 links: Vec::new(),
                 weights: Vec::new(),
             };
@@ -146,7 +166,7 @@ impl ClassQueues {
                 links.push(LinkSpec {
                     buffer: class.buffer,
                     queue: class.queue,
-                    policer: None,
+                    policer: class.policer,
                     shaper: None,
                     ..parent.clone()
                 });

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec,
-    MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler, Source,
-    TcpVariant, TokenBucketSpec, TraceSpec, WindowSource,
+    Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec, HtbClass,
+    HtbTree, MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler,
+    Source, TcpVariant, TokenBucketSpec, TraceSpec, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{
@@ -221,7 +221,11 @@ fn random_network(seed: u64) -> Network {
             classed.push(link);
             builder.schedule(MultiQueueLink {
                 link,
-                scheduler: one_of(rng, &[Scheduler::Priority, Scheduler::Wfq]),
+                scheduler: match rng.random_range(0..4) {
+                    0 => Scheduler::Priority,
+                    1 => Scheduler::Wfq,
+                    _ => Scheduler::Htb(random_tree(rng)),
+                },
                 classes: vec![random_class(rng, "EF"), random_class(rng, "CS1")],
             });
         }
@@ -317,6 +321,8 @@ fn random_network(seed: u64) -> Network {
         builder.each_link(|link| {
             if all.next() == Some(&traced) {
                 (link.trace, link.shaper) = (trace.clone(), None);
+                // Without a delay, packets could arrive at the time of an event that precedes them.
+                link.delay_s = link.delay_s.max(1e-5);
             }
         });
     }
@@ -379,11 +385,35 @@ fn random_delay_line(rng: &mut impl Rng) -> DelayLine {
     }
 }
 
+/// Returns a random HTB tree with two queues.
+fn random_tree(rng: &mut impl Rng) -> HtbTree {
+    let parents = one_of(rng, &[[None, None], [Some(0), None], [Some(0), Some(0)]]);
+    let customers = usize::from(parents.contains(&Some(0)));
+    let parents = std::iter::repeat_n(None, customers).chain(parents);
+    let class = |parent| HtbClass {
+        parent,
+        rate_bps: one_of(rng, &[1000, 100_000, 300_000]),
+        ceil_bps: one_of(rng, &[300_000, 700_000, 5_000_000]),
+        burst_bytes: one_of(rng, &[0, 1600, 10_000]),
+        cburst_bytes: one_of(rng, &[0, 1600, 10_000]),
+        prio: one_of(rng, &[0, 0, 1]),
+        quantum_bytes: one_of(rng, &[1000, 3000]),
+    };
+    HtbTree {
+        classes: parents.map(class).collect(),
+        class_of_queue: vec![customers, customers + 1],
+    }
+}
+
 /// Returns a small class queue with a random discipline.
 fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
     let room = one_of(rng, &[1.0, 3.0, 10.0, 40.0]);
     let mut class = QueueClass {
         name: name.to_owned(),
+        policer: rng.random_bool(0.1).then(|| TokenBucketSpec {
+            rate_bps: 0.4e6,
+            burst_bytes: 3000.0,
+        }),
         weight: one_of(rng, &[0.5, 1.0, 4.0]),
         buffer: if rng.random_bool(0.3) {
             Buffer::Bytes(1000.0 * room)

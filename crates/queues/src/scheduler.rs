@@ -1,25 +1,35 @@
-//! Packet schedulers for several queues of one link: strict priority and weighted fair queueing (WFQ).
+//! Packet schedulers for several queues of one link: strict priority, weighted fair queueing (WFQ) and HTB.
 
 use std::collections::VecDeque;
 
+use crate::htb::{Htb, HtbTree};
+
 /// Scheduling discipline of the queues of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// Strict priority without preemption: a queue is served when all queues before it are empty.
     Priority,
     /// Weighted fair queueing: each backlogged queue receives bandwidth in proportion to its weight, and
     /// shares the bandwidth that others do not use in the same proportion.
     Wfq,
+    /// Hierarchical token bucket: each class has a guaranteed rate and a ceiling.
+    Htb(HtbTree),
 }
 
 impl Scheduler {
     /// Returns the number of bits sent until the waiting packets of `queue` have been sent, if no more
-    /// arrive. For [`Scheduler::Wfq`] the queues are served simultaneously (GPS).
+    /// arrive. For [`Scheduler::Wfq`] the queues are served simultaneously (GPS). `None` for [`Scheduler::Htb`], whose
+    /// order depends on its tokens.
     ///
     /// # Panics
     /// If there is no such queue.
-    pub fn bits_until_sent(self, queue: usize, waiting_bits: &[f64], weights: &[f64]) -> f64 {
-        match self {
+    pub fn bits_until_sent(
+        &self,
+        queue: usize,
+        waiting_bits: &[f64],
+        weights: &[f64],
+    ) -> Option<f64> {
+        let bits = match self {
             Scheduler::Priority => waiting_bits[..=queue].iter().sum(),
             Scheduler::Wfq => {
                 let of_weight_1 = waiting_bits[queue] / weights[queue];
@@ -27,7 +37,9 @@ impl Scheduler {
                 each.map(|(bits, weight)| bits.min(weight * of_weight_1))
                     .sum()
             }
-        }
+            Scheduler::Htb(_) => return None,
+        };
+        Some(bits)
     }
 }
 
@@ -42,30 +54,42 @@ impl Scheduler {
 /// use netflow_queues::{Scheduler, PacketScheduler};
 ///
 /// // Two queues; the second has twice the weight. Four packets of 1000 bits wait in each.
-/// let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &[1.0, 2.0], 1e6);
+/// let mut scheduler = PacketScheduler::new(&Scheduler::Wfq, &[1.0, 2.0], 1e6);
 /// for _ in 0..4 {
 ///     scheduler.enqueue(0, 0, 1000.0);
 ///     scheduler.enqueue(0, 1, 1000.0);
 /// }
-/// let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue()).collect();
+/// let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue(0)).collect();
 /// assert_eq!(sent, [1, 0, 1, 1, 0, 1, 0, 0]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct PacketScheduler {
     /// Number of waiting packets of each queue.
     waiting: Vec<usize>,
-    gps: Option<GpsReference>,
+    order: Order,
+}
+
+/// Order in which the queues are served.
+#[derive(Clone, Debug)]
+enum Order {
+    Priority,
+    Wfq(GpsReference),
+    Htb(Box<Htb>),
 }
 
 impl PacketScheduler {
-    /// Returns a scheduler with empty queues, one per weight (positive; unused by [`Scheduler::Priority`]),
-    /// for a link of `bandwidth_bps` bit/s.
-    pub fn new(scheduler: Scheduler, weights: &[f64], bandwidth_bps: f64) -> PacketScheduler {
+    /// Returns a scheduler with empty queues, one per weight (positive; only [`Scheduler::Wfq`] uses it), for a link of
+    /// `bandwidth_bps` bit/s.
+    ///
+    /// # Panics
+    /// If a class of HTB [is invalid](HtbTree::first_invalid).
+    pub fn new(scheduler: &Scheduler, weights: &[f64], bandwidth_bps: f64) -> PacketScheduler {
         PacketScheduler {
             waiting: vec![0; weights.len()],
-            gps: match scheduler {
-                Scheduler::Priority => None,
-                Scheduler::Wfq => Some(GpsReference::new(weights, bandwidth_bps)),
+            order: match scheduler {
+                Scheduler::Priority => Order::Priority,
+                Scheduler::Wfq => Order::Wfq(GpsReference::new(weights, bandwidth_bps)),
+                Scheduler::Htb(tree) => Order::Htb(Box::new(Htb::new(tree))),
             },
         }
     }
@@ -76,23 +100,49 @@ impl PacketScheduler {
     /// If there is no such queue.
     pub fn enqueue(&mut self, now_ns: u64, queue: usize, bits: f64) {
         self.waiting[queue] += 1;
-        if let Some(gps) = &mut self.gps {
-            gps.enqueue(now_ns, queue, bits);
+        match &mut self.order {
+            Order::Priority => {}
+            Order::Wfq(gps) => gps.enqueue(now_ns, queue, bits),
+            Order::Htb(htb) => htb.set_backlogged(now_ns, queue, true),
         }
     }
 
-    /// Removes the next packet to send and returns its queue, or `None` if all queues are empty. Ties go to
-    /// the first queue.
-    pub fn dequeue(&mut self) -> Option<usize> {
-        let queue = match &self.gps {
-            None => self.waiting.iter().position(|&n| n > 0)?,
-            Some(gps) => gps.first()?,
+    /// Returns the earliest time in ns at which a queue may send, if no more packets arrive; 0 for a scheduler that
+    /// always sends, `u64::MAX` if no packet waits.
+    #[inline]
+    pub fn ready_ns(&self) -> u64 {
+        match &self.order {
+            _ if self.is_empty() => u64::MAX,
+            Order::Priority | Order::Wfq(_) => 0,
+            Order::Htb(htb) => htb.ready_ns(),
+        }
+    }
+
+    /// Removes the next packet to send and returns its queue, or `None` if no queue may send now. Ties go to
+    /// the first queue. [`PacketScheduler::record_sent`] must follow.
+    pub fn dequeue(&mut self, now_ns: u64) -> Option<usize> {
+        let queue = match &mut self.order {
+            Order::Priority => self.waiting.iter().position(|&n| n > 0)?,
+            Order::Wfq(gps) => {
+                let queue = gps.first()?;
+                gps.dequeue(queue);
+                queue
+            }
+            Order::Htb(htb) => htb.choose(now_ns)?,
         };
         self.waiting[queue] -= 1;
-        if let Some(gps) = &mut self.gps {
-            gps.dequeue(queue);
-        }
         Some(queue)
+    }
+
+    /// Records the bytes of the packet that a queue sends in its turn; `None` if it dropped all its packets instead.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    pub fn record_sent(&mut self, now_ns: u64, queue: usize, bytes: Option<u32>) {
+        if let Order::Htb(htb) = &mut self.order {
+            htb.record_sent(now_ns, bytes);
+            htb.set_backlogged(now_ns, queue, self.waiting[queue] > 0);
+        }
     }
 
     /// Returns true if no packet waits.
@@ -106,26 +156,30 @@ impl PacketScheduler {
     /// If there is no such queue, or fewer packets wait in it.
     pub fn dropped(&mut self, now_ns: u64, queue: usize, packets: usize) {
         self.waiting[queue] -= packets;
-        if let Some(gps) = &mut self.gps {
-            gps.dropped(now_ns, queue, packets);
+        match &mut self.order {
+            Order::Priority => {}
+            Order::Wfq(gps) => gps.dropped(now_ns, queue, packets),
+            Order::Htb(htb) => htb.set_backlogged(now_ns, queue, self.waiting[queue] > 0),
         }
     }
 
     /// Empties all queues, as when the link fails.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, now_ns: u64) {
         self.waiting.fill(0);
-        if let Some(gps) = &mut self.gps {
-            gps.virtual_time = 0.0;
-            for queue in &mut gps.queues {
-                queue.finish.clear();
-                (queue.last_departed_finish, queue.last_arrived_finish) = (0.0, 0.0);
+        match &mut self.order {
+            Order::Priority => {}
+            Order::Wfq(gps) => gps.clear(),
+            Order::Htb(htb) => {
+                for queue in 0..self.waiting.len() {
+                    htb.set_backlogged(now_ns, queue, false);
+                }
             }
         }
     }
 
     /// Changes the bandwidth from `now_ns` on.
     pub fn set_bandwidth(&mut self, now_ns: u64, bandwidth_bps: f64) {
-        if let Some(gps) = &mut self.gps {
+        if let Order::Wfq(gps) = &mut self.order {
             gps.advance(now_ns);
             gps.bits_per_ns = bandwidth_bps * 1e-9;
         }
@@ -227,6 +281,14 @@ impl GpsReference {
             .unwrap_or(queue.last_departed_finish);
     }
 
+    fn clear(&mut self) {
+        self.virtual_time = 0.0;
+        for queue in &mut self.queues {
+            queue.finish.clear();
+            (queue.last_departed_finish, queue.last_arrived_finish) = (0.0, 0.0);
+        }
+    }
+
     fn is_idle(&self) -> bool {
         let idle = |queue: &GpsQueue| {
             queue.finish.is_empty() && queue.last_arrived_finish <= self.virtual_time
@@ -309,7 +371,7 @@ mod tests {
                 return sent;
             }
             if due_ns.is_some_and(|due_ns| due_ns == now_ns && next_ns != Some(now_ns)) {
-                let queue = scheduler.dequeue().unwrap();
+                let queue = scheduler.dequeue(0).unwrap();
                 let i: usize = waiting[queue].pop_front().unwrap();
                 let bps = bandwidths[usize::from(changed)];
                 free_ns = now_ns + (packets[i].bits / bps * 1e9).round() as u64;
@@ -390,7 +452,7 @@ mod tests {
             };
             let at_ns = 300_000_000;
             let packets = random_packets(random, queues, 400);
-            let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &weights, bandwidths[0]);
+            let mut scheduler = PacketScheduler::new(&Scheduler::Wfq, &weights, bandwidths[0]);
             let sent = departure_times_ns(&packets, &mut scheduler, bandwidths, at_ns);
             let gps = gps_departure_times_ns(&packets, &weights, bandwidths, at_ns as f64);
             // Each transmission is rounded to a whole nanosecond.
@@ -407,13 +469,13 @@ mod tests {
     /// Backlogged queues share the bandwidth by weight, to within one packet.
     #[test]
     fn backlogged_queues_share_by_weight() {
-        let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &[2.0, 1.0, 5.0], 1e9);
+        let mut scheduler = PacketScheduler::new(&Scheduler::Wfq, &[2.0, 1.0, 5.0], 1e9);
         for (queue, bits) in [(0, 12_000.0), (1, 1600.0), (2, 8000.0)] {
             (0..100_000).for_each(|_| scheduler.enqueue(0, queue, bits));
         }
         let mut bits = [0.0_f64; 3];
         for _ in 0..50_000 {
-            let queue = scheduler.dequeue().unwrap();
+            let queue = scheduler.dequeue(0).unwrap();
             bits[queue] += [12_000.0, 1600.0, 8000.0][queue];
         }
         let served = [bits[0] / 2.0, bits[1], bits[2] / 5.0];
@@ -426,7 +488,9 @@ mod tests {
     fn higher_weight_drains_sooner() {
         let waiting = [4000.0, 1000.0, 3000.0];
         let bits = |scheduler: Scheduler, queue| {
-            scheduler.bits_until_sent(queue, &waiting, &[1.0, 2.0, 1.0])
+            scheduler
+                .bits_until_sent(queue, &waiting, &[1.0, 2.0, 1.0])
+                .unwrap()
         };
         let priority: Vec<f64> = (0..3).map(|q| bits(Scheduler::Priority, q)).collect();
         assert_eq!(priority, [4000.0, 5000.0, 8000.0]);
@@ -437,12 +501,12 @@ mod tests {
 
     #[test]
     fn priority_serves_the_first_queue_first() {
-        let mut scheduler = PacketScheduler::new(Scheduler::Priority, &[1.0; 3], 1e6);
+        let mut scheduler = PacketScheduler::new(&Scheduler::Priority, &[1.0; 3], 1e6);
         for queue in [2, 0, 1, 0, 2] {
             scheduler.enqueue(0, queue, 1000.0);
         }
         scheduler.dropped(0, 2, 1);
-        let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue()).collect();
+        let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue(0)).collect();
         assert_eq!(sent, [0, 0, 1, 2]);
         assert!(scheduler.is_empty());
     }
@@ -450,16 +514,16 @@ mod tests {
     /// A dropped packet does not reduce the share of the other queue.
     #[test]
     fn dropped_packets_do_not_count() {
-        let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &[1.0, 1.0], 1e6);
+        let mut scheduler = PacketScheduler::new(&Scheduler::Wfq, &[1.0, 1.0], 1e6);
         (0..50).for_each(|_| scheduler.enqueue(0, 0, 1000.0));
         scheduler.dropped(0, 0, 49);
         scheduler.enqueue(0, 1, 1000.0);
         scheduler.enqueue(0, 0, 1000.0);
         scheduler.enqueue(0, 1, 1000.0);
-        let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue()).collect();
+        let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue(0)).collect();
         assert_eq!(sent, [0, 1, 0, 1]);
         scheduler.enqueue(0, 0, 1000.0);
-        scheduler.clear();
-        assert!(scheduler.is_empty() && scheduler.dequeue().is_none());
+        scheduler.clear(0);
+        assert!(scheduler.is_empty() && scheduler.dequeue(0).is_none());
     }
 }

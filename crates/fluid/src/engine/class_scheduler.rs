@@ -21,9 +21,15 @@ const AVERAGING_TIME_S: f64 = 0.1;
 /// Queues of one link, as ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    scheduler: Scheduler,
+    sharing: Sharing,
     ranks: Vec<u32>,
-    weights: Vec<f64>,
+}
+
+/// Rule by which the queues share the link.
+#[derive(Clone, Debug)]
+enum Sharing {
+    Priority,
+    Weights(Vec<f64>),
 }
 
 /// State of one link with several queues at the start of the step before.
@@ -49,16 +55,20 @@ struct PreviousQueueState {
 impl Plan {
     /// Finds the links with several queues.
     pub fn add_schedules(&mut self, inner: &CompiledNetwork) {
-        let schedule = |shared: &netflow_network::SharedLink| Schedule {
-            scheduler: shared.scheduler,
-            ranks: shared
-                .links
-                .iter()
-                .map(|&l| self.rank[l as usize])
-                .collect(),
-            weights: shared.weights.clone(),
+        let schedule = |shared: &netflow_network::SharedLink| {
+            let sharing = match shared.scheduler {
+                Scheduler::Priority => Sharing::Priority,
+                Scheduler::Wfq => Sharing::Weights(shared.weights.clone()),
+                // The fluid model rejects it.
+                Scheduler::Htb(_) => return None,
+            };
+            let ranks = shared.links.iter().map(|&l| self.rank[l as usize]);
+            Some(Schedule {
+                sharing,
+                ranks: ranks.collect(),
+            })
         };
-        self.schedules = inner.shared_links.iter().map(schedule).collect();
+        self.schedules = inner.shared_links.iter().filter_map(schedule).collect();
     }
 }
 
@@ -110,9 +120,9 @@ impl StepContext<'_> {
             before.time_s = now_s;
             before.debt_s = (before.debt_s + sent_s - length_s).max(0.0);
             let link = (1.0 - before.debt_s / AVERAGING_TIME_S).max(0.0);
-            let shares = match schedule.scheduler {
-                Scheduler::Priority => by_priority(link, &demands),
-                Scheduler::Wfq => by_weight(link, &demands, &schedule.weights),
+            let shares = match &schedule.sharing {
+                Sharing::Priority => by_priority(link, &demands),
+                Sharing::Weights(weights) => by_weight(link, &demands, weights),
             };
             for (rank, share) in ranks.zip(shares) {
                 state.links[rank].share = share.clamp(MIN_SHARE, 1.0);

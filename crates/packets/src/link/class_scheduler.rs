@@ -1,7 +1,9 @@
 //! Class scheduler: a link that transmits for several queues, those of its classes and its own.
 //!
-//! The discipline is strict priority or WFQ (packet-by-packet generalized processor sharing; Parekh and
-//! Gallager 1993).
+//! The discipline is strict priority, WFQ (packet-by-packet generalized processor sharing; Parekh and
+//! Gallager 1993) or HTB.
+
+use std::collections::VecDeque;
 
 use netflow_network::{LinkId, Network, service_ns};
 use netflow_queues::PacketScheduler;
@@ -9,6 +11,7 @@ use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
 use crate::link::queue::{Link, rescaled_time_ns};
+use crate::link::queue_disc::wire_bytes;
 
 /// Relation between a queue and the link that transmits for it.
 #[derive(Clone, Debug, Default)]
@@ -51,10 +54,9 @@ impl ClassScheduler {
 
     /// Returns the start of the next transmission in ns.
     fn due_ns(&self) -> u64 {
-        if self.scheduler.is_empty() {
-            NEVER
-        } else {
-            self.free_ns
+        match self.scheduler.ready_ns() {
+            u64::MAX => NEVER,
+            ready_ns => self.free_ns.max(ready_ns),
         }
     }
 
@@ -69,7 +71,7 @@ impl ClassScheduler {
     /// Empties all queues after a failure of the link.
     pub fn fail(&mut self, now_ns: u64) {
         self.free_ns = self.free_ns.min(now_ns);
-        self.scheduler.clear();
+        self.scheduler.clear(now_ns);
     }
 }
 
@@ -125,7 +127,7 @@ impl Engine {
             if let Some(&own) = shared.links.last() {
                 let link = &mut self.links[own as usize];
                 let turns =
-                    PacketScheduler::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
+                    PacketScheduler::new(&shared.scheduler, &shared.weights, link.bandwidth_bps);
                 link.transmission = Transmission::ClassScheduler(Box::new(ClassScheduler {
                     scheduler: turns,
                     links: shared.links.clone(),
@@ -135,20 +137,50 @@ impl Engine {
         }
     }
 
+    /// Returns the time in ns until the packets that wait in the queue of link `l` have been sent by HTB, if no more
+    /// packets arrive.
+    fn drain_time_by_tokens_ns(&self, sender: usize, l: usize) -> u64 {
+        let Transmission::ClassScheduler(sharing) = &self.links[sender].transmission else {
+            return 0;
+        };
+        let waiting_bits = |&l: &u32| -> VecDeque<f64> {
+            let managed = self.links[l as usize].queue.managed.iter();
+            let waiting = managed.flat_map(|managed| managed.waiting());
+            waiting.map(|waits| waits.bits).collect()
+        };
+        let mut waiting: Vec<VecDeque<f64>> = sharing.links.iter().map(waiting_bits).collect();
+        let mut scheduler = sharing.scheduler.clone();
+        let (mine, bps) = (sharing.queue_index(l), self.links[sender].sustained_bps());
+        let mut free_ns = sharing.free_ns.max(self.now_ns);
+        while !waiting[mine].is_empty() && free_ns < NEVER {
+            let at_ns = scheduler.ready_ns().max(free_ns);
+            let Some(queue) = scheduler.dequeue(at_ns) else {
+                break;
+            };
+            let bits = waiting[queue].pop_front().unwrap_or(0.0);
+            scheduler.record_sent(at_ns, queue, Some(wire_bytes(bits)));
+            free_ns = at_ns.saturating_add(service_ns(bits, bps));
+        }
+        free_ns - self.now_ns
+    }
+
     /// Transmits packets of all queues of a link in turn, until `until_ns`.
     pub fn transmit_scheduled(&mut self, sender: usize, until_ns: u64) {
         while let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission
-            && sharing.due_ns() <= until_ns
-            && let Some(number) = sharing.scheduler.dequeue()
+            && let now_ns = sharing.due_ns()
+            && now_ns <= until_ns
+            && let Some(number) = sharing.scheduler.dequeue(now_ns)
         {
-            let (now_ns, l) = (sharing.free_ns, sharing.links[number] as usize);
+            let l = sharing.links[number] as usize;
             let mut dropped = Vec::new();
             let next = self.links[l].queue.dequeue(now_ns, &mut dropped);
             // The scheduler has counted one of them.
             let more = dropped.len() + usize::from(next.is_some()) - 1;
+            let bytes = next.as_ref().map(|(waits, ..)| waits.bytes());
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
             if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
                 sharing.scheduler.dropped(now_ns, number, more);
+                sharing.scheduler.record_sent(now_ns, number, bytes);
                 sharing.free_ns = left_ns.unwrap_or(now_ns);
             }
             self.drop_managed(l, now_ns, dropped);
@@ -171,11 +203,13 @@ impl Engine {
         });
         let waiting: Vec<f64> = waiting.collect();
         let mine = shared.links.iter().position(|&k| k as usize == l);
-        let bits = mine.map_or(0.0, |mine| {
-            shared
-                .scheduler
-                .bits_until_sent(mine, &waiting, &shared.weights)
+        let bits = mine.map_or(Some(0.0), |mine| {
+            let scheduler = &shared.scheduler;
+            scheduler.bits_until_sent(mine, &waiting, &shared.weights)
         });
+        let Some(bits) = bits else {
+            return self.drain_time_by_tokens_ns(sender, l);
+        };
         let being_sent_ns = self.links[sender].free_ns().saturating_sub(self.now_ns);
         being_sent_ns
             + if bits > 0.0 {

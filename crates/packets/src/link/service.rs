@@ -160,11 +160,15 @@ impl Engine {
             (_, 0) => (spec.header_ns, spec.header_bits),
             (Some(alike_ns), _) => (alike_ns.get(), spec.bits),
         };
-        if let Some(policer) = &mut self.links[sender].policer
-            && !policer.conforms(packet.time_ns, wire_bytes(bits))
-        {
-            self.links[l].queue.counts.lost += 1;
-            return self.count_loss(packet.hop, packet.time_ns);
+        // The policer of the link precedes that of the class.
+        let own = (l != sender).then_some(l);
+        for policed in [sender].into_iter().chain(own) {
+            if let Some(policer) = &mut self.links[policed].policer
+                && !policer.conforms(packet.time_ns, wire_bytes(bits))
+            {
+                self.links[l].queue.counts.lost += 1;
+                return self.count_loss(packet.hop, packet.time_ns);
+            }
         }
         let link = &mut self.links[l];
         if link.queue.managed.is_some() {

@@ -30,6 +30,7 @@ impl ClassNetwork {
         });
         builder.link(netflow_problems::link(to, from, BPS, 0.01, 50.0));
         let class = |(i, &weight): (usize, &f64)| QueueClass {
+            policer: None,
             name: format!("c{i}"),
             weight,
             buffer: self.buffer,
@@ -275,6 +276,7 @@ fn empty_class_does_not_change_results() {
                 link,
                 scheduler: [Scheduler::Priority, Scheduler::Wfq][seed as usize % 2],
                 classes: vec![QueueClass {
+                    policer: None,
                     name: "nobody".to_owned(),
                     weight: 3.0,
                     buffer: Buffer::Packets(5.0),
@@ -339,6 +341,7 @@ fn bandwidth_set_in_run_applies_to_all_queues() {
                 link,
                 scheduler,
                 classes: vec![QueueClass {
+                    policer: None,
                     name: "first".to_owned(),
                     weight: 2.0,
                     buffer: Buffer::Packets(50.0),
@@ -400,6 +403,7 @@ fn link_loss_applies_to_all_class_queues() {
         }
         let link = builder.link(spec);
         let class = QueueClass {
+            policer: None,
             name: "first".to_owned(),
             weight: 2.0,
             buffer: Buffer::Packets(50.0),
@@ -480,6 +484,7 @@ fn path_set_at_run_time_uses_class_queues() {
                 let link = builder.link(netflow_problems::link(from, to, BPS, delay_s, 50.0));
                 if from == a && to == b {
                     let class = QueueClass {
+                        policer: None,
                         name: "first".to_owned(),
                         weight: 3.0,
                         buffer: Buffer::Packets(20.0),

@@ -151,6 +151,7 @@ fn pause_keeps_the_queue() {
                 link: id,
                 scheduler: Scheduler::Wfq,
                 classes: vec![QueueClass {
+                    policer: None,
                     name: "bulk".to_owned(),
                     weight: 1.0,
                     buffer: Buffer::Packets(5000.0),

@@ -214,6 +214,7 @@ fn class_queues_share_their_link() {
     let shares = |scheduler, rates: [f64; 3]| -> [f64; 3] {
         let mut lab = DiffservNetwork::new(DropPolicy::DropTail);
         let class = |name: &str, weight| QueueClass {
+            policer: None,
             name: name.to_owned(),
             weight,
             buffer: Buffer::Packets(50.0),
@@ -270,6 +271,7 @@ fn saved_run_resumes_identically() {
             link: lab.link,
             scheduler: Scheduler::Wfq,
             classes: vec![QueueClass {
+                policer: None,
                 name: "AF1".to_owned(),
                 weight: 1.0,
                 buffer: Buffer::Packets(20.0),

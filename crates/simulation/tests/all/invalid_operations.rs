@@ -253,6 +253,7 @@ fn misspelt_class_is_rejected() {
         link: it.link,
         scheduler: Scheduler::Priority,
         classes: vec![QueueClass {
+            policer: None,
             name: "AF1".to_owned(),
             weight: 1.0,
             buffer: Buffer::Packets(5.0),

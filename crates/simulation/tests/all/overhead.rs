@@ -202,6 +202,7 @@ fn classes_share_bits_on_the_wire() {
         scheduler: Scheduler::Wfq,
         classes: ["small", "large"]
             .map(|name| QueueClass {
+                policer: None,
                 name: name.to_owned(),
                 weight: 1.0,
                 buffer: Buffer::Packets(100.0),

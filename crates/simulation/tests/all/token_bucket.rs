@@ -107,6 +107,7 @@ fn conforming_stream_is_not_delayed() {
 
 fn class(name: &str) -> QueueClass {
     QueueClass {
+        policer: None,
         name: name.to_owned(),
         weight: 1.0,
         buffer: Buffer::Packets(50.0),

@@ -111,6 +111,7 @@ fn link_with_class_queues_is_rejected() {
         link,
         scheduler: Scheduler::Priority,
         classes: vec![QueueClass {
+            policer: None,
             name: "first".to_owned(),
             weight: 1.0,
             buffer: Buffer::Packets(10.0),
