@@ -93,6 +93,17 @@ pub struct AppliedLimits {
     pub until_s: f64,
 }
 
+/// HTB class that sends at its ceiling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReachedCeiling {
+    /// Name of the class.
+    pub class: String,
+    /// Its throughput in bit/s on the wire.
+    pub throughput_bps: f64,
+    /// Its ceiling in bit/s.
+    pub ceil_bps: f64,
+}
+
 /// One link of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedHop {
@@ -122,6 +133,8 @@ pub struct ExplainedHop {
     pub loss_probability: f64,
     /// Probability that the link loses the packet in transit, after the queue; part of `loss_probability`.
     pub link_loss_probability: f64,
+    /// Class of the queue, or ancestor of it, that sent at its ceiling in the interval, if there is an interval.
+    pub reached_ceiling: Option<ReachedCeiling>,
 }
 
 impl Explanation {

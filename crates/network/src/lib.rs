@@ -49,7 +49,7 @@ pub use columns_macro::{Cell, Column, Columns};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
 pub use ecmp::{EcmpShare, EqualPaths, FlowHash, MAX_HASHED_FLOWS, MAX_PATHS, PathShare};
 pub use error::{BuildError, RunError};
-pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit};
+pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit, ReachedCeiling};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
     AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, DelayLine, DeliveryTrace, Dscp, DualPi2,

@@ -1,6 +1,6 @@
 //! Several queues at one link, and the scheduler that serves them.
 
-use netflow_queues::Scheduler;
+use netflow_queues::{HtbClass, Scheduler};
 
 use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network, TokenBucketSpec};
 
@@ -89,12 +89,25 @@ impl Network {
         link.map(|link| LinkId(link, self.inner.owner))
     }
 
-    /// Returns the scheduler of the link that transmits for this queue, if there are several queues, and the number of
-    /// the queue.
-    pub fn scheduler_of(&self, queue: LinkId) -> Option<(&Scheduler, usize)> {
-        let shared = self.shared_link(queue)?;
-        let number = shared.links.iter().position(|&l| l == queue.0)?;
-        Some((&shared.scheduler, number))
+    /// Returns the HTB class of a queue and the ancestors of this class, from the class upwards, with the queues below
+    /// each.
+    pub fn htb_path(&self, queue: LinkId) -> Vec<(&HtbClass, Vec<LinkId>)> {
+        let Some(shared) = self.shared_link(queue) else {
+            return Vec::new();
+        };
+        let (Scheduler::Htb(tree), Some(mine)) = (
+            &shared.scheduler,
+            shared.links.iter().position(|&l| l == queue.0),
+        ) else {
+            return Vec::new();
+        };
+        let with_queues = |class: usize| {
+            let all = shared.links.iter().enumerate();
+            let below = all.filter(|&(number, _)| tree.path(number).any(|it| it == class));
+            let below = below.map(|(_, &l)| LinkId(l, self.inner.owner));
+            (&tree.classes[class], below.collect())
+        };
+        tree.path(mine).map(with_queues).collect()
     }
 
     /// Returns the links with several queues; their class queues are links named `FROM->TO/CLASS`.

@@ -391,6 +391,7 @@ fn random_tree(rng: &mut impl Rng) -> HtbTree {
     let customers = usize::from(parents.contains(&Some(0)));
     let parents = std::iter::repeat_n(None, customers).chain(parents);
     let class = |parent| HtbClass {
+        name: String::new(),
         parent,
         rate_bps: one_of(rng, &[1000, 100_000, 300_000]),
         ceil_bps: one_of(rng, &[300_000, 700_000, 5_000_000]),

@@ -22,6 +22,8 @@ const ROOT: usize = 0;
 /// Class of HTB. The token buckets start full and count bytes on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtbClass {
+    /// Name of the class.
+    pub name: String,
     /// Class that it borrows from; `None` for the link.
     pub parent: Option<usize>,
     /// Guaranteed rate in bit/s, positive.
@@ -59,6 +61,12 @@ pub struct HtbTree {
 }
 
 impl HtbTree {
+    /// Returns the class of a queue and its ancestors, from the class upwards; none for packets without a class.
+    pub fn path(&self, queue: usize) -> impl Iterator<Item = usize> + '_ {
+        let class = self.class_of_queue.get(queue).copied();
+        std::iter::successors(class, |&class| self.classes[class].parent)
+    }
+
     /// Returns the first class that has no rate, a parent that does not precede it, or a wrong number of queues.
     pub fn first_invalid(&self) -> Option<usize> {
         let is_invalid = |c: &usize| {
@@ -188,6 +196,7 @@ impl Htb {
         assert_eq!(tree.first_invalid(), None, "invalid class");
         // Packets without a class only borrow from the link, without a ceiling.
         let unclassified = HtbClass {
+            name: String::new(),
             parent: None,
             rate_bps: 0,
             ceil_bps: u64::MAX / 16,
@@ -436,6 +445,7 @@ mod tests {
 
     fn class(parent: Option<usize>, rate_bps: u64, ceil_bps: u64) -> HtbClass {
         HtbClass {
+            name: String::new(),
             parent,
             rate_bps,
             ceil_bps,
@@ -626,6 +636,7 @@ mod tests {
                 (_, false) => link_bps,
             };
             classes.push(HtbClass {
+                name: String::new(),
                 parent: parent.checked_sub(1),
                 rate_bps,
                 ceil_bps,

@@ -3,11 +3,14 @@
 use netflow_network::engine::{ConnectionSums, LinkSums, mean};
 use netflow_network::{
     ClassInterval, ConnectionId, ConnectionInterval, Explanation, Interval, IntervalReader, LinkId,
-    LinkInterval, Network, Recorder,
+    LinkInterval, Network, ReachedCeiling, Recorder,
 };
 use netflow_packets::ACK_PRECEDENCES;
 
 use crate::simulation::{EngineKind, Simulation};
+
+/// Smallest throughput of a class at its ceiling, as a fraction of the ceiling.
+const MIN_LOAD_AT_CEILING: f64 = 0.95;
 
 /// Snapshot of the counters.
 #[derive(Clone, Debug, Default)]
@@ -134,6 +137,19 @@ impl IntervalReader for IntervalDelta<'_> {
         let mut explanation = self.simulation.engine().explain(id);
         for hop in &mut explanation.hops {
             hop.utilization = self.link(hop.link).utilization;
+            let classes = self.network().htb_path(hop.link).into_iter();
+            let loads = classes.map(|(class, queues)| ReachedCeiling {
+                class: class.name.clone(),
+                throughput_bps: hop.bandwidth_bps
+                    * (queues.iter())
+                        .map(|&queue| self.link(queue).utilization)
+                        .sum::<f64>(),
+                ceil_bps: class.ceil_bps as f64,
+            });
+            let of_ceil = |it: &ReachedCeiling| it.throughput_bps / it.ceil_bps;
+            hop.reached_ceiling = loads
+                .filter(|it| of_ceil(it) >= MIN_LOAD_AT_CEILING)
+                .max_by(|a, b| of_ceil(a).total_cmp(&of_ceil(b)));
         }
         if let EngineKind::Packets(packets) = self.simulation.stepper() {
             let marking = packets.marking_of(id);

@@ -222,6 +222,15 @@ fn print_delays(network: &Network, it: &Explanation, out: &mut dyn Write) -> io:
         writeln!(out, " {note}")?;
     }
     for hop in &it.hops {
+        if let Some(reached) = &hop.reached_ceiling {
+            let (name, class) = (network.link_name(hop.link), &reached.class);
+            let sends = short(reached.throughput_bps / 1e6);
+            let ceil = short(reached.ceil_bps / 1e6);
+            writeln!(
+                out,
+                " {name} is limited by the ceiling of class {class}: {sends} of {ceil} Mbit/s"
+            )?;
+        }
         print_token_buckets(network, hop.link, out)?;
         print_propagation(network, hop.link, out)?;
         if hop.bandwidth_bps == 0.0 {

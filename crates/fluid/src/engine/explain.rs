@@ -74,6 +74,7 @@ impl Setup {
                 propagation_s: link.propagation_s(l),
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,
+                reached_ceiling: None,
             }
         };
         let ranks = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];

@@ -134,6 +134,7 @@ impl Engine for Packets {
                 propagation_s: self.engine.links[link.index()].delay_ns as f64 / 1e9,
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,
+                reached_ceiling: None,
             }
         };
         let inner = &**network.tables();

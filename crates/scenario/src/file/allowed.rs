@@ -114,6 +114,10 @@ pub(super) const QUANTUM: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 256.0 && b.get() <= 1e6,
     text: "256 B to 1 MB",
 };
+pub(super) const PRIORITY: Allowed<u64> = Allowed {
+    test: |prio| *prio <= 7,
+    text: "0 to 7",
+};
 pub(super) const FIRST_WINDOW: Allowed<Quantity<Packets>> = Allowed {
     test: |w| w.get() >= 1.0 && w.get() <= 65_535.0,
     text: "1 pkt to 65535 pkt",

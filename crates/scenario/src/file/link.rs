@@ -60,7 +60,7 @@ pub struct Link {
     #[key(fixed, example = "{ bandwidth = \"1 Mbit/s\", metric = 20 }")]
     pub reverse: Option<Spanned<Reverse>>,
     /// Queue discipline: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, `"dualpi2"`, `"cake"`, `"priority"`, `"wfq"`,
-    /// or a table with `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
+    /// `"htb"`, or a table with `discipline` and its settings, also for `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
     /// Token bucket in front of the queue, which drops the packets that do not conform, as `tc police` and the policers of
@@ -101,7 +101,7 @@ pub struct Link {
     /// `netflow failures`. In a CSV table, names are separated by `;`. Default: none.
     #[key(allowed = allowed::GROUPS, example = "[\"conduit-1\", \"bridge\"]")]
     pub srlg: Option<Spanned<RiskGroups>>,
-    /// Queues for traffic classes, if `queue` is "priority" or "wfq".
+    /// Queues for traffic classes, if `queue` is "priority", "wfq" or "htb".
     #[key(name = "class")]
     pub classes: Vec<LinkClass>,
     /// The other direction of a duplex link where `reverse` or `--set` makes it different.

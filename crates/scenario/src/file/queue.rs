@@ -41,6 +41,9 @@ pub enum Plain {
     /// Weighted fair queueing among the queues of the link's classes (`[[link.class]]`) and the link's own
     /// drop-tail queue, which has a weight of 1.
     Wfq,
+    /// Hierarchical token bucket, as `tc htb`: the link's classes (`[[link.class]]`) have guaranteed rates and ceilings.
+    /// The link's own drop-tail queue gets the bandwidth that they leave.
+    Htb,
 }
 
 /// Random early detection: the drop probability rises with the average queue length.

@@ -349,7 +349,7 @@ impl Validator<'_> {
         if let Some((scheduler, classes)) = classes {
             self.builder.schedule(MultiQueueLink {
                 link: id,
-                scheduler: *scheduler,
+                scheduler: scheduler.clone(),
                 classes: classes.clone(),
             });
         }
@@ -490,7 +490,7 @@ impl Validator<'_> {
     }
 
     /// Returns the policer or shaper of a link.
-    fn token_bucket(
+    pub(super) fn token_bucket(
         &mut self,
         key: &str,
         setting: &Spanned<TokenBucketSetting>,

@@ -104,6 +104,7 @@ pub(crate) fn validate(
         connections: Connections::default(),
         aggregates: Aggregates::default(),
         class_names: HashSet::new(),
+        parent_classes: HashMap::new(),
         profiles: Profiles::default(),
         traces: HashMap::new(),
         paths: None,
@@ -186,8 +187,10 @@ struct Validator<'s> {
     annotated_nodes: HashSet<String>,
     connections: Connections,
     aggregates: Aggregates,
-    /// Names of the classes of all links.
+    /// Names of the classes with queues of all links.
     class_names: HashSet<String>,
+    /// Classes of HTB that have classes of their own, with one of these.
+    parent_classes: HashMap<String, String>,
     profiles: Profiles,
     /// Delivery traces by file; `None` for an invalid one.
     traces: HashMap<String, Option<Arc<DeliveryTrace>>>,
