@@ -21,7 +21,7 @@ pub struct LinkClass {
     #[key(allowed = allowed::WEIGHT, example = 2)]
     pub weight: Option<Spanned<f64>>,
     /// htb: class of the link that this class belongs to, for example a customer. Default: the link itself.
-    #[key(fixed, example = "customer-1")]
+    #[key(example = "customer-1")]
     pub parent: Option<Spanned<String>>,
     /// htb: guaranteed rate, `overhead` included. Required.
     #[key(allowed = allowed::BUCKET_RATE, example = "5 Mbit/s")]

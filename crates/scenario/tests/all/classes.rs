@@ -92,7 +92,11 @@ fn options_set_link_classes_by_name() {
     assert_eq!(queue(&set, "B->C/gold"), (1.0, 40.0));
     // The other direction may have another scheduler.
     let set = network(&["link.B->A.queue=priority"]);
-    let schedulers = set.tables().multi_queue_links.iter().map(|it| it.scheduler);
+    let schedulers = set
+        .tables()
+        .multi_queue_links
+        .iter()
+        .map(|it| it.scheduler.clone());
     let first: Vec<Scheduler> = schedulers.take(2).collect();
     assert_eq!(first, [Scheduler::Wfq, Scheduler::Priority]);
     // A wildcard sets all links, and one name both directions.
@@ -144,7 +148,7 @@ fn unknown_class_keys_are_rejected() {
         ("link.A->B.class.silver.weight=2", "class.silver.weight"),
         (
             "link.A->B.class.gold.wieght=2",
-            "write `class.NAME.KEY` with an existing name; keys: weight, buffer, queue",
+            "write `class.NAME.KEY` with an existing name; keys: weight, parent, rate, ceil, burst, cburst, prio, quantum, buffer, queue, policer",
         ),
         ("link.B->C.class.v.1.weight=2", "class.v.1.weight"),
         ("link.A->B.class.gold.weight=0", "`weight` cannot be 0"),
@@ -153,5 +157,201 @@ fn unknown_class_keys_are_rejected() {
     ] {
         let error = read(&[setting]).map(|_| ()).unwrap_err();
         assert!(error.contains(expected), "{setting}: {error}");
+    }
+}
+
+const CUSTOMERS: &str = r#"
+[simulation]
+duration = "10 s"
+
+[[link]]
+from = "A"
+to = "B"
+bandwidth = "10 Mbit/s"
+queue = "htb"
+
+[[link.class]]
+name = "web"
+parent = "customer"
+rate = "1 Mbit/s"
+buffer = "100 ms"
+
+[[link.class]]
+name = "customer"
+rate = "4 Mbit/s"
+ceil = "6 Mbit/s"
+
+[[link.class]]
+name = "voice"
+parent = "customer"
+rate = "2 Mbit/s"
+ceil = "6 Mbit/s"
+burst = "15 KB"
+cburst = "3 KB"
+prio = 1
+quantum = "3000 B"
+
+[[connection]]
+name = "c"
+from = "A"
+to = "B"
+class = "web"
+source = { constant = "1 Mbit/s" }
+"#;
+
+fn read_customers(old: &str, new: &str) -> Result<CompiledScenario, String> {
+    assert!(CUSTOMERS.contains(old), "{old}");
+    let text = CUSTOMERS.replacen(old, new, 1);
+    from_str("test.toml", &text, "".as_ref(), &[]).map_err(|problems| problems.to_string())
+}
+
+/// Parents precede their children, queues have the order of the file, and keys have the defaults of Linux.
+#[test]
+fn htb_classes_form_a_tree() {
+    let scenario = read_customers("", "").unwrap();
+    assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
+    let network = &scenario.network;
+    let multi_queue_links = &network.tables().multi_queue_links;
+    // Both directions.
+    assert_eq!(multi_queue_links.len(), 2);
+    let queues = multi_queue_links[0].classes.iter();
+    let queues: Vec<(&str, Buffer)> = queues.map(|it| (it.name.as_str(), it.buffer)).collect();
+    // 100 ms at a ceiling of 1 Mbit/s.
+    assert_eq!(queues[0], ("web", Buffer::Bytes(12_500.0)));
+    assert_eq!(queues[1].0, "voice");
+    let Scheduler::Htb(tree) = &multi_queue_links[0].scheduler else {
+        panic!("{:?}", multi_queue_links[0].scheduler);
+    };
+    let shown = tree.classes.iter().map(|it| {
+        let rates = (it.rate_bps, it.ceil_bps, it.burst_bytes, it.cburst_bytes);
+        (
+            it.name.as_str(),
+            it.parent,
+            rates,
+            it.prio,
+            it.quantum_bytes,
+        )
+    });
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [
+            (
+                "customer",
+                None,
+                (4_000_000, 6_000_000, 1600, 1600),
+                0,
+                50_000
+            ),
+            (
+                "web",
+                Some(0),
+                (1_000_000, 1_000_000, 1600, 1600),
+                0,
+                12_500
+            ),
+            (
+                "voice",
+                Some(0),
+                (2_000_000, 6_000_000, 15_000, 3000),
+                1,
+                3000
+            ),
+        ]
+    );
+    assert_eq!(tree.class_of_queue, [1, 2]);
+    let web = network
+        .links()
+        .find(|&id| network.link_name(id) == "A->B/web");
+    let path = network.htb_path(web.unwrap());
+    let path: Vec<(&str, usize)> = path
+        .iter()
+        .map(|(it, queues)| (it.name.as_str(), queues.len()))
+        .collect();
+    assert_eq!(path, [("web", 1), ("customer", 2)]);
+}
+
+#[test]
+fn wrong_htb_classes_are_rejected() {
+    for (old, new, expected) in [
+        ("rate = \"1 Mbit/s\"\n", "", "class `web` needs a `rate`"),
+        (
+            "parent = \"customer\"",
+            "parent = \"custommer\"",
+            "unknown class `custommer`",
+        ),
+        (
+            "ceil = \"6 Mbit/s\"",
+            "ceil = \"3 Mbit/s\"",
+            "`ceil` of class `customer` is below its `rate`",
+        ),
+        (
+            "name = \"customer\"\n",
+            "name = \"customer\"\nparent = \"web\"\n",
+            "its own ancestor",
+        ),
+        (
+            "parent = \"customer\"",
+            "parent = \"web\"",
+            "class `web` is its own ancestor",
+        ),
+        (
+            "class = \"web\"",
+            "class = \"customer\"",
+            "class `customer` has classes of its own and no queue",
+        ),
+        (
+            "queue = \"htb\"",
+            "queue = \"wfq\"",
+            "`parent` of a class needs `queue = \"htb\"` in the link",
+        ),
+        (
+            "queue = \"htb\"",
+            "queue = \"htb\"\nreverse = { queue = \"wfq\" }",
+            "needs `queue = \"htb\"`",
+        ),
+        ("prio = 1", "prio = 8", "0 to 7"),
+        (
+            "prio = 1",
+            "prio = 1\nqueue = \"htb\"",
+            "a class cannot have classes of its own",
+        ),
+        (
+            "duration = \"10 s\"",
+            "duration = \"10 s\"\nmodel = \"fluid\"",
+            "the queue discipline \"htb\" needs the packet model",
+        ),
+    ] {
+        let error = read_customers(old, new).map(|_| ()).unwrap_err();
+        assert!(error.contains(expected), "{new}: {error}");
+    }
+}
+
+#[test]
+fn suspicious_htb_classes_are_reported() {
+    for (old, new, expected) in [
+        (
+            "rate = \"2 Mbit/s\"",
+            "rate = \"4 Mbit/s\"",
+            "guaranteed rates of 5 Mbit/s exceed the `rate` of class `customer`, 4 Mbit/s",
+        ),
+        (
+            "bandwidth = \"10 Mbit/s\"",
+            "bandwidth = \"3 Mbit/s\"",
+            "guaranteed rates of 4 Mbit/s exceed the bandwidth of the link, 3 Mbit/s",
+        ),
+        (
+            "ceil = \"6 Mbit/s\"",
+            "ceil = \"6 Mbit/s\"\nbuffer = \"9 pkt\"",
+            "`buffer` has no effect",
+        ),
+        (
+            "prio = 1",
+            "prio = 1\nweight = 2",
+            "`weight` has no effect with \"htb\"",
+        ),
+    ] {
+        let warnings = read_customers(old, new).unwrap().warnings;
+        let is_there = warnings.iter().any(|it| it.to_string().contains(expected));
+        assert!(is_there, "{new}: {warnings:?}");
     }
 }

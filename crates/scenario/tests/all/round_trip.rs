@@ -228,7 +228,12 @@ prop_compose! {
 }
 
 fn queue() -> impl Strategy<Value = Spanned<QueueSetting>> {
-    let plain = prop::sample::select(vec![Plain::DropTail, Plain::Priority, Plain::Wfq]);
+    let plain = prop::sample::select(vec![
+        Plain::DropTail,
+        Plain::Priority,
+        Plain::Wfq,
+        Plain::Htb,
+    ]);
     prop_oneof![
         plain.prop_map(QueueSetting::Plain),
         red(),
@@ -245,8 +250,16 @@ prop_compose! {
         weight in of(fraction()),
         buffer in of(buffer_size(1.0..1e8)),
         queue in of(queue().boxed()),
+        parent in of(text()),
+        rate in of(rate()),
+        ceil in of(rate()),
+        burst in of(bytes()),
+        cburst in of(bytes()),
+        prio in of((0_u64..8).prop_map(Spanned::from)),
+        quantum in of(bytes()),
+        policer in of(token_bucket().boxed()),
     ) -> LinkClass {
-        LinkClass { name, weight, buffer, queue }
+        LinkClass { name, weight, parent, rate, ceil, burst, cburst, prio, quantum, buffer, queue, policer }
     }
 }
 

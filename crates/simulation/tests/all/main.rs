@@ -14,6 +14,7 @@ mod delivery_trace;
 mod diffserv;
 mod estimates;
 mod explain;
+mod htb;
 mod invalid_operations;
 mod link_events;
 mod link_loss;
