@@ -38,7 +38,7 @@ impl ClassNetwork {
         };
         builder.schedule(MultiQueueLink {
             link,
-            scheduler: self.scheduler,
+            scheduler: self.scheduler.clone(),
             classes: self.weights.iter().enumerate().map(class).collect(),
         });
         let mut ids = Vec::new();
@@ -113,7 +113,7 @@ fn class_shares_match_the_scheduler() {
             (Source::Constant { rate_pps }, bytes)
         };
         let lab = ClassNetwork {
-            scheduler: [Scheduler::Priority, Scheduler::Wfq][case % 2],
+            scheduler: [Scheduler::Priority, Scheduler::Wfq][case % 2].clone(),
             buffer: Buffer::Packets(50.0),
             weights: weights.clone(),
             sources: demands.iter().map(source).collect(),
@@ -121,7 +121,7 @@ fn class_shares_match_the_scheduler() {
         weights.push(1.0);
         let wanted = match lab.scheduler {
             Scheduler::Priority => first_come(&demands),
-            Scheduler::Wfq => fair(&demands, &weights),
+            Scheduler::Wfq | Scheduler::Htb(_) => fair(&demands, &weights),
         };
         for (model, worst) in [Model::PACKETS, Model::FLUID].into_iter().zip(&mut worst) {
             let (simulation, ids) = lab.run(model, 40.0);
@@ -274,7 +274,7 @@ fn empty_class_does_not_change_results() {
         for link in plain.links() {
             builder.schedule(MultiQueueLink {
                 link,
-                scheduler: [Scheduler::Priority, Scheduler::Wfq][seed as usize % 2],
+                scheduler: [Scheduler::Priority, Scheduler::Wfq][seed as usize % 2].clone(),
                 classes: vec![QueueClass {
                     policer: None,
                     name: "nobody".to_owned(),
@@ -339,7 +339,7 @@ fn bandwidth_set_in_run_applies_to_all_queues() {
             let link = builder.link(netflow_problems::link(from, to, BPS, 0.01, 50.0));
             builder.schedule(MultiQueueLink {
                 link,
-                scheduler,
+                scheduler: scheduler.clone(),
                 classes: vec![QueueClass {
                     policer: None,
                     name: "first".to_owned(),
@@ -394,7 +394,7 @@ fn link_loss_applies_to_all_class_queues() {
         ByEvent(f64),
         ByHand(f64),
     }
-    let run = |model, scheduler, how: SettingMethod| {
+    let run = |model, scheduler: &Scheduler, how: SettingMethod| {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
         let mut spec = netflow_problems::link(from, to, BPS, 0.01, 50.0);
@@ -411,7 +411,7 @@ fn link_loss_applies_to_all_class_queues() {
         };
         builder.schedule(MultiQueueLink {
             link,
-            scheduler,
+            scheduler: scheduler.clone(),
             classes: vec![class],
         });
         for (name, rate_pps) in [("a", 350.0), ("b", 450.0)] {
@@ -448,7 +448,7 @@ fn link_loss_applies_to_all_class_queues() {
         simulation
     };
     for scheduler in [Scheduler::Priority, Scheduler::Wfq] {
-        let packets = |how| run(Model::PACKETS, scheduler, how);
+        let packets = |how| run(Model::PACKETS, &scheduler, how);
         let built = packets(SettingMethod::Built);
         assert!(results(&built) == results(&packets(SettingMethod::ByEvent(0.0))));
         let later = packets(SettingMethod::ByEvent(10.0));
@@ -457,7 +457,7 @@ fn link_loss_applies_to_all_class_queues() {
             (Model::PACKETS, built),
             (
                 Model::FLUID,
-                run(Model::FLUID, scheduler, SettingMethod::Built),
+                run(Model::FLUID, &scheduler, SettingMethod::Built),
             ),
         ] {
             for id in built.network().connections() {
@@ -492,7 +492,7 @@ fn path_set_at_run_time_uses_class_queues() {
                     };
                     builder.schedule(MultiQueueLink {
                         link,
-                        scheduler,
+                        scheduler: scheduler.clone(),
                         classes: vec![class],
                     });
                 }

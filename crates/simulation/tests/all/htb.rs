@@ -91,11 +91,11 @@ fn customers_share_the_link() {
         ]
     };
     for (streams_mbps, expected_mbps) in [
-        // The guarantees of the customers, and 4 Mbit/s that they borrow: a third each, up to the ceiling of the first.
+        // The guarantees of the customers, and 4 Mbit/s that they borrow, up to the ceiling of the first.
         ([10.0, 10.0, 30.0, 1.0], [4.0, 4.0, 12.0, 0.0]),
         ([10.0, 0.5, 30.0, 1.0], [7.5, 0.5, 12.0, 0.0]),
         ([10.0, 10.0, 3.0, 1.0], [4.0, 4.0, 3.0, 1.0]),
-        ([10.0, 10.0, 0.0, 30.0], [4.0, 4.0, 0.0, 12.0]),
+        ([10.0, 10.0, 0.5, 30.0], [4.0, 4.0, 0.5, 11.5]),
     ] {
         let simulation = run_packets(network(classes(), &[2, 3, 4], &streams_mbps, None), 20.0);
         near(&delivered_mbps(&simulation, 20.0), &expected_mbps);
