@@ -411,7 +411,7 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
     let room = one_of(rng, &[1.0, 3.0, 10.0, 40.0]);
     let mut class = QueueClass {
         name: name.to_owned(),
-        policer: rng.random_bool(0.1).then(|| TokenBucketSpec {
+        policer: rng.random_bool(0.1).then_some(TokenBucketSpec {
             rate_bps: 0.4e6,
             burst_bytes: 3000.0,
         }),

@@ -783,7 +783,13 @@ mod tests {
             }
             let queues = all.class_of_queue.len();
             let arrivals: Vec<f64> = (0..queues)
-                .map(|_| if random.bits() % 4 == 0 { 0.0 } else { ALWAYS })
+                .map(|_| {
+                    if random.bits().is_multiple_of(4) {
+                        0.0
+                    } else {
+                        ALWAYS
+                    }
+                })
                 .collect();
             let sent = send(&all, link_bps as f64, &arrivals, 500_000_000);
             let takes_ns = u64::from(8 * PACKET_BYTES) * 1_000_000_000 / link_bps;
