@@ -1052,7 +1052,9 @@ impl NetworkBuilder {
             return (0..classes.len()).collect();
         }
         let link = |&link: &u32| &self.links[link as usize];
-        let over = links.iter().map(|it| {
+        // The queue of a class fails with its link.
+        let links = links.range(..self.first_class_queue() as u32);
+        let over = links.clone().map(|it| {
             let length = length(link(it));
             router.distances_over(*it, length, either)
         });
