@@ -22,7 +22,9 @@ mod delay_line;
 mod delivery_trace;
 mod departure_ring;
 mod dscp;
+mod early_drop;
 mod ecn;
+mod fifo_link;
 mod losses;
 mod overhead;
 mod scheduler;
@@ -42,7 +44,9 @@ pub use delay_line::{
 pub use delivery_trace::{DeliveryTrace, TraceError, TraceServer};
 pub use departure_ring::DepartureRing;
 pub use dscp::Dscp;
+pub use early_drop::{DropReason, EarlyDrop, PrecedenceCounts, RedMarks, stretched_ns};
 pub use ecn::EcnCodepoint;
+pub use fifo_link::{Departure, FifoLink};
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses, Outages};
 pub use overhead::{Cells, Overhead};
 pub use scheduler::{PacketScheduler, Scheduler};
@@ -163,6 +167,15 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
     /// [`DropTail::remove_departed`].
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Returns the bytes of the packets present at `now`.
+    pub fn bytes(&self, now: T) -> u64 {
+        let gone = self.queue.partition_point(|&(sent, _)| sent <= now);
+        let gone = self.queue[..gone]
+            .iter()
+            .map(|&(_, bytes)| u64::from(bytes));
+        self.bytes - gone.sum::<u64>()
     }
 
     /// Returns the departure times of the packets present at `now`.
