@@ -112,7 +112,7 @@ pub(crate) struct PathStart {
 fn ecn_codepoint(stack: &Stack) -> EcnCodepoint {
     if !stack.has_ecn() {
         EcnCodepoint::NotEct
-    } else if stack.ecn_rules().is_l4s {
+    } else if stack.is_l4s() {
         EcnCodepoint::Ect1
     } else {
         EcnCodepoint::Ect0
