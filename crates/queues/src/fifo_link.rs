@@ -68,25 +68,31 @@ impl FifoLink {
         info: &PacketInfo,
     ) -> Result<Departure, DropReason> {
         self.queue.remove_departed(now_ns);
-        let free_ns = self.queue.last_departure();
-        let marked = match &mut self.early_drop {
-            Some(early) => early
-                .admit(now_ns, self.queue.len(), free_ns, info)
-                .ok_or(DropReason::Early)?,
-            None => false,
-        };
-        let at_ns = self
-            .queue
-            .arrive(now_ns, service_ns, info.bytes, self.buffer);
-        if let Some(early) = &mut self.early_drop {
-            match at_ns {
-                Some(_) => early.queued(info.precedence, Some(free_ns.max(now_ns))),
-                None => early.overflowed(now_ns, info.precedence),
+        let mut marked = false;
+        let at_ns = match &mut self.early_drop {
+            None => (self.queue).arrive_purged(now_ns, service_ns, info.bytes, self.buffer),
+            Some(early) => {
+                let free_ns = self.queue.last_departure();
+                let admitted = early.admit(now_ns, self.queue.len(), free_ns, info);
+                marked = admitted.ok_or(DropReason::Early)?;
+                let at_ns = (self.queue).arrive_purged(now_ns, service_ns, info.bytes, self.buffer);
+                if at_ns.is_some() {
+                    early.queued(info.precedence, Some(free_ns.max(now_ns)));
+                } else {
+                    early.overflowed(now_ns, info.precedence);
+                }
+                at_ns
             }
-        }
+        };
         let at_ns = at_ns.ok_or(DropReason::BufferFull)?;
         self.max_len = self.max_len.max(self.queue.len() as u64);
         Ok(Departure { at_ns, marked })
+    }
+
+    /// Returns true if the sizes of packets count.
+    #[inline]
+    pub fn counts_bytes(&self) -> bool {
+        matches!(self.buffer, Buffer::Bytes(_))
     }
 
     /// Returns the number of packets, including the one in service.

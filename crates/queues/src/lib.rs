@@ -124,6 +124,18 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
                 return None;
             }
         }
+        Some(self.push(now, service, bytes))
+    }
+
+    /// Adds a packet as [`DropTail::arrive`]. No packet may have departed since the last [`DropTail::remove_departed`].
+    #[inline]
+    fn arrive_purged(&mut self, now: T, service: T, bytes: u32, buffer: Buffer) -> Option<T> {
+        let fits = self.accepts(bytes, buffer);
+        fits.then(|| self.push(now, service, bytes))
+    }
+
+    #[inline]
+    fn push(&mut self, now: T, service: T, bytes: u32) -> T {
         let begins = if self.last_departure > now {
             self.last_departure
         } else {
@@ -132,7 +144,7 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
         self.last_departure = begins + service;
         self.queue.push((self.last_departure, bytes));
         self.bytes += u64::from(bytes);
-        Some(self.last_departure)
+        self.last_departure
     }
 
     #[inline]
@@ -143,11 +155,16 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
     /// Removes the packets that have departed by `now`.
     #[inline]
     pub fn remove_departed(&mut self, now: T) {
-        while let Some(&(sent, bytes)) = self.queue.first()
-            && sent <= now
-        {
+        let mut gone = 0;
+        for &(sent, bytes) in &*self.queue {
+            if sent > now {
+                break;
+            }
             self.bytes -= u64::from(bytes);
-            self.queue.pop();
+            gone += 1;
+        }
+        if gone > 0 {
+            self.queue.pop_n(gone);
         }
     }
 

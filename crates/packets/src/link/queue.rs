@@ -484,7 +484,12 @@ impl Queue {
             }
             Discipline::Plain(departures) => departures.arrive(now_ns, service_ns),
             Discipline::Fifo(fifo) => {
-                let info = packet_info(packet, bits, spec);
+                let bytes = if fifo.counts_bytes() {
+                    wire_bytes(bits)
+                } else {
+                    0
+                };
+                let info = packet_info(packet, bytes, spec);
                 let departure = fifo.arrive(now_ns, service_ns, &info).ok();
                 if departure.is_some_and(|departure| departure.marked) {
                     packet.metadata |= CONGESTED;
@@ -524,7 +529,7 @@ impl Queue {
         dropped: &mut Vec<QueuedPacket>,
     ) {
         self.counts.accepted += 1;
-        let info = packet_info(&waits.packet, waits.bits, spec);
+        let info = packet_info(&waits.packet, waits.bytes(), spec);
         if let Some(managed) = self.managed_mut() {
             managed.enqueue(waits, info, details, dropped);
         }
@@ -703,9 +708,9 @@ impl Queue {
 
 /// Returns the properties of a packet that disciplines use.
 #[inline]
-fn packet_info(packet: &Packet, bits: f64, spec: &HopSpec) -> PacketInfo {
+fn packet_info(packet: &Packet, bytes: u32, spec: &HopSpec) -> PacketInfo {
     PacketInfo {
-        bytes: wire_bytes(bits),
+        bytes,
         flow: spec.flow(),
         ecn: spec.ecn(packet),
         precedence: spec.precedence,
