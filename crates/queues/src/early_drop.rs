@@ -40,7 +40,7 @@ enum Algorithm {
         marks: RedMarks,
         random: Pcg32,
     },
-    Rio(RioState),
+    Rio(Box<RioState>),
 }
 
 #[derive(Clone, Debug)]
@@ -85,11 +85,11 @@ impl EarlyDrop {
 
     /// Returns RIO.
     pub fn rio(queue: DiffServQueue) -> EarlyDrop {
-        EarlyDrop(Algorithm::Rio(RioState {
+        EarlyDrop(Algorithm::Rio(Box::new(RioState {
             queue,
             waiting: VecDeque::new(),
             counts: PrecedenceCounts::default(),
-        }))
+        })))
     }
 
     /// Decides on a packet that finds `pkts` packets, including the one in service. `free_ns` is the end of the
