@@ -3,9 +3,10 @@
 use std::fmt;
 
 /// Drop precedence of a packet in a filling queue (RFC 2597 §2): the colours of the markers in the RFCs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum DropPrecedence {
     /// Dropped last: within the committed rate; green.
+    #[default]
     Dp0,
     /// Dropped before DP0: within the tolerated excess; yellow.
     Dp1,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use netflow_diffserv::{Curve, TokenBucket};
+use netflow_diffserv::{Curve, RedAverage, TokenBucket};
 use netflow_profile::Profile;
-use netflow_queues::{Aqm, DelayLine, DeliveryTrace, LinkLoss, Overhead};
+use netflow_queues::{Aqm, DelayLine, DeliveryTrace, LinkLoss, Overhead, RedMarks};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
@@ -87,6 +87,24 @@ impl Red {
     /// Returns the marking probability as a function of the average queue.
     pub fn curve(&self) -> Curve {
         Curve::new(self.min_pkts, self.max_pkts, self.max_p)
+    }
+
+    /// Mean packet size in bits that RED assumes when it converts idle time to packets, as in ns-2.
+    pub const MEAN_PACKET_BITS: f64 = 8000.0;
+
+    /// Returns the average queue at the start, at a link with this bandwidth.
+    pub fn average(&self, bandwidth_bps: f64) -> RedAverage {
+        let packet_ns = Self::MEAN_PACKET_BITS / bandwidth_bps * 1e9;
+        RedAverage::new(self.curve(), self.gentle, self.weight, packet_ns)
+    }
+
+    /// Returns the cases in which it marks packets of senders with ECN.
+    pub fn marks(&self) -> RedMarks {
+        match (self.ecn, self.hard_drop) {
+            (false, _) => RedMarks::Never,
+            (true, true) => RedMarks::BelowMax,
+            (true, false) => RedMarks::Always,
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
+use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima};
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{
-    Change, ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Source,
+    Change, ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Red, Source,
 };
-use netflow_queues::{DelayLineQueue, LossCause, Losses, TraceServer};
+use netflow_queues::{DelayLineQueue, EarlyDrop, LossCause, Losses, PrecedenceCounts, TraceServer};
 use netflow_units::Fifo;
 use rand::RngExt;
 
@@ -15,9 +15,7 @@ use crate::endpoint::delay_histograms::{Delays, OneWayDelays, TimeHistogram, get
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
 use crate::link::edge_marker::{self, EdgeMarker};
-use crate::link::queue::{
-    ArrivalCounter, Link, LinkCounts, PacketDelays, Queue, RedMarks, TransitLosses,
-};
+use crate::link::queue::{ArrivalCounter, Link, LinkCounts, PacketDelays, Queue, TransitLosses};
 use crate::link::queue_disc::QueueDisc;
 use crate::parallel::partition::Partitions;
 use crate::sessions::events::Sessions;
@@ -93,9 +91,6 @@ impl LossCounts {
     }
 }
 
-/// Mean packet size in bits that random early detection assumes.
-const MEAN_BITS: f64 = 8000.0;
-
 impl Engine {
     /// Returns the engine at time 0, with these settings of settable connections.
     pub fn new(
@@ -135,19 +130,13 @@ impl Engine {
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
                     DropPolicy::Managed(discipline) => {
                         let seed = random(seed, Purpose::Queue, tie_break.links[i]).random();
-                        Queue::managed(QueueDisc::new(discipline, buffer, seed))
+                        Queue::with_discipline(QueueDisc::new(discipline, buffer, seed))
                     }
-                    DropPolicy::Red(red) => Queue::with_red(
-                        buffer,
-                        RedAverage::new(
-                            red.curve(),
-                            red.gentle,
-                            red.weight,
-                            MEAN_BITS / bandwidth_bps * 1e9,
-                        ),
-                        RedMarks::of(&red),
-                        random(seed, Purpose::Queue, tie_break.links[i]),
-                    ),
+                    DropPolicy::Red(red) => {
+                        let random = random(seed, Purpose::Queue, tie_break.links[i]);
+                        let average = red.average(bandwidth_bps);
+                        Queue::with_early_drop(buffer, EarlyDrop::red(average, red.marks(), random))
+                    }
                 },
                 policer: policer.map(|it| Box::new(it.bucket())),
                 shaper: shaper.map(|it| Box::new(it.bucket())),
@@ -316,7 +305,7 @@ impl Engine {
                 specs.filter(|hop| hop.link as usize == l && !hop.is_ack)
             };
             let mean_bits = match crossing().count() {
-                0 => MEAN_BITS,
+                0 => Red::MEAN_PACKET_BITS,
                 n => crossing().map(|hop| hop.bits).sum::<f64>() / n as f64,
             };
             // Without the packet in service.
@@ -325,7 +314,12 @@ impl Engine {
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
                 let seed = random(seed, Purpose::Queue, self.tie_break.links[l]).random();
                 let active = DiffServQueue::new(dropper, 0, seed);
-                self.links[l].queue = Queue::with_rio(self.network.packet_buffer(id), active);
+                let buffer = self.network.packet_buffer(id);
+                let mut queue = Queue::with_early_drop(buffer, EarlyDrop::rio(active));
+                if self.links[l].queue.is_managed() {
+                    queue.choose_when_free(buffer);
+                }
+                self.links[l].queue = queue;
             }
         }
     }
@@ -366,7 +360,7 @@ impl Engine {
 
     /// Returns the packets of each precedence that arrived and were lost at a link, and RIO's average queue
     /// lengths.
-    pub fn precedences(&self, l: usize) -> Option<([u64; 3], [u64; 3], [f64; 3])> {
+    pub fn precedences(&self, l: usize) -> Option<(PrecedenceCounts, [f64; 3])> {
         self.links[l].queue.precedences()
     }
 
@@ -477,10 +471,7 @@ impl Engine {
         }
         let pending_losses = self.links.iter().flat_map(Link::pending_losses);
         pending_losses.for_each(|packet| each(&self.topology.specs[packet.hop as usize], true));
-        let managed = self
-            .links
-            .iter()
-            .filter_map(|link| link.queue.managed.as_ref());
+        let managed = self.links.iter().filter_map(|link| link.queue.managed());
         for waits in managed.flat_map(|queue| queue.waiting()) {
             each(&self.topology.specs[waits.packet.hop as usize], true);
         }
@@ -561,7 +552,7 @@ pub(crate) fn record_loss(
     }
     account.lost += 1;
     if let Some(aggregate) = account.aggregate {
-        edges[aggregate as usize].lost[usize::from(hop.precedence)] += 1;
+        edges[aggregate as usize].lost[hop.precedence.index()] += 1;
     }
 }
 
@@ -578,7 +569,7 @@ pub(crate) fn change_copies(
     }
     change(&mut account.copies);
     if let Some(aggregate) = account.aggregate {
-        change(&mut edges[aggregate as usize].copies[usize::from(hop.precedence)]);
+        change(&mut edges[aggregate as usize].copies[hop.precedence.index()]);
     }
 }
 

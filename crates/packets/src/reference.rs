@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use netflow_diffserv::{Curve, Discipline};
 use netflow_network::{
     Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec, HtbClass,
-    HtbTree, MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler,
-    Source, TcpVariant, TokenBucketSpec, TraceSpec, WindowSource,
+    HtbTree, MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Rio,
+    Scheduler, Source, TcpVariant, TokenBucketSpec, TraceSpec, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{
@@ -193,7 +194,9 @@ fn random_network(seed: u64) -> Network {
             let bps = one_of(rng, &[1e6, 2e6, 8e6, 1.7e6]);
             let room = one_of(rng, &[1.0, 2.0, 5.0, 20.0, 100.0]);
             let mut spec = link(nodes[from], nodes[to], bps, one_of(rng, delays), room);
-            if room >= 20.0 && rng.random_bool(0.2) {
+            if room >= 20.0 && rng.random_bool(0.1) {
+                spec.queue = random_rio(rng);
+            } else if room >= 20.0 && rng.random_bool(0.2) {
                 spec.queue = DropPolicy::Red(Red {
                     min_pkts: 2.0,
                     max_pkts: 10.0,
@@ -423,6 +426,7 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
         },
         queue: match rng.random_range(0..4) {
             0 => without_shaper(DropPolicy::Managed(random_discipline(rng))),
+            1 if room >= 10.0 && rng.random_bool(0.3) => random_rio(rng),
             1 if room >= 10.0 => DropPolicy::Red(Red {
                 min_pkts: 1.0,
                 max_pkts: 6.0,
@@ -437,6 +441,16 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
     };
     class.buffer = with_min_managed_buffer(class.queue, class.buffer);
     class
+}
+
+/// Returns RIO that drops data and sometimes acknowledgements.
+fn random_rio(rng: &mut impl Rng) -> DropPolicy {
+    DropPolicy::Rio(Rio {
+        discipline: one_of(rng, &[Discipline::RioC, Discipline::RioD, Discipline::Wred]),
+        curves: [(4.0, 12.0), (2.0, 8.0), (1.0, 6.0)].map(|(min, max)| Curve::new(min, max, 0.1)),
+        weight: 0.02,
+        gentle: rng.random_bool(0.5),
+    })
 }
 
 /// Raises a buffer of one packet to two where the queue is managed.

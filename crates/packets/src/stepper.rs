@@ -15,7 +15,8 @@ use netflow_network::{
 };
 
 use crate::endpoint::delay_histograms::Delays;
-use crate::endpoint::transfer::{Transfer, window_limit};
+use crate::endpoint::sender::window_limit;
+use crate::endpoint::transfer::Transfer;
 use crate::engine::Engine;
 use crate::link::edge_marker::UPDATE_NS;
 use crate::ns;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
+use netflow_diffserv::DropPrecedence;
 use netflow_network::EcnCodepoint;
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
@@ -54,7 +55,7 @@ pub(crate) struct HopSpec {
     ecn: EcnCodepoint,
     /// Drop precedence of its packets. A path of marked packets has three copies of its hops, one for each
     /// precedence. They are `stride` hops apart.
-    pub precedence: u8,
+    pub precedence: DropPrecedence,
     pub stride: u32,
     /// Variation of packet sizes.
     pub sizes: Sizes,
@@ -111,7 +112,7 @@ pub(crate) struct PathStart {
 fn ecn_codepoint(stack: &Stack) -> EcnCodepoint {
     if !stack.has_ecn() {
         EcnCodepoint::NotEct
-    } else if stack.ecn_rules().is_l4s {
+    } else if stack.is_l4s() {
         EcnCodepoint::Ect1
     } else {
         EcnCodepoint::Ect0
@@ -397,12 +398,12 @@ impl Topology {
         let mut last = NO_WIRE;
         let is_ack = matches!(end, Target::Sender(_));
         let precedences = match marks {
-            Some(_) => 0..3,
+            Some(_) => &DropPrecedence::ALL[..],
             // Acknowledgements are dropped last, data without an aggregate first.
-            None if is_ack => 0..1,
-            None => 2..3,
+            None if is_ack => &[DropPrecedence::Dp0],
+            None => &[DropPrecedence::Dp2],
         };
-        for precedence in precedences {
+        for &precedence in precedences {
             for (i, &link) in path.iter().enumerate() {
                 if i == 0 {
                     way.wire = self.wire(None, Target::Link(self.sender(link)));
@@ -419,7 +420,7 @@ impl Topology {
                     arrived: 0,
                     output_wire: last,
                     edge: match (i, precedence) {
-                        (0, 0) => marks.and_then(NonMaxU32::new),
+                        (0, DropPrecedence::Dp0) => marks.and_then(NonMaxU32::new),
                         _ => None,
                     },
                 });

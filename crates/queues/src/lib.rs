@@ -22,7 +22,9 @@ mod delay_line;
 mod delivery_trace;
 mod departure_ring;
 mod dscp;
+mod early_drop;
 mod ecn;
+mod fifo_link;
 mod htb;
 mod losses;
 mod overhead;
@@ -43,7 +45,9 @@ pub use delay_line::{
 pub use delivery_trace::{DeliveryTrace, TraceError, TraceServer};
 pub use departure_ring::DepartureRing;
 pub use dscp::Dscp;
+pub use early_drop::{DropReason, EarlyDrop, PrecedenceCounts, RedMarks, stretched_ns};
 pub use ecn::EcnCodepoint;
+pub use fifo_link::{Departure, FifoLink};
 pub use htb::{Htb, HtbClass, HtbTree};
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses, Outages};
 pub use overhead::{Cells, Overhead};
@@ -122,6 +126,18 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
                 return None;
             }
         }
+        Some(self.push(now, service, bytes))
+    }
+
+    /// Adds a packet as [`DropTail::arrive`]. No packet may have departed since the last [`DropTail::remove_departed`].
+    #[inline]
+    fn arrive_purged(&mut self, now: T, service: T, bytes: u32, buffer: Buffer) -> Option<T> {
+        let fits = self.accepts(bytes, buffer);
+        fits.then(|| self.push(now, service, bytes))
+    }
+
+    #[inline]
+    fn push(&mut self, now: T, service: T, bytes: u32) -> T {
         let begins = if self.last_departure > now {
             self.last_departure
         } else {
@@ -130,7 +146,7 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
         self.last_departure = begins + service;
         self.queue.push((self.last_departure, bytes));
         self.bytes += u64::from(bytes);
-        Some(self.last_departure)
+        self.last_departure
     }
 
     #[inline]
@@ -141,11 +157,16 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
     /// Removes the packets that have departed by `now`.
     #[inline]
     pub fn remove_departed(&mut self, now: T) {
-        while let Some(&(sent, bytes)) = self.queue.first()
-            && sent <= now
-        {
+        let mut gone = 0;
+        for &(sent, bytes) in &*self.queue {
+            if sent > now {
+                break;
+            }
             self.bytes -= u64::from(bytes);
-            self.queue.pop();
+            gone += 1;
+        }
+        if gone > 0 {
+            self.queue.pop_n(gone);
         }
     }
 
@@ -165,6 +186,15 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
     /// [`DropTail::remove_departed`].
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Returns the bytes of the packets present at `now`.
+    pub fn bytes(&self, now: T) -> u64 {
+        let gone = self.queue.partition_point(|&(sent, _)| sent <= now);
+        let gone = self.queue[..gone]
+            .iter()
+            .map(|&(_, bytes)| u64::from(bytes));
+        self.bytes - gone.sum::<u64>()
     }
 
     /// Returns the departure times of the packets present at `now`.

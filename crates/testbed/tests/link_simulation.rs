@@ -84,6 +84,7 @@ fn enter(simulation: &mut LinkSimulation<u32>, at_ns: u64, number: u32, bytes: u
                 bytes,
                 flow: u64::from(number % 7),
                 ecn: EcnCodepoint::from_bits((number % 3) as u8),
+                ..PacketInfo::default()
             },
             payload: number,
         },

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_network::{Application, ConnectionSpec, Limit};
+use netflow_network::{Application, AppliedLimits, ConnectionSpec, Limit, WorkloadSpec};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::tcp::{Ack, Handshake, Receiver, Sender, TcpState};
 use netflow_tcpmodel::{EcnFeedback, Stack};
@@ -17,9 +17,11 @@ use crate::endpoint::ack_encoding::{
     SYN_ACK_SEQ, can_encode_block, pack, pack_number, unpack, unpack_number,
 };
 use crate::endpoint::generator::PacketGenerator;
+use crate::endpoint::sender::{EndpointOutput, TransferSender, WindowSender};
 use crate::link::queue_disc::{
     ODD_EPISODE, RETRANSMITTED, RTT_SHIFT, RTT_UNIT_NS, SEND_TIME_MASK, delay_ns,
 };
+use crate::link::wire::Packet;
 
 /// Number of segments that no transfer exceeds.
 const UNLIMITED: u32 = i32::MAX as u32 - 1;
@@ -47,7 +49,7 @@ pub(crate) struct StackSender {
     /// Maximum number of segments in flight so far.
     max_in_flight: u32,
     /// Number of packets sent, including SYNs.
-    pub sent: u64,
+    sent: u64,
     /// Totals of earlier connections: round-trip times in seconds with their number, and losses found.
     rtts_before: (f64, u64),
     losses_before: (u64, u64),
@@ -101,7 +103,7 @@ impl StackSender {
     }
 
     /// Starts a new connection. Counters continue.
-    pub fn reset(&mut self) {
+    fn reset(&mut self) {
         (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.detected_losses());
         let mut phase = || self.random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
@@ -118,86 +120,29 @@ impl StackSender {
         self.first_unsent = 0;
     }
 
-    /// Opens the server's side: its answer to a SYN, sent at `from_ns`, is acknowledged now. If the SYN was
-    /// `repeated`, there is no round-trip sample.
-    pub fn accept(&mut self, from_ns: u64, now_ns: u64, repeated: bool) {
-        self.handshake.send(&self.stack, from_ns, false);
-        if repeated {
-            self.handshake.repeat();
-        }
-        self.is_open = true;
-        self.handshake
-            .end(&self.stack, now_ns, None, &mut self.sender);
-    }
-
-    /// Returns true if the SYN was sent more than once.
-    pub fn has_repeated_syn(&self) -> bool {
-        self.handshake.has_repeated()
-    }
-
-    /// Returns true if the connection is open for data.
-    pub fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    /// Returns the number of packets available to send, including the first SYN.
-    pub fn available(&self) -> i32 {
-        self.sender.offered() as i32 + 1
-    }
-
-    /// Makes data available up to this packet, exclusive.
-    pub fn offer(&mut self, available: i32) {
-        self.sender.offer((available - 1).max(0) as u32);
-    }
-
-    /// Sends available data, perhaps after an idle period.
-    pub fn push(&mut self, now_ns: u64) {
-        if self.is_open {
-            self.sender.restart_after_idle(now_ns);
-            self.sender.send(now_ns, &mut self.to_send);
-        }
-    }
-
-    /// Returns true if nothing remains to be done, unless packets are in flight.
-    pub fn is_idle(&self) -> bool {
-        self.due_ns() == NEVER && self.sender.acknowledged() == self.sender.sent()
-    }
-
-    /// Sends the SYN.
-    pub fn start(&mut self, now_ns: u64, send: impl FnOnce(i32)) {
-        self.handshake.send(&self.stack, now_ns, true);
-        self.sent += 1;
-        send(0);
-    }
-
-    /// Returns the time of the next event without an arrival, in ns.
+    /// Calls `send` for each packet to send now, with its metadata except for the send time. Some
+    /// congestion controls allow marks of retransmissions, as in Linux.
     #[inline]
-    pub fn due_ns(&self) -> u64 {
-        let timer_ns = if self.is_open {
-            self.sender.timer_ns()
+    fn release(&mut self, mut send: impl FnMut(i32, u64)) {
+        self.sent += self.to_send.len() as u64;
+        self.max_in_flight = self
+            .max_in_flight
+            .max(self.sender.sent() - self.sender.acknowledged());
+        let marks_all = self.stack.ecn_rules().marks_retransmissions;
+        let round_trip = 1e9 * self.sender.srtt_s() / RTT_UNIT_NS as f64;
+        let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
+        let round_trip = u64::from(pack_number(round_trip));
+        let episode = if self.sender.has_odd_episode() {
+            ODD_EPISODE
         } else {
-            self.handshake.timer_ns()
+            0
         };
-        let held_ns = self
-            .undelivered_acks
-            .front()
-            .map_or(NEVER, |&(at_ns, ..)| at_ns);
-        timer_ns.min(self.application.next_ns()).min(held_ns)
-    }
-
-    /// Receives an acknowledgement at the host, which delivers it to the sender a little later. Without this
-    /// random delay, phase effects at drop-tail queues make the same connections lose always (Floyd and
-    /// Jacobson, 1992).
-    pub fn acknowledge(&mut self, now_ns: u64, seq: i32, encoded: u64) {
-        let most_ns = 1e9 * self.stack.host_delay_s.min(self.sender.srtt_s() / 16.0);
-        let at_ns = now_ns + (most_ns * self.random.random::<f64>()) as u64;
-        // Acknowledgements stay in order.
-        let last_ns = self
-            .undelivered_acks
-            .back()
-            .map_or(at_ns, |&(last_ns, ..)| last_ns);
-        self.undelivered_acks
-            .push_back((at_ns.max(last_ns), seq, encoded));
+        for segment in self.to_send.drain(..) {
+            let again = segment < self.first_unsent && !marks_all;
+            self.first_unsent = self.first_unsent.max(segment + 1);
+            let flag = if again { RETRANSMITTED } else { 0 };
+            send(segment as i32 + 1, flag | episode | round_trip << RTT_SHIFT);
+        }
     }
 
     /// Delivers an acknowledgement to the sender.
@@ -217,8 +162,95 @@ impl StackSender {
         }
     }
 
-    /// Runs the event that is due. A SYN is sent by `send_syn`.
-    pub fn run_due_event(&mut self, now_ns: u64, send_syn: impl FnOnce(i32)) {
+    /// Returns the congestion window in packets, limited by the receive window.
+    fn window_pkts(&self) -> f64 {
+        self.sender
+            .cwnd_pkts()
+            .min(f64::from(self.sender.receive_window_segments()))
+    }
+
+    /// Returns the pacing rate if it is below `window_pps`.
+    fn pacing_rate_below(&self, window_pps: f64) -> Option<f64> {
+        let pacing_pps = self.sender.state().pacing_pps;
+        pacing_pps.filter(|&pacing_pps| pacing_pps < window_pps)
+    }
+
+    /// Returns the limit of the sending rate.
+    fn limit(&self, has_size: bool) -> Limit {
+        if !self.is_open {
+            return Limit::Handshake;
+        }
+        match self.sender.sent() >= self.sender.offered() {
+            false if self.sender.is_buffer_empty() => Limit::SendBuffer,
+            true if has_size => Limit::Size,
+            true => Limit::Application,
+            false
+                if self
+                    .pacing_rate_below(self.window_pkts() / self.smoothed_rtt_s())
+                    .is_some() =>
+            {
+                Limit::Pacing
+            }
+            false
+                if self.sender.is_receive_window_limited()
+                    || self.sender.cwnd_pkts()
+                        >= f64::from(self.sender.receive_window_segments()) =>
+            {
+                if self.sender.receive_window_segments() < self.limit {
+                    Limit::ReceiveWindow
+                } else {
+                    Limit::Window
+                }
+            }
+            false => Limit::CongestionWindow,
+        }
+    }
+}
+
+impl TransferSender for StackSender {
+    /// Sends the SYN.
+    fn start(&mut self, now_ns: u64, out: &mut EndpointOutput<'_>) {
+        self.handshake.send(&self.stack, now_ns, true);
+        self.sent += 1;
+        out.send_with_window(now_ns, 0, 0, 1.0);
+    }
+
+    /// Stops new data. Lost packets are still retransmitted.
+    fn stop(&mut self, _now_ns: u64) {
+        self.sender.offer(self.sender.sent());
+        self.application.stop();
+    }
+
+    #[inline]
+    fn due_ns(&self) -> u64 {
+        let timer_ns = if self.is_open {
+            self.sender.timer_ns()
+        } else {
+            self.handshake.timer_ns()
+        };
+        let held_ns = self
+            .undelivered_acks
+            .front()
+            .map_or(NEVER, |&(at_ns, ..)| at_ns);
+        timer_ns.min(self.application.next_ns()).min(held_ns)
+    }
+
+    /// Receives an acknowledgement at the host, which delivers it to the sender a little later. Without this
+    /// random delay, phase effects at drop-tail queues make the same connections lose always (Floyd and
+    /// Jacobson, 1992).
+    fn acknowledge(&mut self, now_ns: u64, packet: &Packet) {
+        let most_ns = 1e9 * self.stack.host_delay_s.min(self.sender.srtt_s() / 16.0);
+        let at_ns = now_ns + (most_ns * self.random.random::<f64>()) as u64;
+        // Acknowledgements stay in order.
+        let last_ns = self
+            .undelivered_acks
+            .back()
+            .map_or(at_ns, |&(last_ns, ..)| last_ns);
+        self.undelivered_acks
+            .push_back((at_ns.max(last_ns), packet.seq, packet.metadata));
+    }
+
+    fn run_due_event(&mut self, now_ns: u64, out: &mut EndpointOutput<'_>) {
         if let Some(&(at_ns, seq, told)) = self.undelivered_acks.front()
             && at_ns == now_ns
         {
@@ -241,64 +273,22 @@ impl StackSender {
             self.sender.time_out(now_ns, &mut self.to_send);
         } else {
             self.handshake.time_out();
-            self.start(now_ns, send_syn);
+            self.start(now_ns, out);
         }
     }
 
-    /// Returns the number of packets that the application made.
-    pub fn generated(&self) -> u64 {
-        self.application.generated()
+    #[inline]
+    fn emit(&mut self, now_ns: u64, out: &mut EndpointOutput<'_>) {
+        let window_pkts = self.window_pkts();
+        self.release(|seq, metadata| out.send_with_window(now_ns, metadata, seq, window_pkts));
     }
 
-    /// Stops new data. Lost packets are still retransmitted.
-    pub fn stop(&mut self) {
-        self.sender.offer(self.sender.sent());
-        self.application.stop();
+    fn sent(&self) -> u64 {
+        self.sent
     }
 
-    /// Calls `send` for each packet to send now, with its metadata except for the send time. Some
-    /// congestion controls allow marks of retransmissions, as in Linux.
-    pub fn emit(&mut self, mut send: impl FnMut(i32, u64)) {
-        self.sent += self.to_send.len() as u64;
-        self.max_in_flight = self
-            .max_in_flight
-            .max(self.sender.sent() - self.sender.acknowledged());
-        let marks_all = self.stack.ecn_rules().marks_retransmissions;
-        let round_trip = 1e9 * self.sender.srtt_s() / RTT_UNIT_NS as f64;
-        let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
-        let round_trip = u64::from(pack_number(round_trip));
-        let episode = if self.sender.has_odd_episode() {
-            ODD_EPISODE
-        } else {
-            0
-        };
-        for segment in self.to_send.drain(..) {
-            let again = segment < self.first_unsent && !marks_all;
-            self.first_unsent = self.first_unsent.max(segment + 1);
-            let flag = if again { RETRANSMITTED } else { 0 };
-            send(segment as i32 + 1, flag | episode | round_trip << RTT_SHIFT);
-        }
-    }
-
-    /// Returns the congestion window in packets, limited by the receive window.
-    pub fn window_pkts(&self) -> f64 {
-        self.sender
-            .cwnd_pkts()
-            .min(f64::from(self.sender.receive_window_segments()))
-    }
-
-    /// Returns the maximum window in packets.
-    pub fn limit(&self) -> f64 {
-        f64::from(self.sender.peer_window_segments())
-    }
-
-    /// Returns the maximum number of segments in flight so far.
-    pub fn max_in_flight(&self) -> u32 {
-        self.max_in_flight
-    }
-
-    /// Returns the rate in packets/s: the window per round-trip time, or the pacing rate if it is lower.
-    pub fn rate_pps(&self) -> f64 {
+    /// Returns the window per round-trip time, or the pacing rate if it is lower.
+    fn rate_pps(&self) -> f64 {
         match self.sender.srtt_s() {
             srtt_s if srtt_s > 0.0 => {
                 let window_pps = self.window_pkts() / srtt_s;
@@ -308,66 +298,88 @@ impl StackSender {
         }
     }
 
-    /// Returns the pacing rate if it is below `window_pps`.
-    fn pacing_rate_below(&self, window_pps: f64) -> Option<f64> {
-        let pacing_pps = self.sender.state().pacing_pps;
-        pacing_pps.filter(|&pacing_pps| pacing_pps < window_pps)
-    }
-
-    pub fn srtt_s(&self) -> f64 {
+    fn smoothed_rtt_s(&self) -> f64 {
         self.sender.srtt_s()
     }
 
-    pub fn rto_s(&self) -> f64 {
+    fn rtt_sum(&self) -> (f64, u64) {
+        let (sum_s, rtts) = self.sender.rtt_sum();
+        (self.rtts_before.0 + sum_s, self.rtts_before.1 + rtts)
+    }
+
+    fn applied(&self, has_size: bool) -> Result<&AppliedLimits, Option<Limit>> {
+        Err(Some(self.limit(has_size)))
+    }
+
+    fn window_limit_pkts(&self) -> f64 {
+        f64::from(self.sender.peer_window_segments())
+    }
+}
+
+impl WindowSender for StackSender {
+    fn rto_s(&self) -> f64 {
         1e-9 * self.sender.rto_ns() as f64
     }
 
-    pub fn detected_losses(&self) -> (u64, u64) {
+    fn tcp_state(&self) -> TcpState {
+        self.sender.state()
+    }
+
+    fn max_in_flight_pkts(&self) -> u32 {
+        self.max_in_flight
+    }
+
+    fn generated(&self) -> u64 {
+        self.application.generated()
+    }
+
+    fn detected_losses(&self) -> (u64, u64) {
         let (timeouts, others) = self.sender.detected_losses();
         let (timeouts_before, others_before) = self.losses_before;
         (timeouts_before + timeouts, others_before + others)
     }
 
-    /// Returns the sum of measured round-trip times in seconds, and their number.
-    pub fn rtt_sum(&self) -> (f64, u64) {
-        let (sum_s, rtts) = self.sender.rtt_sum();
-        (self.rtts_before.0 + sum_s, self.rtts_before.1 + rtts)
+    fn is_idle(&self) -> bool {
+        self.due_ns() == NEVER && self.sender.acknowledged() == self.sender.sent()
     }
 
-    /// Returns the limit of the sending rate.
-    pub fn limited_by(&self, has_size: bool) -> Limit {
-        if !self.is_open {
-            return Limit::Handshake;
-        }
-        match self.sender.sent() >= self.sender.offered() {
-            false if self.sender.is_buffer_empty() => Limit::SendBuffer,
-            true if has_size => Limit::Size,
-            true => Limit::Application,
-            false
-                if self
-                    .pacing_rate_below(self.window_pkts() / self.srtt_s())
-                    .is_some() =>
-            {
-                Limit::Pacing
-            }
-            false
-                if self.sender.is_receive_window_limited()
-                    || self.sender.cwnd_pkts()
-                        >= f64::from(self.sender.receive_window_segments()) =>
-            {
-                if self.sender.receive_window_segments() < self.limit {
-                    Limit::ReceiveWindow
-                } else {
-                    Limit::Window
-                }
-            }
-            false => Limit::CongestionWindow,
+    fn restart(&mut self, _workload: &WorkloadSpec, _server: bool) {
+        self.reset();
+    }
+
+    fn available(&self) -> i32 {
+        self.sender.offered() as i32 + 1
+    }
+
+    fn offer(&mut self, available: i32) {
+        self.sender.offer((available - 1).max(0) as u32);
+    }
+
+    fn push(&mut self, now_ns: u64) {
+        if self.is_open {
+            self.sender.restart_after_idle(now_ns);
+            self.sender.send(now_ns, &mut self.to_send);
         }
     }
 
-    /// Returns the state of the state machines.
-    pub fn state(&self) -> TcpState {
-        self.sender.state()
+    fn is_connected(&self) -> bool {
+        self.is_open
+    }
+
+    fn has_repeated(&self) -> bool {
+        self.handshake.has_repeated()
+    }
+
+    /// Opens the server's side: its answer to a SYN, sent at `from_ns`, is acknowledged at `to_ns`. If the SYN was
+    /// `repeated`, there is no round-trip sample.
+    fn accept(&mut self, from_ns: u64, to_ns: u64, repeated: bool) {
+        self.handshake.send(&self.stack, from_ns, false);
+        if repeated {
+            self.handshake.repeat();
+        }
+        self.is_open = true;
+        self.handshake
+            .end(&self.stack, to_ns, None, &mut self.sender);
     }
 }
 
@@ -481,14 +493,14 @@ mod tests {
             let mut emit = |segments: &[u32]| {
                 sender.to_send.extend_from_slice(segments);
                 let mut told = Vec::new();
-                sender.emit(|packet, metadata| told.push((packet, metadata)));
+                sender.release(|packet, metadata| told.push((packet, metadata)));
                 told
             };
             assert_eq!(emit(&[0, 1, 2]), [(1, 0), (2, 0), (3, 0)]);
             assert_eq!(emit(&[1, 3]), [(2, again), (4, 0)]);
             sender.reset();
             sender.to_send.push(0);
-            sender.emit(|packet, metadata| assert_eq!((packet, metadata), (1, 0)));
+            sender.release(|packet, metadata| assert_eq!((packet, metadata), (1, 0)));
         }
     }
 }

@@ -6,12 +6,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_network::{AppliedLimits, Limit};
+use netflow_network::{AppliedLimits, ConnectionSpec, Limit};
 use netflow_profile::{Profile, Provenance};
 use netflow_tcpmodel::tcp::NEVER;
 use rand_pcg::Pcg32;
 
 use crate::endpoint::generator::exponential;
+use crate::endpoint::sender::{EndpointOutput, TransferSender};
+use crate::link::wire::Packet;
 
 /// Round-trip time in seconds that is assumed before the first measurement.
 const FIRST_RTT_S: f64 = 1.0;
@@ -27,11 +29,13 @@ const LOSS_STEP_FACTOR: f64 = 1.4;
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcSender {
     profile: Arc<dyn Profile>,
-    pub window: f64,
+    /// Number of packets to deliver.
+    size: Option<u64>,
+    window: f64,
     /// Maximum rate of the application in packets/s.
     application_pps: f64,
-    pub rate_pps: f64,
-    pub rtt_s: f64,
+    rate_pps: f64,
+    rtt_s: f64,
     intervals: LossIntervals,
     receive_rate: ReceiveRate,
     /// Packets of the first round trip (RFC 5348, section 4.2).
@@ -54,39 +58,34 @@ pub(crate) struct TfrcSender {
     first: i32,
     next: i32,
     lost: i64,
-    pub sent: u64,
-    pub rtt_sum_s: f64,
-    pub rtts: u64,
+    sent: u64,
+    rtt_sum_s: f64,
+    rtts: u64,
     /// Times in ns outside the profile's domain, too far outside to be usable, and active in total; start of
     /// the current period in ns.
-    pub outside_ns: u64,
-    pub unusable_ns: u64,
-    pub active_ns: u64,
+    outside_ns: u64,
+    unusable_ns: u64,
+    active_ns: u64,
     since_ns: u64,
     provenance: Provenance,
     random: Pcg32,
     /// Last computation of the rate.
-    pub applied: Option<AppliedLimits>,
+    applied: Option<AppliedLimits>,
 }
 
 impl TfrcSender {
-    pub fn new(
-        profile: Arc<dyn Profile>,
-        window: Option<f64>,
-        application_pps: f64,
-        packet_bytes: f64,
-        random: Pcg32,
-    ) -> TfrcSender {
+    pub fn new(profile: Arc<dyn Profile>, spec: &ConnectionSpec, random: Pcg32) -> TfrcSender {
         let limit = profile.window_limit_pkts();
         TfrcSender {
-            window: window.or(limit).unwrap_or(f64::INFINITY),
+            window: spec.max_window_pkts.or(limit).unwrap_or(f64::INFINITY),
             profile,
-            application_pps,
+            size: spec.size_pkts.map(|size| size.ceil() as u64),
+            application_pps: spec.application.mean_pps(),
             rate_pps: 1.0 / FIRST_RTT_S,
             rtt_s: 0.0,
             intervals: LossIntervals::default(),
             receive_rate: ReceiveRate::default(),
-            first_window: (4380.0 / packet_bytes).clamp(2.0, 4.0),
+            first_window: (4380.0 / spec.packet_size_bytes).clamp(2.0, 4.0),
             next_ns: NEVER,
             no_feedback_ns: NEVER,
             pkts_since_feedback: 0,
@@ -112,52 +111,6 @@ impl TfrcSender {
         }
     }
 
-    pub fn start(&mut self, now_ns: u64) {
-        self.next_ns = now_ns;
-        self.since_ns = now_ns;
-    }
-
-    pub fn stop(&mut self, now_ns: u64) {
-        self.account_profile_time(now_ns);
-        self.next_ns = NEVER;
-        self.no_feedback_ns = NEVER;
-    }
-
-    /// Returns the time of the next event without an arrival, in ns.
-    #[inline]
-    pub fn due_ns(&self) -> u64 {
-        self.next_ns.min(self.no_feedback_ns)
-    }
-
-    /// Runs the event that is due. Returns the number of the packet to send, if any.
-    pub fn run_due_event(&mut self, now_ns: u64) -> Option<i32> {
-        if self.no_feedback_ns <= now_ns {
-            self.rate_pps = (self.rate_pps / 2.0).max(MIN_RATE_PPS);
-            self.receive_rate.expect(0.5 * self.rate_pps);
-            self.no_feedback_expired_ns = now_ns;
-            self.no_feedback = true;
-            self.reset_no_feedback_timer();
-        }
-        if self.next_ns > now_ns {
-            return None;
-        }
-        let seq = self.next;
-        self.sent_at_ns.push_back(now_ns);
-        self.next = self.next.wrapping_add(1);
-        self.sent += 1;
-        self.pkts_since_feedback += 1;
-        if self.pkts_since_feedback == MIN_MEASURED_PKTS {
-            let rtt_s = match self.rtts {
-                0 => FIRST_RTT_S,
-                _ => self.rtt_s,
-            };
-            self.no_feedback_ns = now_ns + (4e9 * rtt_s) as u64;
-        }
-        let between_ns = 1e9 * exponential(&mut self.random) / self.rate_pps;
-        self.next_ns = now_ns + between_ns as u64;
-        Some(seq)
-    }
-
     /// Stops the no-feedback timer. It restarts after [`MIN_MEASURED_PKTS`] packets, and expires four round trips later
     /// (RFC 5348, section 4.2). The RFC waits for at least two packet intervals. Here packets are sent at
     /// random times: in one of seven cases, none is sent in two mean intervals.
@@ -167,7 +120,7 @@ impl TfrcSender {
     }
 
     /// Processes the acknowledgement of packet `seq`. `arrived` packets had arrived when it was sent.
-    pub fn acknowledge(&mut self, now_ns: u64, seq: i32, arrived: u64) {
+    fn receive(&mut self, now_ns: u64, seq: i32, arrived: u64) {
         let place = seq.wrapping_sub(self.first) as usize;
         let Some(&sent_ns) = self.sent_at_ns.get(place) else {
             return;
@@ -331,6 +284,89 @@ impl TfrcSender {
         if self.provenance == Provenance::Unreliable {
             self.unusable_ns += past_ns;
         }
+    }
+}
+
+impl TransferSender for TfrcSender {
+    fn start(&mut self, now_ns: u64, _out: &mut EndpointOutput<'_>) {
+        self.next_ns = now_ns;
+        self.since_ns = now_ns;
+    }
+
+    fn stop(&mut self, now_ns: u64) {
+        self.account_profile_time(now_ns);
+        self.next_ns = NEVER;
+        self.no_feedback_ns = NEVER;
+    }
+
+    #[inline]
+    fn due_ns(&self) -> u64 {
+        self.next_ns.min(self.no_feedback_ns)
+    }
+
+    fn run_due_event(&mut self, now_ns: u64, out: &mut EndpointOutput<'_>) {
+        if self.no_feedback_ns <= now_ns {
+            self.rate_pps = (self.rate_pps / 2.0).max(MIN_RATE_PPS);
+            self.receive_rate.expect(0.5 * self.rate_pps);
+            self.no_feedback_expired_ns = now_ns;
+            self.no_feedback = true;
+            self.reset_no_feedback_timer();
+        }
+        if self.next_ns > now_ns {
+            return;
+        }
+        let seq = self.next;
+        self.sent_at_ns.push_back(now_ns);
+        self.next = self.next.wrapping_add(1);
+        self.sent += 1;
+        self.pkts_since_feedback += 1;
+        if self.pkts_since_feedback == MIN_MEASURED_PKTS {
+            let rtt_s = match self.rtts {
+                0 => FIRST_RTT_S,
+                _ => self.rtt_s,
+            };
+            self.no_feedback_ns = now_ns + (4e9 * rtt_s) as u64;
+        }
+        let between_ns = 1e9 * exponential(&mut self.random) / self.rate_pps;
+        self.next_ns = now_ns + between_ns as u64;
+        out.send(now_ns, seq);
+    }
+
+    /// Stops when everything has arrived.
+    fn acknowledge(&mut self, now_ns: u64, packet: &Packet) {
+        self.receive(now_ns, packet.seq, packet.metadata);
+        if self.size.is_some_and(|size| packet.metadata >= size) {
+            self.stop(now_ns);
+        }
+    }
+
+    fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    fn rate_pps(&self) -> f64 {
+        self.rate_pps
+    }
+
+    fn smoothed_rtt_s(&self) -> f64 {
+        self.rtt_s
+    }
+
+    #[inline]
+    fn rtt_sum(&self) -> (f64, u64) {
+        (self.rtt_sum_s, self.rtts)
+    }
+
+    fn applied(&self, _has_size: bool) -> Result<&AppliedLimits, Option<Limit>> {
+        self.applied.as_ref().ok_or(None)
+    }
+
+    fn window_limit_pkts(&self) -> f64 {
+        self.window
+    }
+
+    fn outside_ns(&self) -> [u64; 3] {
+        [self.outside_ns, self.unusable_ns, self.active_ns]
     }
 }
 

@@ -4,30 +4,26 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, AppliedLimits, ConnectionSpec, DEFAULT_MAX_WINDOW_PKTS, HEADER_BYTES, Limit,
-    MAX_STACK_WINDOW_PKTS, Source, WindowSource, WorkloadSpec, segment_bytes,
+    Acks, AppliedLimits, ConnectionSpec, HEADER_BYTES, Limit, Source, WorkloadSpec, segment_bytes,
 };
-use netflow_tcpmodel::Stack;
-use netflow_tcpmodel::tcp::ns2::{Receiver, Sender, Sent};
+use netflow_tcpmodel::tcp::ns2::Receiver;
 use netflow_tcpmodel::tcp::{NEVER, TcpState};
-use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::endpoint::generator::PacketGenerator;
+use crate::endpoint::ns2::SESSION_WINDOW_LIMIT;
 use crate::endpoint::receiver::{AckPolicy, ReceiverEndpoint};
-use crate::endpoint::stack::{StackReceiver, StackSender};
-use crate::endpoint::tfrc::TfrcSender;
-use crate::link::queue_disc::SEND_TIME_MASK;
-use crate::link::wire::{Packet, Wires};
+use crate::endpoint::sender::{AnySender, EndpointOutput, TransferSender, window_limit};
+use crate::endpoint::stack::StackReceiver;
+use crate::link::wire::Wires;
 use crate::ns;
-use crate::topology::{PathStart, TransferPaths};
+use crate::topology::TransferPaths;
 use crate::{Purpose, random};
 
 /// Sender and its receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
     pub ends: TransferPaths,
-    kind: TransferSender,
+    sender: AnySender,
     /// Further state of a user's connection.
     user: Option<Box<SessionEndpoint>>,
     start_ns: u64,
@@ -45,79 +41,17 @@ pub(crate) struct Transfer {
     pub rtts_ns: Vec<u64>,
 }
 
-#[derive(Clone, Debug)]
-enum TransferSender {
-    Tcp(Box<Tcp>),
-    /// Sender with a TCP stack.
-    Stack(Box<StackSender>),
-    /// TFRC source with a profile.
-    Tfrc(Box<TfrcSender>),
-    /// Source without feedback.
-    FixedRate(Box<FixedRate>),
-}
-
-#[derive(Clone, Debug)]
-struct FixedRate {
-    generator: PacketGenerator,
-    rate_pps: f64,
-    sent: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Tcp {
-    sender: Sender,
-    application: PacketGenerator,
-    /// Maximum random delay of a packet before it is sent, in ns.
-    jitter_ns: f64,
-    /// Time in ns until which sending is delayed.
-    delayed_until_ns: u64,
-    random: Pcg32,
-    sent: Sent,
-    /// Number of packets without data before the first data packet: 1 if the connection is opened, or 0.
-    syn_pkts: i32,
-    /// Maximum number of packets of the application, including these.
-    size: i32,
-}
-
 /// Further state of a user's connection.
 #[derive(Clone, Debug)]
 struct SessionEndpoint {
     workload: Arc<WorkloadSpec>,
     /// Requests or replies in order: one past the last packet, and the bytes of the last packet on the wire.
     messages: Vec<(i32, u32)>,
-    /// Retransmissions and timeouts before this session.
-    repeated: u64,
     /// True if the server's answer to the first packet has been acknowledged.
     is_accepted: bool,
     visited: bool,
     /// Random numbers for the clock phases of a stack's receivers.
     random: Pcg32,
-}
-
-/// Number of packets that no transfer exceeds.
-const UNLIMITED: i32 = i32::MAX - 1;
-/// Maximum window of a user's connection in packets.
-const SESSION_WINDOW_LIMIT: f64 = DEFAULT_MAX_WINDOW_PKTS;
-
-/// Returns the maximum window of a connection in packets.
-pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
-    spec.max_window_pkts.unwrap_or(match spec.source {
-        Source::Tcp(_) => MAX_STACK_WINDOW_PKTS,
-        _ => DEFAULT_MAX_WINDOW_PKTS,
-    })
-}
-
-/// Returns the stack with segments for packets of `packet_bytes` bytes.
-fn stack_for_packet_size(stack: &Arc<Stack>, packet_bytes: f64) -> Arc<Stack> {
-    let mss_bytes = segment_bytes(packet_bytes);
-    if stack.mss_bytes == mss_bytes {
-        stack.clone()
-    } else {
-        Arc::new(Stack {
-            mss_bytes,
-            ..Stack::clone(stack)
-        })
-    }
 }
 
 impl Transfer {
@@ -132,46 +66,7 @@ impl Transfer {
             Source::Users(_) => NEVER, // until a session arrives
             _ => ns(spec.start_s),
         };
-        let of_application = random(seed, Purpose::Application, number);
-        let of_sender = random(seed, Purpose::Sender, number);
-        let kind = match &spec.source {
-            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
-                TransferSender::FixedRate(Box::new(FixedRate {
-                    generator: PacketGenerator::for_source(&spec.source, start_ns, of_application),
-                    rate_pps: *rate_pps,
-                    sent: 0,
-                }))
-            }
-            Source::Profile(profile) => TransferSender::Tfrc(Box::new(TfrcSender::new(
-                profile.clone(),
-                spec.max_window_pkts,
-                spec.application.mean_pps(),
-                spec.packet_size_bytes,
-                of_sender,
-            ))),
-            Source::Users(traffic) => {
-                TransferSender::unused_slot(&traffic.workload, of_sender, of_application)
-            }
-            Source::Tcp(stack) => {
-                let application =
-                    PacketGenerator::for_application(spec.application, start_ns, of_application);
-                let limit = window_limit(spec);
-                let stack = stack_for_packet_size(stack, spec.packet_size_bytes);
-                let sender = StackSender::new(&stack, spec, limit, application, of_sender);
-                TransferSender::Stack(Box::new(sender))
-            }
-            Source::Ns2Tcp(window) => {
-                let application =
-                    PacketGenerator::for_application(spec.application, start_ns, of_application);
-                TransferSender::Tcp(Box::new(Tcp::new(
-                    spec,
-                    window,
-                    jitter_s,
-                    application,
-                    of_sender,
-                )))
-            }
-        };
+        let sender = AnySender::new(spec, jitter_s, start_ns, seed, number);
         let every_second = spec.acks == Acks::EverySecond;
         let answers = match &spec.source {
             Source::Constant { .. } | Source::Poisson { .. } => AckPolicy::NoAcks,
@@ -203,7 +98,6 @@ impl Transfer {
             Source::Users(traffic) => Some(Box::new(SessionEndpoint {
                 workload: traffic.workload.clone(),
                 messages: Vec::new(),
-                repeated: 0,
                 is_accepted: false,
                 visited: false,
                 random: random(seed, Purpose::Receiver, number),
@@ -212,7 +106,7 @@ impl Transfer {
         };
         Transfer {
             ends,
-            kind,
+            sender,
             user,
             start_ns,
             stop_ns: spec.stop_s.map_or(NEVER, ns),
@@ -229,13 +123,8 @@ impl Transfer {
 
     /// Returns a placeholder for a transfer whose endpoints belong to partitions.
     pub fn placeholder(&self) -> Transfer {
-        let nothing = PacketGenerator::for_application(Application::Bulk, NEVER, Pcg32::new(0, 0));
         Transfer {
-            kind: TransferSender::FixedRate(Box::new(FixedRate {
-                generator: nothing,
-                rate_pps: 0.0,
-                sent: 0,
-            })),
+            sender: AnySender::placeholder(),
             user: None,
             receiver: self.receiver.placeholder(),
             windows: None,
@@ -252,7 +141,7 @@ impl Transfer {
 
     /// Records windows from now on, because an edge marks the packets.
     pub fn record_windows(&mut self) {
-        if let TransferSender::Tcp(_) | TransferSender::Stack(_) = self.kind {
+        if self.sender.with_window().is_some() {
             self.windows = Some(VecDeque::new());
         }
     }
@@ -266,20 +155,10 @@ impl Transfer {
     /// Starts a session at `now_ns`. The client's sender opens a connection; that of the `server` waits for
     /// requests.
     pub fn start_session(&mut self, now_ns: u64, server: bool) {
-        let Some(user) = &mut self.user else { return };
-        match &mut self.kind {
-            TransferSender::Tcp(tcp) => {
-                let offset = tcp.random.random();
-                let source = user.workload.source.unwrap_or_default();
-                tcp.sender =
-                    tcp.sender
-                        .new_connection(&source, SESSION_WINDOW_LIMIT, offset, !server);
-                tcp.delayed_until_ns = NEVER;
-                user.repeated = tcp.sender.retransmissions;
-            }
-            TransferSender::Stack(stack) => stack.reset(),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => return,
-        }
+        let (Some(user), Some(sender)) = (&mut self.user, self.sender.with_window_mut()) else {
+            return;
+        };
+        sender.restart(&user.workload, server);
         match &mut self.receiver.ack_policy {
             AckPolicy::InOrder(receiver) => receiver.restart(i32::from(server)),
             AckPolicy::Stack(receiver) => {
@@ -303,26 +182,26 @@ impl Transfer {
 
     /// Returns true if nothing remains to be done at both endpoints, unless packets are in flight.
     pub fn is_idle(&self) -> bool {
-        let sender_rests = match &self.kind {
-            TransferSender::Tcp(tcp) => tcp.sender.is_idle(),
-            TransferSender::Stack(stack) => stack.is_idle(),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => false,
-        };
-        sender_rests && self.receiver.due_ns() == NEVER
+        let sender = self.sender.with_window();
+        sender.is_some_and(|sender| sender.is_idle()) && self.receiver.due_ns() == NEVER
     }
 
     /// Adds a message of `bytes` bytes, in packets of its own.
     pub fn add_message(&mut self, bytes: u64) {
-        let (before, end) = (self.kind.available(), self.message_end(bytes));
+        let (before, end) = (self.available(), self.message_end(bytes));
         let Some(user) = &mut self.user else { return };
         let full = f64::from(end - before - 1) * user.workload.payload_bytes();
         let last = bytes as f64 - full + HEADER_BYTES;
         user.messages.push((end, last.round() as u32));
-        match &mut self.kind {
-            TransferSender::Tcp(tcp) => tcp.sender.available = end,
-            TransferSender::Stack(stack) => stack.offer(end),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => {}
+        if let Some(sender) = self.sender.with_window_mut() {
+            sender.offer(end);
         }
+    }
+
+    /// Returns the number of packets available to send, including the first one without payload.
+    fn available(&self) -> i32 {
+        let sender = self.sender.with_window();
+        sender.map_or(0, |sender| sender.available())
     }
 
     /// Returns one past the last packet of a further message of `bytes` bytes.
@@ -331,49 +210,33 @@ impl Transfer {
             return i32::MAX;
         };
         let pkts = (bytes as f64 / user.workload.payload_bytes()).ceil();
-        self.kind.available().saturating_add(pkts.max(1.0) as i32)
+        self.available().saturating_add(pkts.max(1.0) as i32)
     }
 
     /// Sends available data as far as allowed.
     pub fn push(&mut self, now_ns: u64, wires: &mut Wires) {
-        let mut out = EndpointOutput {
-            path: self.ends.data,
-            wires,
-            stranded: &mut self.unrouted,
-            windows: self.windows.as_mut(),
-        };
-        match &mut self.kind {
-            TransferSender::Tcp(tcp) => {
-                tcp.sender.restart_after_idle(now_ns);
-                tcp.try_to_send(now_ns);
-                tcp.emit(now_ns, &mut out);
-            }
-            TransferSender::Stack(stack) => {
-                stack.push(now_ns);
-                let window_pkts = stack.window_pkts();
-                stack
-                    .emit(|seq, metadata| out.send_with_window(now_ns, metadata, seq, window_pkts));
-            }
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => {}
+        if let Some(sender) = self.sender.with_window_mut() {
+            sender.push(now_ns);
+            let mut out = EndpointOutput {
+                path: self.ends.data,
+                wires,
+                unrouted: &mut self.unrouted,
+                windows: self.windows.as_mut(),
+            };
+            sender.emit(now_ns, &mut out);
         }
     }
 
     /// Returns true if the first packet is acknowledged.
     pub fn is_connected(&self) -> bool {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => tcp.sender.acknowledged >= 0,
-            TransferSender::Stack(stack) => stack.is_open(),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => false,
-        }
+        let sender = self.sender.with_window();
+        sender.is_some_and(|sender| sender.is_connected())
     }
 
     /// Returns true if a packet was retransmitted in this session (for a stack, only the SYN counts).
     pub fn has_repeated(&self) -> bool {
-        match (&self.kind, &self.user) {
-            (TransferSender::Tcp(tcp), Some(user)) => tcp.sender.retransmissions > user.repeated,
-            (TransferSender::Stack(stack), _) => stack.has_repeated_syn(),
-            _ => false,
-        }
+        let sender = self.sender.with_window();
+        sender.is_some_and(|sender| sender.has_repeated())
     }
 
     /// Returns true if the server's answer to the client's first packet has been acknowledged.
@@ -387,12 +250,8 @@ impl Transfer {
         if let Some(user) = &mut self.user {
             user.is_accepted = true;
         }
-        match &mut self.kind {
-            TransferSender::Tcp(tcp) if !repeated => {
-                tcp.sender.measure_handshake_rtt(from_ns, to_ns)
-            }
-            TransferSender::Stack(stack) => stack.accept(from_ns, to_ns, repeated),
-            TransferSender::Tcp(_) | TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => {}
+        if let Some(sender) = self.sender.with_window_mut() {
+            sender.accept(from_ns, to_ns, repeated);
         }
     }
 
@@ -428,47 +287,31 @@ impl Transfer {
             return self.start_ns;
         }
         let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
-        let own_ns = match &self.kind {
-            TransferSender::FixedRate(open) => open.generator.next_ns(),
-            TransferSender::Tfrc(sender) => sender.due_ns(),
-            TransferSender::Tcp(tcp) => tcp.due_ns(),
-            TransferSender::Stack(stack) => stack.due_ns(),
-        };
-        own_ns.min(stop_ns)
+        self.sender.due_ns().min(stop_ns)
     }
 
     /// Returns true if the sender observes arrivals at its receiver directly. Its acknowledgements are not
     /// traffic, or it has no feedback and stops when its size has arrived.
     pub fn sees_arrivals(&self) -> bool {
-        match self.kind {
-            TransferSender::FixedRate(_) => self.receiver.size.is_some(),
-            _ => !self.counts_acks,
+        if self.sender.has_feedback() {
+            !self.counts_acks
+        } else {
+            self.receiver.size.is_some()
         }
     }
 
     /// Returns the number of packets sent, including retransmissions.
     pub fn sent(&self) -> u64 {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => tcp.sender.sent,
-            TransferSender::Stack(stack) => stack.sent,
-            TransferSender::Tfrc(sender) => sender.sent,
-            TransferSender::FixedRate(open) => open.sent,
-        }
+        self.sender.sent()
     }
 
     /// Returns the rate in packets/s: the window per round-trip time, or the rate of the source. If there is
     /// no more to send, packets in flight limit it, per round-trip time.
     pub fn rate_pps(&self, now_ns: u64) -> f64 {
-        let rate_pps = match &self.kind {
-            _ if !self.is_sending(now_ns) => 0.0,
-            TransferSender::Tcp(tcp) => match tcp.sender.smoothed_rtt_s() {
-                rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
-                _ => 0.0,
-            },
-            TransferSender::Stack(stack) => stack.rate_pps(),
-            TransferSender::Tfrc(sender) => sender.rate_pps,
-            TransferSender::FixedRate(open) => open.rate_pps,
-        };
+        if !self.is_sending(now_ns) {
+            return 0.0;
+        }
+        let rate_pps = self.sender.rate_pps();
         match (self.tcp_state(), self.applied()) {
             (Some(tcp), Err(Some(Limit::Application | Limit::Size))) if tcp.srtt_s > 0.0 => {
                 rate_pps.min(f64::from(tcp.in_flight) / tcp.srtt_s)
@@ -479,9 +322,8 @@ impl Transfer {
 
     /// Sets the rate of a fixed-rate source from `now_ns` on.
     pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
-        if let TransferSender::FixedRate(open) = &mut self.kind {
-            open.rate_pps = rate_pps;
-            open.generator.set_rate(now_ns, rate_pps);
+        if let Some(sender) = self.sender.with_fixed_rate() {
+            sender.set_rate(now_ns, rate_pps);
         }
     }
 
@@ -496,97 +338,55 @@ impl Transfer {
 
     /// Returns the sender's smoothed round-trip time in seconds.
     pub fn smoothed_rtt_s(&self) -> f64 {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
-            TransferSender::Stack(stack) => stack.srtt_s(),
-            TransferSender::Tfrc(sender) => sender.rtt_s,
-            TransferSender::FixedRate(_) => 0.0,
-        }
+        self.sender.smoothed_rtt_s()
     }
 
     /// Returns the last computation of a source with a profile; for other sources, the current limit, if
     /// known.
     pub fn applied(&self) -> Result<&AppliedLimits, Option<Limit>> {
-        match &self.kind {
-            TransferSender::Tfrc(sender) => sender.applied.as_ref().ok_or(None),
-            TransferSender::FixedRate(_) => Err(Some(Limit::Own)),
-            TransferSender::Tcp(tcp) => Err(Some(tcp.limited_by(self.receiver.size.is_some()))),
-            TransferSender::Stack(stack) => {
-                Err(Some(stack.limited_by(self.receiver.size.is_some())))
-            }
-        }
+        self.sender.applied(self.receiver.size.is_some())
     }
 
     /// Returns the maximum window in packets; infinite without one.
     pub fn window_limit_pkts(&self) -> f64 {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => tcp.sender.limit,
-            TransferSender::Stack(stack) => stack.limit(),
-            TransferSender::Tfrc(sender) => sender.window,
-            TransferSender::FixedRate(_) => f64::INFINITY,
-        }
+        self.sender.window_limit_pkts()
     }
 
     /// Returns the current retransmission timeout in seconds, including back-off, if the source has one.
     pub fn rto_s(&self) -> Option<f64> {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => Some(tcp.sender.rto_s()),
-            TransferSender::Stack(stack) => Some(stack.rto_s()),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => None,
-        }
+        self.sender.with_window().map(|sender| sender.rto_s())
     }
 
     /// Returns the state of a sender with a congestion window.
     pub fn tcp_state(&self) -> Option<TcpState> {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => Some(tcp.sender.state()),
-            TransferSender::Stack(stack) => Some(stack.state()),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => None,
-        }
+        self.sender.with_window().map(|sender| sender.tcp_state())
     }
 
     /// Returns the maximum number of packets in flight so far, of a sender with a congestion window.
     pub fn max_in_flight_pkts(&self) -> Option<u32> {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => Some(tcp.sender.max_in_flight as u32),
-            TransferSender::Stack(stack) => Some(stack.max_in_flight()),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => None,
-        }
+        (self.sender.with_window()).map(|sender| sender.max_in_flight_pkts())
     }
 
     /// Returns the sum of measured round-trip times in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
-        let (sum_s, rtts) = self.kind.rtt_sum();
+        let (sum_s, rtts) = self.sender.rtt_sum();
         (sum_s, rtts as f64)
     }
 
     /// Returns the times in ns outside the profile's domain, too far outside to be usable, and active in
     /// total.
     pub fn outside_ns(&self) -> [u64; 3] {
-        match &self.kind {
-            TransferSender::Tfrc(sender) => {
-                [sender.outside_ns, sender.unusable_ns, sender.active_ns]
-            }
-            _ => [0; 3],
-        }
+        self.sender.outside_ns()
     }
 
     /// Returns the number of packets that the application made; `None` for sources without a generator.
     pub fn generated(&self) -> Option<u64> {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => Some(tcp.application.generated()),
-            TransferSender::Stack(stack) => Some(stack.generated()),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => None,
-        }
+        self.sender.with_window().map(|sender| sender.generated())
     }
 
     /// Returns the numbers of timeouts and of losses found by duplicate acknowledgements.
     pub fn detected_losses(&self) -> Option<(u64, u64)> {
-        match &self.kind {
-            TransferSender::Tcp(tcp) => Some((tcp.sender.timeouts, tcp.sender.fast_retransmits)),
-            TransferSender::Stack(stack) => Some(stack.detected_losses()),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => None,
-        }
+        (self.sender.with_window()).map(|sender| sender.detected_losses())
     }
 
     /// Runs all events at both endpoints before `until_ns`.
@@ -603,297 +403,49 @@ impl Transfer {
         let mut out = EndpointOutput {
             path: self.ends.data,
             wires,
-            stranded: &mut self.unrouted,
+            unrouted: &mut self.unrouted,
             windows: self.windows.as_mut(),
         };
         if !self.started && self.start_ns < until_ns {
             self.started = true;
-            match &mut self.kind {
-                TransferSender::Tcp(tcp) => {
-                    tcp.try_to_send(self.start_ns);
-                    tcp.emit(self.start_ns, &mut out);
-                }
-                TransferSender::Stack(stack) => stack.start(self.start_ns, |seq| {
-                    out.send_with_window(self.start_ns, 0, seq, 1.0);
-                }),
-                TransferSender::Tfrc(sender) => sender.start(self.start_ns),
-                TransferSender::FixedRate(_) => {}
-            }
+            self.sender.start(self.start_ns, &mut out);
         }
         while self.started {
             let ack = out.wires.get(acks_in, taken);
             let ack_ns = ack.map_or(NEVER, |p| p.time_ns);
-            let stop_ns = match &self.kind {
-                _ if self.stopped => NEVER,
+            let stop_ns = if self.stopped {
+                NEVER
+            } else if self.sender.has_feedback() {
+                self.stop_ns
+            } else {
                 // It stops when its size has been delivered.
-                TransferSender::FixedRate(_) => {
-                    self.stop_ns.min(self.receiver.finished_ns.unwrap_or(NEVER))
-                }
-                _ => self.stop_ns,
+                self.stop_ns.min(self.receiver.finished_ns.unwrap_or(NEVER))
             };
-            let due_ns = match &self.kind {
-                TransferSender::Tcp(tcp) => tcp.due_ns(),
-                TransferSender::Stack(stack) => stack.due_ns(),
-                TransferSender::Tfrc(sender) => sender.due_ns(),
-                TransferSender::FixedRate(open) => open.generator.next_ns(),
-            };
+            let due_ns = self.sender.due_ns();
             let now_ns = ack_ns.min(due_ns).min(stop_ns);
             if now_ns >= until_ns {
                 break;
             }
-            let (sum_before_s, rtts_before) = self.kind.rtt_sum();
+            let (sum_before_s, rtts_before) = self.sender.rtt_sum();
             if stop_ns == now_ns {
                 self.stopped = true;
-                match &mut self.kind {
-                    TransferSender::Tcp(tcp) => tcp.stop(),
-                    TransferSender::Stack(stack) => stack.stop(),
-                    TransferSender::Tfrc(sender) => sender.stop(now_ns),
-                    TransferSender::FixedRate(open) => open.generator.stop(),
-                }
+                self.sender.stop(now_ns);
             } else if let Some(packet) = ack
                 && ack_ns <= due_ns
             {
                 taken += 1;
                 self.acks_arrived += u64::from(self.counts_acks);
-                match &mut self.kind {
-                    TransferSender::Tcp(tcp) => {
-                        if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
-                            tcp.try_to_send(now_ns);
-                        }
-                        if self.user.is_some() {
-                            tcp.sender.stop_timer_if_done();
-                        }
-                    }
-                    TransferSender::Stack(stack) => {
-                        stack.acknowledge(now_ns, packet.seq, packet.metadata)
-                    }
-                    TransferSender::Tfrc(sender) => {
-                        sender.acknowledge(now_ns, packet.seq, packet.metadata);
-                        let size = self.receiver.size;
-                        if size.is_some_and(|size| packet.metadata >= size) {
-                            sender.stop(now_ns);
-                        }
-                    }
-                    TransferSender::FixedRate(_) => {}
-                }
+                self.sender.acknowledge(now_ns, &packet);
             } else {
-                match &mut self.kind {
-                    TransferSender::Tcp(tcp) => tcp.run_due_event(now_ns),
-                    TransferSender::Stack(stack) => stack.run_due_event(now_ns, |seq| {
-                        out.send_with_window(now_ns, 0, seq, 1.0);
-                    }),
-                    TransferSender::Tfrc(sender) => {
-                        if let Some(seq) = sender.run_due_event(now_ns) {
-                            out.send(now_ns, seq);
-                        }
-                    }
-                    TransferSender::FixedRate(open) => {
-                        open.sent += 1;
-                        open.generator.advance();
-                        // Sequence numbers are not used, but 0 is a packet without payload.
-                        out.send(now_ns, 1);
-                    }
-                }
+                self.sender.run_due_event(now_ns, &mut out);
             }
-            let (sum_s, rtts) = self.kind.rtt_sum();
+            let (sum_s, rtts) = self.sender.rtt_sum();
             if rtts > rtts_before {
                 let rtt_ns = (sum_s - sum_before_s) * 1e9;
                 self.rtts_ns.push(rtt_ns.round() as u64);
             }
-            match &mut self.kind {
-                TransferSender::Tcp(tcp) => tcp.emit(now_ns, &mut out),
-                TransferSender::Stack(stack) => {
-                    let window_pkts = stack.window_pkts();
-                    stack.emit(|seq, metadata| {
-                        out.send_with_window(now_ns, metadata, seq, window_pkts)
-                    });
-                }
-                TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => {}
-            }
+            self.sender.emit(now_ns, &mut out);
         }
         wires.skip(acks_in, taken);
-    }
-}
-
-/// Output of an endpoint.
-struct EndpointOutput<'a> {
-    path: PathStart,
-    wires: &'a mut Wires,
-    stranded: &'a mut u64,
-    windows: Option<&'a mut VecDeque<f64>>,
-}
-
-impl EndpointOutput<'_> {
-    /// Sends a packet. Returns false if it has no route.
-    #[inline(always)]
-    fn send(&mut self, time_ns: u64, seq: i32) -> bool {
-        self.send_with_metadata(time_ns, 0, seq)
-    }
-
-    /// Sends a packet with this metadata and the send time. Returns false if it has no route.
-    #[inline(always)]
-    fn send_with_metadata(&mut self, time_ns: u64, metadata: u64, seq: i32) -> bool {
-        let packet = Packet {
-            time_ns,
-            metadata: time_ns & SEND_TIME_MASK | metadata,
-            hop: self.path.hop,
-            seq,
-        };
-        let sent = self.wires.push(self.path.wire, packet);
-        *self.stranded += u64::from(!sent);
-        sent
-    }
-}
-
-impl EndpointOutput<'_> {
-    /// Sends a packet, and records the window for an edge that marks it.
-    #[inline(always)]
-    fn send_with_window(&mut self, now_ns: u64, metadata: u64, seq: i32, window_pkts: f64) {
-        if self.send_with_metadata(now_ns, metadata, seq)
-            && let Some(windows) = &mut self.windows
-        {
-            windows.push_back(window_pkts);
-        }
-    }
-}
-
-impl TransferSender {
-    /// Returns the sender of an unused session slot.
-    fn unused_slot(workload: &WorkloadSpec, random: Pcg32, unused: Pcg32) -> TransferSender {
-        let unused = PacketGenerator::for_application(Application::Bulk, 0, unused);
-        match &workload.source {
-            Some(source) => TransferSender::Tcp(Box::new(Tcp::unused_slot(source, unused, random))),
-            None => {
-                let stack = Arc::new(workload.stack.clone());
-                let stack = stack_for_packet_size(&stack, workload.packet_size_bytes);
-                let sender =
-                    StackSender::without_data(&stack, MAX_STACK_WINDOW_PKTS, unused, random);
-                TransferSender::Stack(Box::new(sender))
-            }
-        }
-    }
-
-    /// Returns the number of packets available to send, including the first one without payload.
-    fn available(&self) -> i32 {
-        match self {
-            TransferSender::Tcp(tcp) => tcp.sender.available,
-            TransferSender::Stack(stack) => stack.available(),
-            TransferSender::Tfrc(_) | TransferSender::FixedRate(_) => 0,
-        }
-    }
-
-    #[inline]
-    fn rtt_sum(&self) -> (f64, u64) {
-        match self {
-            TransferSender::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts),
-            TransferSender::Stack(stack) => stack.rtt_sum(),
-            TransferSender::Tfrc(sender) => (sender.rtt_sum_s, sender.rtts),
-            TransferSender::FixedRate(_) => (0.0, 0),
-        }
-    }
-}
-
-impl Tcp {
-    fn new(
-        spec: &ConnectionSpec,
-        window: &WindowSource,
-        jitter_s: f64,
-        application: PacketGenerator,
-        mut random: Pcg32,
-    ) -> Tcp {
-        let limit = window_limit(spec);
-        let opening = i32::from(window.variant.opens_connections());
-        let size = spec
-            .size_pkts
-            .map_or(UNLIMITED, |size| size.ceil().min(1e9) as i32 + opening);
-        let available = match spec.application {
-            Application::Bulk => size,
-            _ => 0,
-        };
-        Tcp {
-            sender: Sender::new(window, limit, available, random.random()),
-            application,
-            jitter_ns: ns(jitter_s) as f64,
-            delayed_until_ns: NEVER,
-            random,
-            sent: Sent::new(),
-            syn_pkts: opening,
-            size,
-        }
-    }
-
-    /// Returns the sender of an unused session slot. By default it has no jitter, because sessions arrive at
-    /// random.
-    fn unused_slot(source: &WindowSource, unused: PacketGenerator, mut random: Pcg32) -> Tcp {
-        Tcp {
-            sender: Sender::new(source, SESSION_WINDOW_LIMIT, 0, random.random()),
-            application: unused,
-            jitter_ns: ns(source.send_jitter_s.unwrap_or_default()) as f64,
-            delayed_until_ns: NEVER,
-            random,
-            sent: Sent::new(),
-            syn_pkts: 1,
-            size: UNLIMITED,
-        }
-    }
-
-    /// Returns the limit of the sending rate. `has_size` is true if the transfer has a size.
-    fn limited_by(&self, has_size: bool) -> Limit {
-        match self.sender.has_sent_all() {
-            true if has_size => Limit::Size,
-            true => Limit::Application,
-            false if self.sender.window >= self.sender.limit => Limit::Window,
-            false => Limit::CongestionWindow,
-        }
-    }
-
-    fn due_ns(&self) -> u64 {
-        let timer_ns = self.sender.timer_ns();
-        timer_ns
-            .min(self.delayed_until_ns)
-            .min(self.application.next_ns())
-    }
-
-    /// Sends available packets, after a random delay if there is one.
-    fn try_to_send(&mut self, now_ns: u64) {
-        if self.jitter_ns == 0.0 {
-            self.sender.send(now_ns, &mut self.sent);
-        } else if self.delayed_until_ns == NEVER && self.sender.may_send() {
-            let wait_ns = self.jitter_ns * self.random.random::<f64>();
-            self.delayed_until_ns = now_ns + wait_ns as u64;
-        }
-    }
-
-    fn run_due_event(&mut self, now_ns: u64) {
-        if self.delayed_until_ns == now_ns {
-            self.delayed_until_ns = NEVER;
-            self.sender.send(now_ns, &mut self.sent);
-        } else if self.application.next_ns() == now_ns {
-            if self.sender.available == 0 {
-                self.sender.available = self.syn_pkts;
-            }
-            self.sender.available += 1;
-            self.application.advance();
-            if self.sender.available >= self.size {
-                self.application.stop();
-            }
-            self.try_to_send(now_ns);
-        } else {
-            self.sender.time_out(now_ns);
-            self.try_to_send(now_ns);
-        }
-    }
-
-    /// Stops new data. Lost packets are still retransmitted.
-    fn stop(&mut self) {
-        self.sender.available = self.sender.highest_sent + 1;
-        self.application.stop();
-    }
-
-    fn emit(&mut self, now_ns: u64, out: &mut EndpointOutput<'_>) {
-        let window_pkts = self.sender.window.min(self.sender.limit);
-        for seq in self.sent.drain(..) {
-            out.send_with_window(now_ns, 0, seq, window_pkts);
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! Changes of links during a run: bandwidth, loss, delay, failures and repairs, and new routes.
 
 use netflow_network::{Buffer, Change, LinkId, LinkLoss};
-use netflow_queues::Losses;
+use netflow_queues::{Losses, stretched_ns};
 
 use crate::engine::{Engine, change_copies, loss_streams};
 use crate::link::class_scheduler::Transmission;
-use crate::link::queue::{TransitLosses, rescaled_time_ns};
+use crate::link::queue::TransitLosses;
 use crate::link::service::bits_of;
 use crate::link::wire::Packet;
 use crate::ns;
@@ -136,7 +136,7 @@ impl Engine {
             ..
         } = &mut self.topology;
         let link = &self.links[l];
-        let end_ns = |left_ns| rescaled_time_ns(left_ns, from_ns, ratio);
+        let end_ns = |left_ns| stretched_ns(left_ns, from_ns, ratio);
         for wire in output_wires(origins, sender) {
             wires.retime(wire, |packet| {
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;

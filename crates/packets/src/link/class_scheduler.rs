@@ -6,11 +6,11 @@
 use std::collections::VecDeque;
 
 use netflow_network::{LinkId, Network, service_ns};
-use netflow_queues::PacketScheduler;
+use netflow_queues::{PacketScheduler, stretched_ns};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::link::queue::{Link, rescaled_time_ns};
+use crate::link::queue::Link;
 use crate::link::queue_disc::wire_bytes;
 
 /// Relation between a queue and the link that transmits for it.
@@ -62,9 +62,7 @@ impl ClassScheduler {
 
     /// Sets the bandwidth of the link: from now on transmissions take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64, bandwidth_bps: f64) {
-        if self.free_ns > now_ns {
-            self.free_ns = rescaled_time_ns(self.free_ns, now_ns, ratio);
-        }
+        self.free_ns = stretched_ns(self.free_ns, now_ns, ratio);
         self.scheduler.set_bandwidth(now_ns, bandwidth_bps);
     }
 
@@ -91,9 +89,7 @@ impl Link {
     #[inline]
     pub fn due_ns(&self) -> u64 {
         match &self.transmission {
-            Transmission::Exclusive => {
-                (self.queue.managed.as_ref()).map_or(NEVER, |queue| queue.due_ns())
-            }
+            Transmission::Exclusive => (self.queue.managed()).map_or(NEVER, |queue| queue.due_ns()),
             Transmission::Class => NEVER,
             Transmission::ClassScheduler(sharing) => sharing.due_ns(),
         }
@@ -144,7 +140,7 @@ impl Engine {
             return 0;
         };
         let waiting_bits = |&l: &u32| -> VecDeque<f64> {
-            let managed = self.links[l as usize].queue.managed.iter();
+            let managed = self.links[l as usize].queue.managed().into_iter();
             let waiting = managed.flat_map(|managed| managed.waiting());
             waiting.map(|waits| waits.bits).collect()
         };
@@ -198,7 +194,7 @@ impl Engine {
         };
         let sender = shared.links.last().map_or(l, |&own| own as usize);
         let waiting = shared.links.iter().map(|&l| {
-            let managed = self.links[l as usize].queue.managed.as_ref();
+            let managed = self.links[l as usize].queue.managed();
             managed.map_or(0.0, |managed| managed.waiting_bits())
         });
         let waiting: Vec<f64> = waiting.collect();

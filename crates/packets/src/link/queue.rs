@@ -1,19 +1,16 @@
-//! Links and the queues in front of them: drop-tail FIFO, RED (Floyd and Jacobson 1993), RIO, managed queues.
+//! Links and the queues in front of them.
 
-use std::collections::VecDeque;
-
-use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision, TokenBucket};
-use netflow_network::{Red, service_ns};
+use netflow_diffserv::TokenBucket;
+use netflow_network::service_ns;
 use netflow_queues::{
-    Buffer, DelayLineQueue, DepartureRing, LinkLoss, Losses, PacketDetails, PacketInfo, TraceServer,
+    Buffer, DelayLineQueue, DepartureRing, EarlyDrop, FifoLink, LinkLoss, Losses, PacketDetails,
+    PacketInfo, PrecedenceCounts, TraceServer, stretched_ns,
 };
-use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
-use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::link::class_scheduler::Transmission;
-use crate::link::queue_disc::{CONGESTED, QueueDisc, QueuedPacket};
+use crate::link::queue_disc::{CONGESTED, QueueDisc, QueuedPacket, wire_bytes};
 use crate::link::wire::Packet;
 use crate::topology::HopSpec;
 
@@ -40,6 +37,14 @@ pub(crate) struct Link {
     /// Packets in flight that departed with another delay, in [this order](packet_key).
     pub departed_with_old_delay: Fifo<Packet>,
     pub arrivals: ArrivalCounter,
+}
+
+/// Link at which the queue length alone decides about a packet.
+pub(crate) struct PlainLink<'a> {
+    pub queue: PlainQueue<'a>,
+    pub arrivals: &'a mut ArrivalCounter,
+    pub bandwidth_bps: f64,
+    pub delay_ns: u64,
 }
 
 /// Delay line of a link, or of a queue that shares the line of its link.
@@ -149,10 +154,18 @@ impl Link {
         }
     }
 
-    /// Returns true if the queue length alone decides about a packet.
+    /// Returns the queue if its length alone decides about a packet.
     #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.transit_losses.is_none() && self.policer.is_none() && self.queue.is_plain()
+    pub fn as_plain(&mut self) -> Option<PlainLink<'_>> {
+        if self.transit_losses.is_some() || self.policer.is_some() {
+            return None;
+        }
+        Some(PlainLink {
+            queue: self.queue.as_plain()?,
+            arrivals: &mut self.arrivals,
+            bandwidth_bps: self.bandwidth_bps,
+            delay_ns: self.delay_ns,
+        })
     }
 
     /// Returns the time in ns from `now_ns` on at which the shaper sends a packet of `bytes` bytes, which it then counts.
@@ -287,18 +300,40 @@ impl ArrivalCounter {
     }
 }
 
-/// Queue of a link. It is FIFO unless it is managed.
+/// Queue of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    departures: DepartureRing,
-    /// Byte counter, if the buffer limits bytes and not packets.
-    bytes: Option<Box<ByteCounter>>,
-    red: Option<Box<RedQueue>>,
-    rio: Option<Box<RioPrecedences>>,
-    pub managed: Option<Box<QueueDisc>>,
+    discipline: Discipline,
     /// True if the link has failed: all packets are lost.
     down: bool,
     pub counts: LinkCounts,
+}
+
+#[derive(Clone, Debug)]
+enum Discipline {
+    /// Drop-tail with a buffer in packets.
+    Plain(DepartureRing),
+    /// Drop-tail with a buffer in bytes, RED or RIO.
+    Fifo(Box<FifoLink>),
+    /// Queue whose packets are chosen when the link is free.
+    Managed(Box<QueueDisc>),
+}
+
+/// Queue that only the buffer in packets limits.
+pub(crate) struct PlainQueue<'a> {
+    departures: &'a mut DepartureRing,
+    pub counts: &'a mut LinkCounts,
+}
+
+impl PlainQueue<'_> {
+    /// Processes the arrival of a packet with transmission time `service_ns`. Returns its departure time, or
+    /// `None` if it is lost.
+    #[inline(always)]
+    pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
+        let left_ns = self.departures.arrive(now_ns, service_ns);
+        self.counts.record(now_ns, service_ns, left_ns);
+        left_ns
+    }
 }
 
 /// Counters of a link since the start.
@@ -316,249 +351,187 @@ pub(crate) struct LinkCounts {
     pub dropped_ns: u64,
 }
 
-/// Random early detection (RED) in front of the queue.
-#[derive(Clone, Debug)]
-struct RedQueue {
-    average: RedAverage,
-    marks: RedMarks,
-    random: Pcg32,
-}
-
-/// Cases in which RED marks ECN-capable packets instead of dropping them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RedMarks {
-    Never,
-    /// Marks if the drop probability is below 1.
-    BelowMax,
-    Always,
-}
-
-impl RedMarks {
-    pub fn of(red: &Red) -> RedMarks {
-        match (red.ecn, red.hard_drop) {
-            (false, _) => RedMarks::Never,
-            (true, true) => RedMarks::BelowMax,
-            (true, false) => RedMarks::Always,
-        }
-    }
-}
-
 impl LinkCounts {
+    /// Records the arrival of a packet that departs at `left_ns`, or is lost.
+    #[inline(always)]
+    fn record(&mut self, now_ns: u64, service_ns: u64, left_ns: Option<u64>) {
+        let Some(left_ns) = left_ns else {
+            self.lost += 1;
+            return;
+        };
+        self.accepted += 1;
+        self.service_ns += service_ns;
+        self.sojourn_ns += left_ns - now_ns;
+    }
+
     pub fn offered(&self) -> u64 {
         self.accepted + self.lost
     }
 }
 
 impl Queue {
+    /// Returns a drop-tail queue.
     pub fn new(buffer: Buffer) -> Queue {
-        let (pkts, bytes) = match buffer {
-            Buffer::Packets(pkts) => (pkts, None),
-            Buffer::Bytes(most) => (usize::MAX, Some(Box::new(ByteCounter::new(most)))),
-            Buffer::Unbounded => (usize::MAX, None),
-        };
+        Queue::of(match buffer {
+            Buffer::Packets(pkts) => Discipline::Plain(DepartureRing::new(pkts)),
+            Buffer::Unbounded => Discipline::Plain(DepartureRing::new(usize::MAX)),
+            Buffer::Bytes(_) => Discipline::Fifo(Box::new(FifoLink::new(buffer, None))),
+        })
+    }
+
+    /// Returns a queue with RED or RIO.
+    pub fn with_early_drop(buffer: Buffer, early_drop: EarlyDrop) -> Queue {
+        let fifo = FifoLink::new(buffer, Some(Box::new(early_drop)));
+        Queue::of(Discipline::Fifo(Box::new(fifo)))
+    }
+
+    /// Returns a managed queue.
+    pub fn with_discipline(queue: QueueDisc) -> Queue {
+        Queue::of(Discipline::Managed(Box::new(queue)))
+    }
+
+    fn of(discipline: Discipline) -> Queue {
         Queue {
-            departures: DepartureRing::new(pkts),
-            bytes,
-            red: None,
-            rio: None,
-            managed: None,
+            discipline,
             down: false,
             counts: LinkCounts::default(),
         }
     }
 
-    /// Returns a queue with RED.
-    pub fn with_red(buffer: Buffer, average: RedAverage, marks: RedMarks, random: Pcg32) -> Queue {
-        let red = RedQueue {
-            average,
-            marks,
-            random,
-        };
-        Queue {
-            red: Some(Box::new(red)),
-            ..Queue::new(buffer)
+    /// Returns the managed queue, if it is one.
+    #[inline]
+    pub fn managed(&self) -> Option<&QueueDisc> {
+        match &self.discipline {
+            Discipline::Managed(managed) => Some(managed),
+            Discipline::Plain(_) | Discipline::Fifo(_) => None,
         }
     }
 
-    /// Returns a managed queue.
-    pub fn managed(queue: QueueDisc) -> Queue {
-        Queue {
-            managed: Some(Box::new(queue)),
-            ..Queue::new(Buffer::Packets(1))
+    /// Returns the managed queue, if it is one.
+    #[inline]
+    pub fn managed_mut(&mut self) -> Option<&mut QueueDisc> {
+        match &mut self.discipline {
+            Discipline::Managed(managed) => Some(managed),
+            Discipline::Plain(_) | Discipline::Fifo(_) => None,
         }
     }
 
-    /// Returns a queue that distinguishes drop precedences (RIO).
-    pub fn with_rio(buffer: Buffer, active: DiffServQueue) -> Queue {
-        let precedences = RioPrecedences {
-            active,
-            waiting: VecDeque::new(),
-            offered: [0; 3],
-            lost: [0; 3],
-        };
-        Queue {
-            rio: Some(Box::new(precedences)),
-            ..Queue::new(buffer)
+    /// Returns true if packets are chosen when the link is free.
+    #[inline]
+    pub fn is_managed(&self) -> bool {
+        matches!(self.discipline, Discipline::Managed(_))
+    }
+
+    /// Returns the queue if the buffer in packets is the only limit now.
+    #[inline]
+    pub fn as_plain(&mut self) -> Option<PlainQueue<'_>> {
+        match &mut self.discipline {
+            Discipline::Plain(departures) if !self.down => Some(PlainQueue {
+                departures,
+                counts: &mut self.counts,
+            }),
+            _ => None,
         }
     }
 
-    /// Sets the buffer size, including the packet in service. Packets in the queue stay there.
+    /// Sets the buffer size in bytes, including the packet in service. Packets in the queue stay there.
     pub fn set_buffer(&mut self, buffer: Buffer) {
-        if let Some(managed) = &mut self.managed {
-            managed.set_buffer(buffer);
-        } else if let (Some(bytes), Buffer::Bytes(most)) = (&mut self.bytes, buffer) {
-            bytes.max_bytes = most;
+        match &mut self.discipline {
+            Discipline::Plain(_) => {}
+            Discipline::Fifo(fifo) => fifo.set_buffer(buffer),
+            Discipline::Managed(managed) => managed.set_buffer(buffer),
         }
     }
 
     /// Chooses each packet when the link is free from now on, for a shaper or a link with several queues. `buffer` is its
-    /// buffer size.
+    /// buffer size. No packet may have arrived.
     pub fn choose_when_free(&mut self, buffer: Buffer) {
-        self.managed
-            .get_or_insert_with(|| Box::new(QueueDisc::drop_tail(buffer)));
-    }
-
-    /// Returns true if the queue distinguishes drop precedences. Packets then arrive by
-    /// [`Queue::arrive_marked`].
-    #[inline]
-    pub fn has_rio(&self) -> bool {
-        self.rio.is_some()
+        let early_drop = match &self.discipline {
+            Discipline::Plain(_) => None,
+            Discipline::Fifo(fifo) => fifo.early_drop().cloned().map(Box::new),
+            Discipline::Managed(_) => return,
+        };
+        let managed = QueueDisc::fifo(buffer, early_drop);
+        self.discipline = Discipline::Managed(Box::new(managed));
     }
 
     /// Returns the offered and lost packets of each precedence, and the average queue lengths for each.
-    pub fn precedences(&self) -> Option<([u64; 3], [u64; 3], [f64; 3])> {
-        let rio = self.rio.as_ref()?;
-        Some((rio.offered, rio.lost, rio.active.average_pkts()))
+    pub fn precedences(&self) -> Option<(PrecedenceCounts, [f64; 3])> {
+        let early_drop = match &self.discipline {
+            Discipline::Plain(_) => None,
+            Discipline::Fifo(fifo) => fifo.early_drop(),
+            Discipline::Managed(managed) => managed.early_drop(),
+        };
+        early_drop?.precedences()
     }
 
-    /// Processes the arrival of a packet with a drop precedence, as [`Queue::arrive`].
-    pub fn arrive_marked(
-        &mut self,
-        now_ns: u64,
-        service_ns: u64,
-        bits: f64,
-        precedence: u8,
-    ) -> Option<u64> {
-        let Some(mut rio) = self.rio.take() else {
-            return self.arrive(now_ns, service_ns, bits, None);
-        };
-        let p = usize::from(precedence).min(2);
-        let marked = DropPrecedence::ALL[p];
-        rio.offered[p] += 1;
-        rio.remove_departed(now_ns);
-        let left_ns = if self.down || !rio.active.admit(now_ns, 1, marked) {
-            self.counts.lost += 1;
-            None
-        } else {
-            let begins_ns = self.departures.last_departure().max(now_ns);
-            let left_ns = self.arrive(now_ns, service_ns, bits, None);
-            match left_ns {
-                Some(_) => rio.waiting.push_back((begins_ns, marked)),
-                None => rio.active.depart(now_ns, 1, marked),
-            }
-            left_ns
-        };
-        rio.lost[p] += u64::from(left_ns.is_none());
-        self.rio = Some(rio);
-        left_ns
-    }
-
-    /// Processes the arrival of a packet of `bits` bits with transmission time `service_ns`. Returns its
-    /// departure time, or `None` if it is lost. With `congested`, for ECN-capable senders, RED sets it
-    /// instead of dropping.
+    /// Processes the arrival of a packet with transmission time `service_ns` at a queue that is not managed. Returns its
+    /// departure time, or `None` if it is lost. RED may mark it.
     #[inline]
     pub fn arrive(
         &mut self,
-        now_ns: u64,
+        packet: &mut Packet,
         service_ns: u64,
         bits: f64,
-        congested: Option<&mut bool>,
+        spec: &HopSpec,
     ) -> Option<u64> {
-        if self.down || self.drops_early(now_ns, congested) {
-            self.counts.lost += 1;
-            return None;
-        }
-        let fits = match &mut self.bytes {
-            Some(bytes) => bytes.try_add(self.departures.len(now_ns), bits),
-            None => true,
+        let now_ns = packet.time_ns;
+        let left_ns = match &mut self.discipline {
+            Discipline::Managed(_) => None,
+            _ if self.down => {
+                self.record_lost(spec);
+                None
+            }
+            Discipline::Plain(departures) => departures.arrive(now_ns, service_ns),
+            Discipline::Fifo(fifo) => {
+                let bytes = if fifo.counts_bytes() {
+                    wire_bytes(bits)
+                } else {
+                    0
+                };
+                let info = packet_info(packet, bytes, spec);
+                let departure = fifo.arrive(now_ns, service_ns, &info).ok();
+                if departure.is_some_and(|departure| departure.marked) {
+                    packet.metadata |= CONGESTED;
+                    self.counts.marked += 1;
+                }
+                departure.map(|departure| departure.at_ns)
+            }
         };
-        let left_ns = if fits {
-            self.arrive_plain(now_ns, service_ns)
-        } else {
-            self.counts.lost += 1;
-            None
-        };
-        if left_ns.is_none()
-            && let Some(red) = &mut self.red
-        {
-            red.average.on_overflow();
-        }
+        self.counts.record(now_ns, service_ns, left_ns);
         left_ns
     }
 
-    /// Processes an arrival as [`Queue::arrive`], if the buffer in packets is the only limit.
-    #[inline(always)]
-    pub fn arrive_plain(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
-        let Some(left_ns) = self.departures.arrive(now_ns, service_ns) else {
-            self.counts.lost += 1;
-            return None;
+    /// Counts a packet by its precedence that is lost before it arrives at the queue.
+    fn record_lost(&mut self, spec: &HopSpec) {
+        let early_drop = match &mut self.discipline {
+            Discipline::Plain(_) => None,
+            Discipline::Fifo(fifo) => fifo.early_drop_mut(),
+            Discipline::Managed(managed) => managed.early_drop_mut(),
         };
-        self.counts.accepted += 1;
-        self.counts.service_ns += service_ns;
-        self.counts.sojourn_ns += left_ns - now_ns;
-        Some(left_ns)
+        if let Some(early_drop) = early_drop {
+            early_drop.record_lost(spec.precedence);
+        }
     }
 
-    /// Processes an arrival at a queue that is managed or shares its link. Packets that are dropped as a
-    /// result are pushed to `dropped`.
+    /// Counts the loss of a packet that arrives at a failed link.
+    pub fn lose(&mut self, spec: &HopSpec) {
+        self.counts.lost += 1;
+        self.record_lost(spec);
+    }
+
+    /// Processes an arrival at a managed queue. Packets that are dropped as a result are pushed to `dropped`.
     pub fn enqueue(
         &mut self,
-        mut waits: QueuedPacket,
+        waits: QueuedPacket,
         spec: &HopSpec,
         details: impl FnOnce() -> PacketDetails,
         dropped: &mut Vec<QueuedPacket>,
     ) {
-        let now_ns = waits.packet.time_ns;
         self.counts.accepted += 1;
-        let p = usize::from(spec.precedence).min(2);
-        let precedence = DropPrecedence::ALL[p];
-        let is_admitted = match &mut self.rio {
-            Some(rio) => {
-                rio.offered[p] += 1;
-                rio.active.admit(now_ns, 1, precedence)
-            }
-            None => true,
-        };
-        let info = PacketInfo {
-            bytes: waits.bytes(),
-            flow: spec.flow(),
-            ecn: spec.ecn(&waits.packet),
-        };
-        let mut congested = false;
-        let before = dropped.len();
-        let mark = info.ecn.is_capable().then_some(&mut congested);
-        if is_admitted && !self.drops_early(now_ns, mark) {
-            if congested {
-                waits.packet.metadata |= CONGESTED;
-            }
-            if let Some(managed) = &mut self.managed {
-                managed.enqueue(waits, info, details, dropped);
-            }
-            if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
-                red.average.on_overflow();
-            }
-        } else {
-            dropped.push(waits)
-        }
-        let is_taken = dropped.len() == before;
-        self.counts.marked += u64::from(congested && is_taken);
-        if let Some(rio) = &mut self.rio {
-            match (is_taken, is_admitted) {
-                (true, _) => rio.waiting.push_back((NEVER, precedence)),
-                (false, true) => rio.active.depart(now_ns, 1, precedence),
-                (false, false) => {}
-            }
-            rio.lost[p] += u64::from(!is_taken);
+        let info = packet_info(&waits.packet, waits.bytes(), spec);
+        if let Some(managed) = self.managed_mut() {
+            managed.enqueue(waits, info, details, dropped);
         }
     }
 
@@ -569,13 +542,7 @@ impl Queue {
         now_ns: u64,
         dropped: &mut Vec<QueuedPacket>,
     ) -> Option<(QueuedPacket, u64, bool)> {
-        let left = self.managed.as_mut()?.dequeue(now_ns, dropped)?;
-        if let Some(rio) = &mut self.rio
-            && let Some((_, precedence)) = rio.waiting.pop_front()
-        {
-            rio.active.depart(now_ns, 1, precedence);
-        }
-        Some(left)
+        self.managed_mut()?.dequeue(now_ns, dropped)
     }
 
     /// Returns true if the link has failed.
@@ -583,62 +550,59 @@ impl Queue {
         self.down
     }
 
-    /// Returns true if the buffer in packets is the only limit.
-    pub fn is_plain(&self) -> bool {
-        let all_alike = self.red.is_none() && self.rio.is_none() && self.managed.is_none();
-        all_alike && self.bytes.is_none() && !self.down
-    }
-
     /// Returns the maximum queue length in packets.
     pub fn max_pkts(&self) -> u64 {
-        match &self.managed {
-            Some(managed) => managed.max_pkts(),
-            None => self.departures.max_len(),
+        match &self.discipline {
+            Discipline::Plain(departures) => departures.max_len(),
+            Discipline::Fifo(fifo) => fifo.max_len(),
+            Discipline::Managed(managed) => managed.max_pkts(),
         }
     }
 
     /// Restarts the maximum queue length from now on.
     pub fn restart_max(&mut self, now_ns: u64) {
-        match &mut self.managed {
-            Some(managed) => managed.restart_max(now_ns),
-            None => self.departures.reset_max_len(now_ns),
+        match &mut self.discipline {
+            Discipline::Plain(departures) => departures.reset_max_len(now_ns),
+            Discipline::Fifo(fifo) => fifo.reset_max_len(now_ns),
+            Discipline::Managed(managed) => managed.restart_max(now_ns),
         }
     }
 
     /// Returns the queue length in packets, including the packet in service.
     pub fn length(&self, now_ns: u64) -> usize {
-        match &self.managed {
-            Some(managed) => managed.length(now_ns),
-            None => self.departures.len(now_ns),
+        match &self.discipline {
+            Discipline::Plain(departures) => departures.len(now_ns),
+            Discipline::Fifo(fifo) => fifo.len(now_ns),
+            Discipline::Managed(managed) => managed.length(now_ns),
         }
     }
 
     /// Returns the bytes in a queue that counts them. In a managed queue, only waiting packets count.
     pub fn bytes(&self, now_ns: u64) -> u64 {
-        match (&self.managed, &self.bytes) {
-            (Some(managed), _) => managed.bytes(),
-            (None, Some(bytes)) => bytes.bytes_of_last(self.departures.len(now_ns)),
-            (None, None) => 0,
+        match &self.discipline {
+            Discipline::Plain(_) => 0,
+            Discipline::Fifo(fifo) => fifo.bytes(now_ns),
+            Discipline::Managed(managed) => managed.bytes(),
         }
     }
 
     /// Returns the remaining sojourn time in ns of packets counted in `sojourn_ns`: of all packets in the
     /// queue; in a managed queue, of the packet in transmission.
     fn remaining_sojourn_ns(&self, now_ns: u64) -> u64 {
-        match &self.managed {
-            Some(managed) => managed.free_ns.saturating_sub(now_ns),
-            None => self
-                .departures
-                .departure_times(now_ns)
-                .map(|sent_ns| sent_ns - now_ns)
-                .sum(),
+        let remaining = |sent_ns: u64| sent_ns - now_ns;
+        match &self.discipline {
+            Discipline::Plain(departures) => {
+                departures.departure_times(now_ns).map(remaining).sum()
+            }
+            Discipline::Fifo(fifo) => fifo.departure_times(now_ns).map(remaining).sum(),
+            Discipline::Managed(managed) => managed.free_ns.saturating_sub(now_ns),
         }
     }
 
     /// Returns the part of [`queue_time_ns`](Self::queue_time_ns) of packets that departed. If packets may be
     /// dropped after waiting, it excludes packets that still wait.
     pub fn departed_queue_time_ns(&self, now_ns: u64) -> f64 {
-        match &self.managed {
+        match self.managed() {
             Some(managed) if managed.may_drop_queued() => {
                 let all_ns = self.counts.sojourn_ns - self.counts.dropped_ns;
                 all_ns as f64 - self.remaining_sojourn_ns(now_ns) as f64
@@ -650,7 +614,7 @@ impl Queue {
     /// Returns the time that packets have spent in the queue until now, in packet·ns.
     pub fn queue_time_ns(&self, now_ns: u64) -> f64 {
         let spent_ns = self.counts.sojourn_ns as f64 - self.remaining_sojourn_ns(now_ns) as f64;
-        match &self.managed {
+        match self.managed() {
             Some(managed) => spent_ns + managed.waiting_time_sum_ns(now_ns) as f64,
             None => spent_ns,
         }
@@ -659,15 +623,16 @@ impl Queue {
     /// Returns the end of transmission of the last packet; in a managed queue, of the packet in transmission.
     #[inline]
     pub fn free_ns(&self) -> u64 {
-        match &self.managed {
-            Some(managed) => managed.free_ns,
-            None => self.departures.last_departure(),
+        match &self.discipline {
+            Discipline::Plain(departures) => departures.last_departure(),
+            Discipline::Fifo(fifo) => fifo.last_departure(),
+            Discipline::Managed(managed) => managed.free_ns,
         }
     }
 
     /// Returns the start of the current or last transmission in ns, which may be in the future; 0 in a FIFO queue.
     pub fn begins_ns(&self) -> u64 {
-        self.managed.as_ref().map_or(0, |it| it.begins_ns)
+        self.managed().map_or(0, |it| it.begins_ns)
     }
 
     /// Returns the remaining part of `service_ns`.
@@ -677,7 +642,7 @@ impl Queue {
 
     /// Returns the time in ns until all packets that are in the queue now have been sent.
     pub fn drain_time_ns(&self, now_ns: u64, bandwidth_bps: f64) -> u64 {
-        let waiting_ns = self.managed.as_ref().map_or(0, |managed| {
+        let waiting_ns = self.managed().map_or(0, |managed| {
             let sent_bps = managed
                 .shaper_bps
                 .unwrap_or(bandwidth_bps)
@@ -694,26 +659,16 @@ impl Queue {
     pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
         let still_ns = self.remaining_sojourn_ns(now_ns);
         let work_ns = self.backlog_ns(now_ns);
-        match &mut self.managed {
-            Some(managed) if managed.free_ns > now_ns => {
-                managed.free_ns = rescaled_time_ns(managed.free_ns, now_ns, ratio);
+        match &mut self.discipline {
+            Discipline::Plain(departures) => {
+                departures.remap_times(now_ns, |at_ns| stretched_ns(at_ns, now_ns, ratio));
             }
-            Some(_) => {}
-            None => self
-                .departures
-                .remap_times(now_ns, |at_ns| rescaled_time_ns(at_ns, now_ns, ratio)),
+            Discipline::Fifo(fifo) => fifo.stretch(now_ns, ratio),
+            Discipline::Managed(managed) => managed.stretch(now_ns, ratio),
         }
         self.counts.sojourn_ns =
             self.counts.sojourn_ns + self.remaining_sojourn_ns(now_ns) - still_ns;
         self.counts.service_ns = self.counts.service_ns + self.backlog_ns(now_ns) - work_ns;
-        if let Some(red) = &mut self.red {
-            red.average.scale_service_time(ratio);
-        }
-        if let Some(rio) = &mut self.rio {
-            for (begins_ns, _) in rio.waiting.iter_mut().filter(|it| it.0 != NEVER) {
-                *begins_ns = rescaled_time_ns(*begins_ns, now_ns, ratio);
-            }
-        }
     }
 
     /// Fails the link: all packets in the queue are lost. Returns the packets that wait in a managed queue; others
@@ -724,22 +679,23 @@ impl Queue {
         self.counts.service_ns -= self.backlog_ns(now_ns);
         self.counts.accepted -= there as u64;
         self.counts.lost += there as u64;
-        self.departures.clear(now_ns);
-        let waited = match &mut self.managed {
-            Some(managed) => {
+        let waited = match &mut self.discipline {
+            Discipline::Plain(departures) => {
+                departures.clear(now_ns);
+                Vec::new()
+            }
+            Discipline::Fifo(fifo) => {
+                fifo.clear(now_ns);
+                Vec::new()
+            }
+            Discipline::Managed(managed) => {
                 managed.free_ns = managed.free_ns.min(now_ns);
                 let waited_ns = managed.waiting_time_sum_ns(now_ns);
                 self.counts.sojourn_ns += waited_ns;
                 self.counts.dropped_ns += waited_ns;
-                managed.clear()
+                managed.clear(now_ns)
             }
-            None => Vec::new(),
         };
-        if let Some(rio) = &mut self.rio {
-            for (_, marked) in std::mem::take(&mut rio.waiting) {
-                rio.active.depart(now_ns, 1, marked);
-            }
-        }
         self.down = true;
         waited
     }
@@ -748,157 +704,15 @@ impl Queue {
     pub fn repair(&mut self) {
         self.down = false;
     }
-
-    fn drops_early(&mut self, now_ns: u64, congested: Option<&mut bool>) -> bool {
-        if self.red.is_none() {
-            return false;
-        }
-        let length = self.length(now_ns);
-        let idle_ns = now_ns.saturating_sub(self.free_ns());
-        let idle_ns = (length == 0).then_some(idle_ns);
-        // ns-2 counts only waiting packets.
-        let waiting = length.saturating_sub(1);
-        let Some(red) = &mut self.red else {
-            return false;
-        };
-        let random = &mut red.random;
-        let early = red.average.on_arrival(waiting, idle_ns, || random.random());
-        match (early, congested) {
-            (RedDecision::Admit, _) => false,
-            (RedDecision::RandomDrop, Some(congested)) if red.marks != RedMarks::Never => {
-                *congested = true;
-                false
-            }
-            (RedDecision::ForcedDrop, Some(congested)) if red.marks == RedMarks::Always => {
-                *congested = true;
-                false
-            }
-            (RedDecision::RandomDrop | RedDecision::ForcedDrop, _) => true,
-        }
-    }
 }
 
-/// Byte counter of a queue.
-#[derive(Clone, Debug)]
-struct ByteCounter {
-    max_bytes: f64,
-    /// Bytes of the packets in the queue. Some that have departed may still be at the front.
-    packet_bytes: Fifo<u32>,
-    total_bytes: u64,
-}
-
-impl ByteCounter {
-    fn new(most: f64) -> ByteCounter {
-        ByteCounter {
-            max_bytes: most,
-            packet_bytes: Fifo::default(),
-            total_bytes: 0,
-        }
-    }
-
-    /// Returns the bytes of the last `there` packets.
-    fn bytes_of_last(&self, there: usize) -> u64 {
-        let gone = self.packet_bytes.len().saturating_sub(there);
-        let left: u64 = self.packet_bytes[..gone]
-            .iter()
-            .map(|&bytes| u64::from(bytes))
-            .sum();
-        self.total_bytes - left
-    }
-
-    /// Accepts a packet of `bits` bits if it fits with the `there` packets in the queue. Returns whether it
-    /// does. A packet fits into an empty queue in any case.
-    fn try_add(&mut self, there: usize, bits: f64) -> bool {
-        while self.packet_bytes.len() > there
-            && let Some(left) = self.packet_bytes.pop()
-        {
-            self.total_bytes -= u64::from(left);
-        }
-        let bytes = (bits / 8.0).round() as u32;
-        let all = self.total_bytes + u64::from(bytes);
-        let is_taken = there == 0 || all as f64 <= self.max_bytes;
-        if is_taken {
-            self.packet_bytes.push(bytes);
-            self.total_bytes = all;
-        }
-        is_taken
-    }
-}
-
-/// Drop precedences at a queue.
-#[derive(Clone, Debug)]
-struct RioPrecedences {
-    active: DiffServQueue,
-    /// Waiting packets, with the start of transmission in ns, or [`NEVER`] if unknown. ns-2 counts packets
-    /// until their transmission starts.
-    waiting: VecDeque<(u64, DropPrecedence)>,
-    offered: [u64; 3],
-    lost: [u64; 3],
-}
-
-impl RioPrecedences {
-    /// Removes packets whose transmission has started.
-    fn remove_departed(&mut self, now_ns: u64) {
-        while let Some(&(begins_ns, marked)) = self.waiting.front()
-            && begins_ns <= now_ns
-        {
-            self.active.depart(begins_ns, 1, marked);
-            self.waiting.pop_front();
-        }
-    }
-}
-
-/// Returns the new time of an event at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
-pub(crate) fn rescaled_time_ns(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
-    now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use netflow_queues::DropTail;
-    use rand::SeedableRng;
-
-    use super::*;
-
-    /// Packets of 40 to 1500 B at a queue that counts bytes. The result equals that of `DropTail`, which
-    /// stores the size and time of each packet; with changes of bandwidth and failures.
-    #[test]
-    fn byte_counts_match_the_queues_crate() {
-        let mut random = Pcg32::seed_from_u64(1);
-        for most in [1.0, 1500.0, 1540.0, 10_000.0, 150_000.0] {
-            let buffer = Buffer::Bytes(most);
-            let mut ours = Queue::new(buffer);
-            let mut theirs = DropTail::default();
-            let (mut now, mut lost) = (0, 0);
-            for _ in 0..20_000 {
-                now += random.random_range(0..700);
-                let bytes = if random.random_bool(0.5) {
-                    40
-                } else {
-                    random.random_range(500..1501)
-                };
-                let service = u64::from(bytes);
-                let sent = ours.arrive(now, service, 8.0 * f64::from(bytes), None);
-                assert_eq!(sent, theirs.arrive(now, service, bytes, buffer));
-                lost += u64::from(sent.is_none());
-                theirs.remove_departed(now);
-                assert_eq!(ours.length(now), theirs.len());
-                assert!(ours.length(now) <= 1 || ours.bytes(now) as f64 <= most);
-                match random.random_range(0..1000) {
-                    0 => {
-                        ours.stretch(now, 2.0);
-                        theirs.remap_times(|at| at + at.saturating_sub(now));
-                    }
-                    1 => {
-                        ours.fail(now);
-                        ours.repair();
-                        theirs.clear(now);
-                    }
-                    _ => {}
-                }
-            }
-            assert!(lost > 100, "{lost} of {most} B");
-            assert!(!ours.is_plain());
-        }
+/// Returns the properties of a packet that disciplines use.
+#[inline]
+fn packet_info(packet: &Packet, bytes: u32, spec: &HopSpec) -> PacketInfo {
+    PacketInfo {
+        bytes,
+        flow: spec.flow(),
+        ecn: spec.ecn(packet),
+        precedence: spec.precedence,
     }
 }

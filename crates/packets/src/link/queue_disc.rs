@@ -1,8 +1,6 @@
-//! Managed queues, whose discipline chooses the next packet when the link is free: AQM, or FIFO in a class.
+//! Managed queues, whose discipline chooses the next packet when the link is free.
 
-use std::collections::VecDeque;
-
-use netflow_queues::{Aqm, AqmQueue, Buffer, PacketDetails, PacketInfo};
+use netflow_queues::{Aqm, AqmQueue, Buffer, EarlyDrop, PacketDetails, PacketInfo, stretched_ns};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
@@ -41,7 +39,7 @@ pub(crate) struct QueuedPacket {
 /// Managed queue and the link behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueDisc {
-    queue: Discipline,
+    queue: AqmQueue<QueuedPacket>,
     /// Start and end of the current transmission in ns. It begins in the future if the packet waits for a shaper.
     pub begins_ns: u64,
     pub free_ns: u64,
@@ -52,54 +50,6 @@ pub(crate) struct QueueDisc {
     ready_ns: u64,
     /// Time in ns at which the trace of the link lets the next packet pass; 0 without a trace.
     pub opportunity_ns: u64,
-}
-
-/// Discipline that chooses the packets to send and to drop.
-#[derive(Clone, Debug)]
-enum Discipline {
-    Managed(AqmQueue<QueuedPacket>),
-    DropTail(FifoQueue),
-}
-
-/// FIFO queue whose departures a class scheduler decides.
-#[derive(Clone, Debug)]
-struct FifoQueue {
-    /// Buffer size, including the packet in service.
-    buffer: Buffer,
-    waiting: VecDeque<QueuedPacket>,
-    bytes: u64,
-    /// Bytes of the packet in service.
-    sending_bytes: u32,
-}
-
-impl FifoQueue {
-    /// Appends a packet if it fits, and returns whether it does.
-    fn push(&mut self, arrival: QueuedPacket, is_sending: bool) -> bool {
-        let (pkts, bytes) = if is_sending {
-            (1, self.sending_bytes)
-        } else {
-            (0, 0)
-        };
-        let all_bytes = self.bytes + u64::from(bytes) + u64::from(arrival.bytes());
-        let fits = (self.buffer).fits(self.waiting.len() + pkts + 1, all_bytes);
-        if fits {
-            self.bytes += u64::from(arrival.bytes());
-            self.waiting.push_back(arrival);
-        }
-        fits
-    }
-
-    fn pop(&mut self) -> Option<QueuedPacket> {
-        let waits = self.waiting.pop_front()?;
-        self.sending_bytes = waits.bytes();
-        self.bytes -= u64::from(waits.bytes());
-        Some(waits)
-    }
-
-    fn clear(&mut self) -> Vec<QueuedPacket> {
-        self.bytes = 0;
-        self.waiting.drain(..).collect()
-    }
 }
 
 /// Returns the whole bytes of a packet with these bits.
@@ -115,34 +65,25 @@ impl QueuedPacket {
 }
 
 impl QueueDisc {
-    /// Returns a drop-tail queue. The buffer includes the packet in service.
-    pub fn drop_tail(buffer: Buffer) -> QueueDisc {
-        let line = FifoQueue {
-            buffer,
-            waiting: VecDeque::new(),
-            bytes: 0,
-            sending_bytes: 0,
-        };
-        QueueDisc {
-            queue: Discipline::DropTail(line),
-            begins_ns: 0,
-            free_ns: 0,
-            max_pkts: 0,
-            shaper_bps: None,
-            ready_ns: 0,
-            opportunity_ns: 0,
-        }
+    /// Returns a FIFO queue: drop-tail, RED or RIO. The buffer includes the packet in service.
+    pub fn fifo(buffer: Buffer, early_drop: Option<Box<EarlyDrop>>) -> QueueDisc {
+        QueueDisc::of(AqmQueue::fifo(buffer, early_drop), None)
     }
 
     /// Returns a queue with an AQM. The buffer includes the packet in service; at least one packet can wait
     /// in any case.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> QueueDisc {
+        let queue = AqmQueue::new(discipline, buffer.waiting(), seed);
+        QueueDisc::of(queue, discipline.shaper_bps())
+    }
+
+    fn of(queue: AqmQueue<QueuedPacket>, shaper_bps: Option<f64>) -> QueueDisc {
         QueueDisc {
-            queue: Discipline::Managed(AqmQueue::new(discipline, buffer.waiting(), seed)),
+            queue,
             begins_ns: 0,
             free_ns: 0,
             max_pkts: 0,
-            shaper_bps: discipline.shaper_bps(),
+            shaper_bps,
             ready_ns: 0,
             opportunity_ns: 0,
         }
@@ -150,15 +91,30 @@ impl QueueDisc {
 
     /// Sets the buffer size, including the packet in service. Waiting packets stay.
     pub fn set_buffer(&mut self, buffer: Buffer) {
-        match &mut self.queue {
-            Discipline::Managed(managed) => managed.set_buffer(buffer.waiting()),
-            Discipline::DropTail(line) => line.buffer = buffer,
-        }
+        let is_fifo = self.queue.is_fifo();
+        let limit = if is_fifo { buffer } else { buffer.waiting() };
+        self.queue.set_buffer(limit);
     }
 
     /// Returns true if accepted packets may be dropped.
     pub fn may_drop_queued(&self) -> bool {
-        matches!(self.queue, Discipline::Managed(_))
+        !self.queue.is_fifo()
+    }
+
+    /// Returns its RED or RIO, if it has any.
+    pub fn early_drop(&self) -> Option<&EarlyDrop> {
+        self.queue.early_drop()
+    }
+
+    /// Returns its RED or RIO, if it has any.
+    pub fn early_drop_mut(&mut self) -> Option<&mut EarlyDrop> {
+        self.queue.early_drop_mut()
+    }
+
+    /// Stretches the transmission in progress: from `now_ns` on, it takes `ratio` times as long.
+    pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
+        self.free_ns = stretched_ns(self.free_ns, now_ns, ratio);
+        self.queue.stretch(now_ns, ratio);
     }
 
     /// Returns the start of the next transmission in ns.
@@ -180,22 +136,14 @@ impl QueueDisc {
         dropped: &mut Vec<QueuedPacket>,
     ) {
         let now_ns = arrival.packet.time_ns;
+        self.queue.set_busy_until(self.free_ns);
         if self.waiting_pkts() == 0 {
             // An idle link transmits at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
-        match &mut self.queue {
-            Discipline::Managed(queue) => {
-                queue.enqueue(now_ns, arrival, info, details, dropped);
-                if self.shaper_bps.is_some() {
-                    self.ready_ns = queue.ready_ns();
-                }
-            }
-            Discipline::DropTail(line) => {
-                if !line.push(arrival, self.free_ns > now_ns) {
-                    dropped.push(arrival);
-                }
-            }
+        self.queue.enqueue(now_ns, arrival, info, details, dropped);
+        if self.shaper_bps.is_some() {
+            self.ready_ns = self.queue.ready_ns();
         }
     }
 
@@ -211,16 +159,9 @@ impl QueueDisc {
         now_ns: u64,
         dropped: &mut Vec<QueuedPacket>,
     ) -> Option<(QueuedPacket, u64, bool)> {
-        let queue = match &mut self.queue {
-            Discipline::Managed(queue) => queue,
-            Discipline::DropTail(line) => {
-                let waits = line.pop()?;
-                return Some((waits, waits.packet.time_ns, false));
-            }
-        };
-        let sent = queue.dequeue(now_ns, dropped)?;
+        let sent = self.queue.dequeue(now_ns, dropped)?;
         if self.shaper_bps.is_some() {
-            self.ready_ns = queue.ready_ns();
+            self.ready_ns = self.queue.ready_ns();
         }
         let mut waits = sent.packet;
         if sent.marked {
@@ -232,10 +173,7 @@ impl QueueDisc {
     /// Returns the number of waiting packets.
     #[inline]
     pub fn waiting_pkts(&self) -> usize {
-        match &self.queue {
-            Discipline::Managed(queue) => queue.len(),
-            Discipline::DropTail(line) => line.waiting.len(),
-        }
+        self.queue.len()
     }
 
     /// Returns the number of packets, including the packet in transmission.
@@ -245,21 +183,12 @@ impl QueueDisc {
 
     /// Returns the bytes of waiting packets.
     pub fn bytes(&self) -> u64 {
-        match &self.queue {
-            Discipline::Managed(queue) => queue.bytes(),
-            Discipline::DropTail(line) => line.bytes,
-        }
+        self.queue.bytes()
     }
 
     /// Returns the waiting packets.
     pub fn waiting(&self) -> impl Iterator<Item = &QueuedPacket> {
-        let (managed, line) = match &self.queue {
-            Discipline::Managed(queue) => (Some(queue), None),
-            Discipline::DropTail(line) => (None, Some(line)),
-        };
-        let managed = managed.into_iter().flat_map(AqmQueue::iter);
-        let line = line.into_iter().flat_map(|line| &line.waiting);
-        managed.map(|waiting| &waiting.packet).chain(line)
+        self.queue.iter().map(|waiting| &waiting.packet)
     }
 
     /// Returns the total time in ns that waiting packets have waited until now.
@@ -275,16 +204,11 @@ impl QueueDisc {
     }
 
     /// Removes all waiting packets.
-    pub fn clear(&mut self) -> Vec<QueuedPacket> {
-        match &mut self.queue {
-            Discipline::Managed(queue) => {
-                let mut all = Vec::new();
-                queue.clear(&mut all);
-                self.ready_ns = 0;
-                all
-            }
-            Discipline::DropTail(line) => line.clear(),
-        }
+    pub fn clear(&mut self, now_ns: u64) -> Vec<QueuedPacket> {
+        let mut all = Vec::new();
+        self.queue.clear(now_ns, &mut all);
+        self.ready_ns = 0;
+        all
     }
 
     pub fn max_pkts(&self) -> u64 {

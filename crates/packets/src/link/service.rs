@@ -8,7 +8,7 @@ use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, change_copies, record_loss};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::Link;
-use crate::link::queue_disc::{CONGESTED, QueuedPacket, wire_bytes};
+use crate::link::queue_disc::{QueuedPacket, wire_bytes};
 use crate::link::wire::{Packet, count_before};
 use crate::topology::{HopSpec, Sizes};
 
@@ -18,14 +18,14 @@ impl Engine {
     pub fn run_link(&mut self, l: usize, until_ns: u64) -> bool {
         let arrives = self.process_arrivals(l, until_ns);
         self.transmit_waiting(l, until_ns - 1);
-        arrives || self.links[l].queue.managed.is_some()
+        arrives || self.links[l].queue.is_managed()
     }
 
     /// Transmits waiting packets until `until_ns`, if the discipline chooses them when the link is free.
     #[inline]
     pub fn transmit_waiting(&mut self, l: usize, until_ns: u64) {
         match &self.links[l] {
-            Link { queue, .. } if queue.managed.is_none() => {}
+            Link { queue, .. } if !queue.is_managed() => {}
             Link { transmission, .. } => match transmission {
                 Transmission::Exclusive => self.transmit_managed(l, until_ns),
                 Transmission::Class => {}
@@ -86,7 +86,7 @@ impl Engine {
     /// Processes these arrivals at a link, in this order.
     #[inline]
     fn arrive(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
-        if self.dependencies.links_of[l].is_fast_path && self.links[l].is_plain() {
+        if self.dependencies.links_of[l].is_fast_path && self.links[l].as_plain().is_some() {
             self.serve_fast_path(l, packets)
         } else {
             packets.for_each(|packet| self.serve(l, packet))
@@ -97,7 +97,9 @@ impl Engine {
     /// limit.
     #[inline]
     fn serve_fast_path(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
-        let link = &mut self.links[l];
+        let Some(mut link) = self.links[l].as_plain() else {
+            return;
+        };
         for packet in packets {
             link.arrivals
                 .count(packet.time_ns, link.queue.counts.offered());
@@ -112,7 +114,7 @@ impl Engine {
                 (_, 0) => self.topology.specs[packet.hop as usize].header_ns,
                 (Some(alike_ns), _) => alike_ns.get(),
             };
-            match link.queue.arrive_plain(packet.time_ns, service_ns) {
+            match link.queue.arrive(packet.time_ns, service_ns) {
                 Some(left_ns) => {
                     let next = packet.next_hop(left_ns + link.delay_ns);
                     self.topology.wires.push(hop.output_wire, next);
@@ -171,22 +173,10 @@ impl Engine {
             }
         }
         let link = &mut self.links[l];
-        if link.queue.managed.is_some() {
+        if link.queue.is_managed() {
             return self.serve_managed(sender, l, QueuedPacket { packet, bits });
         }
-        let left_ns = if !link.queue.has_rio() {
-            let mut congested = false;
-            let asks = spec.ecn(&packet).is_capable().then_some(&mut congested);
-            let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
-            if congested {
-                packet.metadata |= CONGESTED;
-                link.queue.counts.marked += u64::from(left_ns.is_some());
-            }
-            left_ns
-        } else {
-            link.queue
-                .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence)
-        };
+        let left_ns = link.queue.arrive(&mut packet, service_ns, bits, spec);
         let lossy = link.transit_losses.as_deref_mut();
         let is_doomed = lossy.is_some_and(|it| it.is_lost_in_transit(bits / 8.0, left_ns, packet));
         match left_ns {
@@ -205,15 +195,15 @@ impl Engine {
         // A packet whose transmission starts now frees buffer space first.
         self.transmit_waiting(sender, now_ns);
         let link = &mut self.links[l];
+        let spec = &self.topology.specs[waits.packet.hop as usize];
         if link.queue.is_down() {
-            link.queue.counts.lost += 1;
+            link.queue.lose(spec);
             return self.count_loss(waits.packet.hop, now_ns);
         }
-        let spec = &self.topology.specs[waits.packet.hop as usize];
         let mut dropped = Vec::new();
         let (network, ends) = (&self.network, &self.topology.ends);
         let details = || spec.details(network.tables(), ends, &waits.packet);
-        if let (Some(trace), Some(managed)) = (&mut link.trace, &mut link.queue.managed)
+        if let (Some(trace), Some(managed)) = (&mut link.trace, link.queue.managed_mut())
             && managed.length(now_ns) == 0
         {
             managed.opportunity_ns = trace.idle_until(now_ns);
@@ -224,7 +214,7 @@ impl Engine {
         }
         self.drop_managed(l, now_ns, dropped);
         self.transmit_waiting(sender, now_ns);
-        if let Some(managed) = &mut self.links[l].queue.managed {
+        if let Some(managed) = self.links[l].queue.managed_mut() {
             managed.record_length(now_ns);
         }
     }
@@ -232,7 +222,7 @@ impl Engine {
     /// Transmits waiting packets until `until_ns`.
     fn transmit_managed(&mut self, l: usize, until_ns: u64) {
         loop {
-            let Some(managed) = &mut self.links[l].queue.managed else {
+            let Some(managed) = self.links[l].queue.managed_mut() else {
                 return;
             };
             let now_ns = managed.due_ns();
@@ -262,7 +252,7 @@ impl Engine {
         let is_lost = lossy.is_some_and(|it| it.draw_loss(waits.bits / 8.0, now_ns));
         let begins_ns = self.links[sender].shape(now_ns, waits.bytes());
         let link = &mut self.links[l];
-        let (begins_ns, left_ns) = match (&mut link.trace, &mut link.queue.managed) {
+        let (begins_ns, left_ns) = match (&mut link.trace, link.queue.managed_mut()) {
             (Some(trace), Some(managed)) => {
                 // The link is busy while a packet waits for an opportunity.
                 let begins_ns = managed.free_ns.max(arrived_ns);
@@ -276,7 +266,7 @@ impl Engine {
             ),
         };
         let takes_ns = left_ns - begins_ns;
-        if let Some(managed) = &mut link.queue.managed {
+        if let Some(managed) = link.queue.managed_mut() {
             (managed.begins_ns, managed.free_ns) = (begins_ns, left_ns);
         }
         link.queue.counts.service_ns += takes_ns;

@@ -296,7 +296,7 @@ impl Engine for Packets {
                 && self.engine.loss_counts[hop.transfer as usize].aggregate
                     == Some(id.index() as u32)
             {
-                under_way[usize::from(hop.precedence)] += 1;
+                under_way[hop.precedence.index()] += 1;
             }
         });
         let delivered =
@@ -327,9 +327,13 @@ impl Engine for Packets {
     }
 
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        let (offered, lost, averages) = self.engine.precedences(id.index())?;
+        let (counts, averages) = self.engine.precedences(id.index())?;
         let pkts = |counts: [u64; 3]| counts.map(|count| count as f64);
-        Some(PrecedenceTotals::each(pkts(offered), pkts(lost), averages))
+        Some(PrecedenceTotals::each(
+            pkts(counts.offered),
+            pkts(counts.lost),
+            averages,
+        ))
     }
 
     fn totals(&self) -> Totals {

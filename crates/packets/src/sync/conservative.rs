@@ -315,7 +315,7 @@ impl Engine {
     #[inline]
     fn schedule_link(&mut self, l: usize) {
         let link = &self.links[l];
-        if link.queue.managed.is_some() {
+        if link.queue.is_managed() {
             self.dependencies
                 .link_events
                 .schedule(l as u32, link.due_ns());

@@ -1,7 +1,7 @@
 //! CoDel (controlled delay) active queue management: head drop when the sojourn time stays above a target
 //! (RFC 8289).
 
-use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Controlled delay: drops at the head of the queue when no packet has had a sojourn time below the target
@@ -164,7 +164,7 @@ impl<P> Discipline<P> for CoDelQueue<P> {
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
-        _flow: u64,
+        _info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
@@ -192,7 +192,7 @@ impl<P> Discipline<P> for CoDelQueue<P> {
         self.fifo.bytes
     }
 
-    fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn clear(&mut self, _now_ns: u64, dropped: &mut Vec<P>) {
         self.fifo.clear(dropped);
         self.codel = CoDelState::default();
         self.largest = 0;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netflow_units::SplitMix64;
 
-use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Two queues that share a link: L for L4S traffic (ECT(1) and CE, RFC 9331), and C for the other packets.
@@ -208,7 +208,7 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
-        _flow: u64,
+        _info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
@@ -258,7 +258,7 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
         self.low_latency.bytes + self.classic.bytes
     }
 
-    fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn clear(&mut self, _now_ns: u64, dropped: &mut Vec<P>) {
         self.low_latency.clear(dropped);
         self.has_step.clear();
         self.classic.clear(dropped);

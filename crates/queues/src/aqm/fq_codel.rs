@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::codel::{CoDel, CoDelState};
 use netflow_units::hash_mix;
 
-use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Queues served by deficit round robin, new ones first, each with CoDel (RFC 8290). A hash assigns flows to
@@ -147,12 +147,12 @@ impl<P> Discipline<P> for FqCoDelQueue<P> {
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
-        flow: u64,
+        info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
     ) {
-        let index = self.queue_of(flow);
+        let index = self.queue_of(info.flow);
         let queue = &mut self.queues[index as usize];
         self.len += 1;
         self.bytes += u64::from(packet.bytes);
@@ -212,7 +212,7 @@ impl<P> Discipline<P> for FqCoDelQueue<P> {
         self.bytes
     }
 
-    fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn clear(&mut self, _now_ns: u64, dropped: &mut Vec<P>) {
         for queue in &mut self.queues {
             queue.fifo.clear(dropped);
         }

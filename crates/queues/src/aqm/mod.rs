@@ -5,12 +5,11 @@
 mod cake;
 mod codel;
 mod dualpi2;
+mod fifo;
 mod fq_codel;
 mod pie;
 #[cfg(test)]
 mod tests;
-
-use std::collections::VecDeque;
 
 pub use cake::{AckFilter, Cake, Isolation, TcpAck, Tins};
 pub use codel::CoDel;
@@ -18,12 +17,14 @@ pub use dualpi2::DualPi2;
 pub use fq_codel::FqCoDel;
 pub use pie::Pie;
 
+use netflow_diffserv::DropPrecedence;
 use netflow_units::SplitMix64;
 
-use crate::{Buffer, Dscp, EcnCodepoint};
+use crate::{Buffer, Dscp, EarlyDrop, EcnCodepoint};
 use cake::CakeQueue;
 use codel::CoDelQueue;
 use dualpi2::DualPi2Queue;
+use fifo::{FifoQueue, LimitedFifo};
 use fq_codel::FqCoDelQueue;
 use pie::PieQueue;
 
@@ -36,6 +37,8 @@ pub struct PacketInfo {
     pub flow: u64,
     /// ECN field of its IP header.
     pub ecn: EcnCodepoint,
+    /// Drop precedence, for RIO.
+    pub precedence: DropPrecedence,
 }
 
 /// Properties of a packet that only CAKE uses.
@@ -92,7 +95,7 @@ trait Discipline<P> {
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
-        flow: u64,
+        info: &PacketInfo,
         details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
@@ -115,7 +118,7 @@ trait Discipline<P> {
     fn bytes(&self) -> u64;
 
     /// Removes all packets, in order, and resets the state. A random stream continues.
-    fn clear(&mut self, dropped: &mut Vec<P>);
+    fn clear(&mut self, now_ns: u64, dropped: &mut Vec<P>);
 
     /// Returns the waiting packets.
     fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_>;
@@ -171,6 +174,8 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         enum State<P> {
             $($name($queue<P>),)*
+            /// Drop-tail, RED or RIO.
+            Fifo(LimitedFifo<P>),
         }
 
         impl<P> State<P> {
@@ -186,13 +191,14 @@ macro_rules! disciplines {
             fn enqueue(
                 &mut self,
                 packet: WaitingPacket<P>,
-                flow: u64,
+                info: &PacketInfo,
                 details: impl FnOnce() -> PacketDetails,
                 buffer: Buffer,
                 dropped: &mut Vec<P>,
             ) {
                 match self {
-                    $(State::$name(queue) => queue.enqueue(packet, flow, details, buffer, dropped),)*
+                    $(State::$name(queue) => queue.enqueue(packet, info, details, buffer, dropped),)*
+                    State::Fifo(queue) => queue.enqueue(packet, info, details, buffer, dropped),
                 }
             }
 
@@ -200,6 +206,7 @@ macro_rules! disciplines {
             fn ready_ns(&self) -> u64 {
                 match self {
                     $(State::$name(queue) => queue.ready_ns(),)*
+                    State::Fifo(queue) => queue.ready_ns(),
                 }
             }
 
@@ -207,36 +214,42 @@ macro_rules! disciplines {
             fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
                 match self {
                     $(State::$name(queue) => queue.dequeue(now_ns, dropped),)*
+                    State::Fifo(queue) => queue.dequeue(now_ns, dropped),
                 }
             }
 
             fn len(&self) -> usize {
                 match self {
                     $(State::$name(queue) => queue.len(),)*
+                    State::Fifo(queue) => queue.len(),
                 }
             }
 
             fn bytes(&self) -> u64 {
                 match self {
                     $(State::$name(queue) => queue.bytes(),)*
+                    State::Fifo(queue) => queue.bytes(),
                 }
             }
 
-            fn clear(&mut self, dropped: &mut Vec<P>) {
+            fn clear(&mut self, now_ns: u64, dropped: &mut Vec<P>) {
                 match self {
-                    $(State::$name(queue) => queue.clear(dropped),)*
+                    $(State::$name(queue) => queue.clear(now_ns, dropped),)*
+                    State::Fifo(queue) => queue.clear(now_ns, dropped),
                 }
             }
 
             fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_> {
                 match self {
                     $(State::$name(queue) => queue.iter(),)*
+                    State::Fifo(queue) => queue.iter(),
                 }
             }
 
             fn drop_probability(&self) -> f64 {
                 match self {
                     $(State::$name(queue) => queue.drop_probability(),)*
+                    State::Fifo(queue) => queue.drop_probability(),
                 }
             }
 
@@ -244,6 +257,7 @@ macro_rules! disciplines {
             fn reseed(&mut self, seed: u64) {
                 match self {
                     $(State::$name(queue) => queue.reseed(seed),)*
+                    State::Fifo(queue) => queue.reseed(seed),
                 }
             }
         }
@@ -263,11 +277,12 @@ disciplines! {
     Cake("cake", Cake, CakeQueue),
 }
 
-/// A queue with AQM in front of a link, for packets of any type.
+/// A queue in front of a link, for packets of any type. Its discipline chooses the next packet when the link is free.
 ///
 /// It has no clock: each call passes the time in whole nanoseconds, which does not decrease. The buffer
-/// counts waiting packets without the one in service; an empty queue accepts any packet. CoDel,
-/// PIE and DualPI2 reject a packet that does not fit; FQ-CoDel and CAKE accept it and drop others.
+/// counts waiting packets without the one in service, except in a [FIFO queue](Self::fifo); an empty queue accepts any
+/// packet. FIFO queues, CoDel, PIE and DualPI2 reject a packet that does not fit; FQ-CoDel and CAKE accept it and drop
+/// others.
 ///
 /// ```
 /// use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, PacketDetails, PacketInfo};
@@ -297,6 +312,55 @@ impl<P> AqmQueue<P> {
         AqmQueue { buffer, state }
     }
 
+    /// Returns an empty FIFO queue: drop-tail, RED or RIO. Its buffer includes the packet in service, see
+    /// [`set_busy_until`](Self::set_busy_until).
+    pub fn fifo(buffer: Buffer, early_drop: Option<Box<EarlyDrop>>) -> AqmQueue<P> {
+        let state = State::Fifo(LimitedFifo::new(early_drop));
+        AqmQueue { buffer, state }
+    }
+
+    /// Returns the queue if it is FIFO: drop-tail, RED or RIO.
+    fn as_fifo_mut(&mut self) -> Option<&mut LimitedFifo<P>> {
+        match &mut self.state {
+            State::Fifo(queue) => Some(queue),
+            _ => None,
+        }
+    }
+
+    /// Returns true if it is FIFO. Only then, accepted packets are never dropped, and the buffer includes the packet in
+    /// service.
+    pub fn is_fifo(&self) -> bool {
+        matches!(self.state, State::Fifo(_))
+    }
+
+    /// Returns the early drops of a FIFO queue, if it has any.
+    pub fn early_drop(&self) -> Option<&EarlyDrop> {
+        match &self.state {
+            State::Fifo(queue) => queue.early_drop.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the early drops of a FIFO queue, if it has any.
+    pub fn early_drop_mut(&mut self) -> Option<&mut EarlyDrop> {
+        self.as_fifo_mut()?.early_drop.as_deref_mut()
+    }
+
+    /// Sets the end of the current or last transmission, which a FIFO queue requires before an arrival.
+    #[inline]
+    pub fn set_busy_until(&mut self, free_ns: u64) {
+        if let Some(queue) = self.as_fifo_mut() {
+            queue.free_ns = free_ns;
+        }
+    }
+
+    /// Adapts to transmissions that take `ratio` times as long from `now_ns` on.
+    pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
+        if let Some(early) = self.early_drop_mut() {
+            early.stretch(now_ns, ratio);
+        }
+    }
+
     /// Changes the size of the buffer. Waiting packets stay.
     pub fn set_buffer(&mut self, buffer: Buffer) {
         self.buffer = buffer;
@@ -313,7 +377,7 @@ impl<P> AqmQueue<P> {
         details: impl FnOnce() -> PacketDetails,
         dropped: &mut Vec<P>,
     ) {
-        let PacketInfo { bytes, flow, ecn } = info;
+        let PacketInfo { bytes, ecn, .. } = info;
         let packet = WaitingPacket {
             packet,
             arrived_ns: now_ns,
@@ -322,7 +386,7 @@ impl<P> AqmQueue<P> {
             marked: false,
         };
         self.state
-            .enqueue(packet, flow, details, self.buffer, dropped);
+            .enqueue(packet, &info, details, self.buffer, dropped);
     }
 
     /// Returns the time in ns from which on the next packet may be sent: the present or the past, unless the
@@ -361,68 +425,12 @@ impl<P> AqmQueue<P> {
 
     /// Moves all waiting packets to `dropped`, as when the link fails, and resets the state of the
     /// discipline. A random stream continues.
-    pub fn clear(&mut self, dropped: &mut Vec<P>) {
-        self.state.clear(dropped);
+    pub fn clear(&mut self, now_ns: u64, dropped: &mut Vec<P>) {
+        self.state.clear(now_ns, dropped);
     }
 
     /// Returns the waiting packets: in order of arrival within each queue of the discipline.
     pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
         self.state.iter()
-    }
-}
-
-/// A FIFO queue without a limit of its own.
-#[derive(Clone, Debug)]
-struct FifoQueue<P> {
-    packets: VecDeque<WaitingPacket<P>>,
-    bytes: u64,
-}
-
-impl<P> Default for FifoQueue<P> {
-    fn default() -> FifoQueue<P> {
-        FifoQueue {
-            packets: VecDeque::new(),
-            bytes: 0,
-        }
-    }
-}
-
-impl<P> FifoQueue<P> {
-    #[inline]
-    fn push(&mut self, packet: WaitingPacket<P>) {
-        self.bytes += u64::from(packet.bytes);
-        self.packets.push_back(packet);
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<WaitingPacket<P>> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
-    }
-
-    /// Returns true if one more packet of `bytes` bytes fits.
-    #[inline]
-    fn fits(&self, bytes: u32, buffer: Buffer) -> bool {
-        buffer.fits(self.len() + 1, self.bytes + u64::from(bytes))
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
-        self.packets.iter()
-    }
-
-    fn clear(&mut self, dropped: &mut Vec<P>) {
-        dropped.extend(self.packets.drain(..).map(|packet| packet.packet));
-        self.bytes = 0;
     }
 }

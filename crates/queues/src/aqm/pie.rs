@@ -3,7 +3,7 @@
 
 use netflow_units::SplitMix64;
 
-use super::{Discipline, FifoQueue, PacketDetails, Settings, WaitingPacket};
+use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
 use crate::Buffer;
 
 /// Proportional integral controller enhanced. It drops arriving packets with a probability that grows while
@@ -251,7 +251,7 @@ impl<P> Discipline<P> for PieQueue<P> {
     fn enqueue(
         &mut self,
         mut packet: WaitingPacket<P>,
-        _flow: u64,
+        _info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
@@ -293,7 +293,7 @@ impl<P> Discipline<P> for PieQueue<P> {
         self.fifo.bytes
     }
 
-    fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn clear(&mut self, _now_ns: u64, dropped: &mut Vec<P>) {
         self.fifo.clear(dropped);
         self.state = PieState::new(&self.rules);
         self.largest = 0;

@@ -101,6 +101,9 @@ pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
                 let name = &stack.name;
                 return Err(format!("its TCP is `{name}`; use `{STACK_NAME}`"));
             }
+            if stack.l4s {
+                return Err("`l4s` is not supported".to_owned());
+            }
             if stack.segmentation_offload {
                 return Err("`segmentation-offload` is not supported".to_owned());
             }

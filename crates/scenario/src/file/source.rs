@@ -47,6 +47,7 @@ impl UsersSourceSetting {
             initial_window: None,
             send_buffer: None,
             ecn: None,
+            l4s: None,
             hystart: None,
             host_delay: None,
             segmentation_offload: None,

@@ -25,6 +25,11 @@ pub struct StackSetting {
     /// the stack, false for `linux-6`; always true with `"dctcp"` and `"prague"`.
     #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
+    /// True to send ECT(1) instead of ECT(0): `dualpi2` then puts its data into the queue for L4S traffic. Only for
+    /// `"dctcp"`, and for `"bbr3"` with `ecn-low`; always true with `"prague"`. Default: given by the stack, false for
+    /// `linux-6`.
+    #[key(example = true)]
+    pub l4s: Option<Spanned<bool>>,
     /// True if CUBIC leaves slow start before losses (HyStart). Default: given by the stack, true for `linux-6`.
     #[key(example = false)]
     pub hystart: Option<Spanned<bool>>,

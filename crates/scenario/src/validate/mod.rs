@@ -391,7 +391,7 @@ impl Validator<'_> {
             && network.links().any(is_dualpi2)
         {
             let message = "`dctcp` sends ECT(0): `dualpi2` puts its packets into the classic queue";
-            let help = "use `congestion = \"prague\"` for L4S";
+            let help = "set `l4s = true`, or use `congestion = \"prague\"`, for L4S";
             self.warning(ProblemKind::WithoutEffect, place, message.to_owned(), help);
         }
     }

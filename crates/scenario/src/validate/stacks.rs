@@ -136,20 +136,32 @@ impl Validator<'_> {
                 None => {}
             }
         }
+        if let Some(l4s) = &setting.l4s {
+            let why = if **l4s {
+                stack.l4s_error()
+            } else {
+                (stack.ecn_rules().is_l4s)
+                    .then(|| format!("`{}` always sends ECT(1)", stack.congestion.name()))
+            };
+            if let Some(why) = why {
+                let help = "use `congestion = \"prague\"` or `\"dctcp\"`, or leave out `l4s`";
+                self.error(ProblemKind::Conflict, l4s.place(), why, help);
+            }
+            stack.l4s = **l4s;
+        }
         if stack.congestion == CongestionControl::Bbr3 && stack.ecn && !stack.ecn_low {
             let place = (setting.ecn.as_ref()).map_or(setting.stack.place(), |ecn| ecn.place());
             let message = "`bbr3` does not respond to ECN marks".to_owned();
             let help = "leave out `ecn`, or set `ecn-low = true` in a stack file";
             self.warning(ProblemKind::WithoutEffect, place, message, help);
         }
-        let rules = stack.ecn_rules();
-        if rules.is_required {
+        if stack.ecn_rules().is_required {
             let place = (setting.congestion.as_ref())
                 .map_or(setting.stack.place(), |congestion| congestion.place());
             let what = format!("`{}` reacts only to losses", stack.congestion.name());
             self.first_ecn_sender
-                .get_or_insert((place, what, rules.is_l4s));
-            if stack.congestion == CongestionControl::Dctcp {
+                .get_or_insert((place, what, stack.is_l4s()));
+            if stack.congestion == CongestionControl::Dctcp && !stack.is_l4s() {
                 self.first_dctcp.get_or_insert(place);
             }
         }

@@ -69,6 +69,35 @@ fn dctcp_at_dualpi2_has_a_warning() {
     assert_eq!(warnings("prague", "link.A->B.queue=dualpi2"), 0);
 }
 
+/// DCTCP may send ECT(1), Prague always does, and controls that react to each mark as to a loss may not.
+#[test]
+fn l4s_is_a_setting_of_scalable_controls() {
+    let prepared = |congestion: &str, l4s: bool| {
+        let source = format!(
+            "connection.c1.source={{ tcp = \"linux-6\", congestion = \"{congestion}\", l4s = {l4s} }}"
+        );
+        with_options(&[&source, "link.A->B.queue=dualpi2"])
+    };
+    let dctcp = prepared("dctcp", true).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(
+        dctcp
+            .warnings
+            .iter()
+            .all(|it| !it.to_string().contains("classic queue"))
+    );
+    let network = dctcp.network;
+    let is_l4s = |id| {
+        let source = &network.connection_spec(id).source;
+        matches!(source, netflow_network::Source::Tcp(stack) if stack.is_l4s())
+    };
+    assert!(network.connections().any(is_l4s));
+    assert!(prepared("prague", true).is_ok() && prepared("dctcp", false).is_ok());
+    for (congestion, l4s) in [("cubic", true), ("bbr3", true), ("prague", false)] {
+        let problems = prepared(congestion, l4s).unwrap_err().to_string();
+        assert!(problems.contains("leave out `l4s`"), "{problems}");
+    }
+}
+
 #[test]
 fn segmentation_offload_is_a_setting() {
     let prepared = |tcp: &str| {

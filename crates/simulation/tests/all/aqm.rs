@@ -259,6 +259,32 @@ fn shares_at_dualpi2_match_published_measurements() {
     }
 }
 
+/// At DualPI2 with CUBIC, DCTCP with ECT(1) waits in the L queue for at most a few ms, and with ECT(0) behind the packets
+/// of CUBIC (RFC 9332: targets of 1 ms and 15 ms).
+#[test]
+fn dctcp_with_ect1_has_the_low_latency_queue() {
+    let waiting_s = |l4s| {
+        let source = |congestion, l4s| {
+            let mut stack = Stack::builtin("linux-6").unwrap();
+            stack.set_congestion(congestion);
+            stack.l4s = l4s;
+            (Source::Tcp(stack.into()), 1)
+        };
+        let sources = [
+            source(CongestionControl::Dctcp, l4s),
+            source(CongestionControl::Cubic, false),
+        ];
+        let network = network(Aqm::DualPi2(DualPi2::default()), 50e6, 0.01, &sources);
+        let dctcp = network.connections().next().unwrap();
+        let mut simulation = simulation(network, Model::PACKETS, 20.0);
+        (simulation.run_until(20.0, &mut NullRecorder, || false)).unwrap();
+        let totals = simulation.connection_totals(dctcp);
+        totals.mean_rtt_s.unwrap() - 0.02
+    };
+    let (l4s_s, classic_s) = (waiting_s(true), waiting_s(false));
+    assert!(l4s_s < 3e-3 && classic_s > 8e-3, "{l4s_s} {classic_s}");
+}
+
 /// Two hosts and a server behind CAKE, which limits a link of 10 Mbit/s to 9 Mbit/s. The first host has one connection,
 /// the other one has eight. Returns the delivered packets of each connection of 1500 B in 40 s, and the link.
 fn through_cake(cake: Cake, classes: [&str; 2]) -> ([f64; 2], LinkTotals) {

@@ -1,5 +1,6 @@
 //! Policers and shapers of links, compared with closed forms.
 
+use netflow_diffserv::{Curve, Discipline};
 use netflow_problems::{connection, link, one_way};
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
@@ -84,6 +85,32 @@ fn shaper_delays_packets_up_to_its_buffer() {
         "{:?}",
         totals.sojourn_time_s
     );
+}
+
+/// RIO without early drops equals drop-tail at a shaped link, which sends the rate of its bucket.
+#[test]
+fn rio_queue_is_shaped() {
+    let rio = DropPolicy::Rio(Rio {
+        discipline: Discipline::RioC,
+        curves: [Curve::new(1e6, 2e6, 0.1); 3],
+        weight: 0.002,
+        gentle: false,
+    });
+    let sent = |queue| {
+        let stream = Source::Constant { rate_pps: 4000.0 };
+        let (network, link) = network(&[stream], 100.0, |link| {
+            (link.shaper, link.queue) = (bucket(8e6, 5000.0), queue);
+        });
+        let totals = run_packets(network, 10.0).link_totals(link);
+        (
+            totals.offered_pkts,
+            totals.lost_pkts,
+            totals.mean_queue_pkts,
+        )
+    };
+    let (offered_pkts, lost_pkts, mean_queue_pkts) = sent(DropPolicy::DropTail);
+    assert!(lost_pkts > 20_000.0, "{lost_pkts}");
+    assert_eq!(sent(rio), (offered_pkts, lost_pkts, mean_queue_pkts));
 }
 
 /// Conforming packets are not delayed: 1000 packet/s of 1000 B through 8 Mbit/s.

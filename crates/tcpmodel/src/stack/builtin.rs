@@ -57,6 +57,7 @@ fn linux_2_0_34() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        l4s: false,
         segmentation_offload: false,
     }
 }
@@ -99,6 +100,7 @@ fn ns_2_35() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        l4s: false,
         segmentation_offload: false,
     }
 }
@@ -143,6 +145,7 @@ pub(super) fn linux_6() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        l4s: false,
         segmentation_offload: false,
     }
 }
@@ -211,6 +214,7 @@ fn rfc6298() -> Stack {
         rtt_independence: true,
         ecn_low: false,
         host_delay_s: 100e-6,
+        l4s: false,
         segmentation_offload: false,
     }
 }

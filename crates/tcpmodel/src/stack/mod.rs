@@ -132,6 +132,8 @@ pub struct Stack {
     /// The maximum random delay of an acknowledgement between link and sender, in seconds: interrupts and
     /// scheduling. It is at most 1/16 of the round-trip time. Only the packet model has it.
     pub host_delay_s: f64,
+    /// True if its data is L4S traffic (ECT(1)) although its congestion control usually sends ECT(0).
+    pub l4s: bool,
     /// True if the host sends bursts of up to 64 KB, as with segmentation offload (TSO, GSO). It applies only to senders
     /// with congestion controls.
     pub segmentation_offload: bool,
@@ -362,6 +364,19 @@ impl Stack {
         let name = &self.name;
         let why = || format!("`{name}` does not support ECN");
         (!self.has_congestion_controls()).then(why)
+    }
+
+    /// Returns true if its data is L4S traffic (ECT(1), RFC 9331).
+    pub fn is_l4s(&self) -> bool {
+        self.l4s || self.ecn_rules().is_l4s
+    }
+
+    /// Returns the reason why its data may not be L4S traffic: its reaction to marks must scale with their share
+    /// (RFC 9331, 4.3).
+    pub fn l4s_error(&self) -> Option<String> {
+        let (name, control) = (&self.name, self.congestion.name());
+        let can = self.has_congestion_controls() && self.ecn_rules().is_required;
+        (!can).then(|| format!("`{control}` of `{name}` does not react to marks as L4S requires"))
     }
 
     /// Returns the header bytes of every packet after the handshake: IPv4, TCP and, in Linux's layout,

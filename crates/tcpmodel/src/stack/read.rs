@@ -125,6 +125,9 @@ struct StackFile {
     /// Maximum random delay of an acknowledgement between link and sender, at most 1/16 of the round-trip time.
     #[key(example = "100 us")]
     host_delay: Option<Time>,
+    /// True to send ECT(1), so that queues treat its data as L4S traffic; always the case with `"prague"`.
+    #[key(example = true)]
+    l4s: Option<Flag>,
     /// True if the host sends bursts of up to 64 KB, as with segmentation offload (TSO, GSO).
     #[key(example = true)]
     segmentation_offload: Option<Flag>,
@@ -196,6 +199,7 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
             let refused = [
                 ("congestion", stack.congestion_error(stack.congestion)),
                 ("ecn", stack.ecn_error().filter(|_| stack.ecn)),
+                ("l4s", stack.l4s_error().filter(|_| stack.l4s)),
             ];
             for (key, why) in refused {
                 if let Some(why) = why {
@@ -250,6 +254,7 @@ fn apply_file(file: StackFile) -> Stack {
         rtt_independence,
         ecn_low,
         host_delay,
+        l4s,
         segmentation_offload,
     } = file;
     let mut stack = like.into_inner().0;
@@ -316,6 +321,7 @@ fn apply_file(file: StackFile) -> Stack {
     set(&mut stack.rtt_independence, rtt_independence, |it| *it);
     set(&mut stack.ecn_low, ecn_low, |it| *it);
     set(&mut stack.host_delay_s, host_delay, seconds);
+    set(&mut stack.l4s, l4s, |it| *it);
     set(
         &mut stack.segmentation_offload,
         segmentation_offload,

@@ -270,6 +270,7 @@ impl EmulatorThread {
                         bytes: bytes as u32,
                         flow: header.flow,
                         ecn: header.ecn,
+                        ..PacketInfo::default()
                     },
                     payload,
                 },

@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{RedAverage, RedDecision, TokenBucket};
+use netflow_diffserv::TokenBucket;
 use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
-use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses, PacketDetails, PacketInfo};
+use netflow_queues::{
+    AqmQueue, Buffer, Departure, EarlyDrop, FifoLink, LossCause, Losses, PacketDetails, PacketInfo,
+    stretched_ns,
+};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rand_pcg::Pcg32;
 use serde::Serialize;
 
 use super::NetworkError;
@@ -57,9 +61,7 @@ pub struct LinkCounts {
 
 enum Queue {
     Fifo {
-        link: DropTail<u64>,
-        buffer: Buffer,
-        red: Option<Box<(RedAverage, bool, SplitMix64)>>,
+        link: FifoLink,
         /// Packets in the queue, in order.
         waiting_ids: VecDeque<u32>,
     },
@@ -91,9 +93,6 @@ pub(crate) struct Link {
     counts_updated_ns: u64,
     counts: LinkCounts,
 }
-
-/// Mean packet size of RED in bits, as in the packet engine and ns-2.
-const MEAN_PACKET_BITS: f64 = 8000.0;
 
 fn delay_ns(delay_s: f64) -> u64 {
     (delay_s * 1e9).round() as u64
@@ -137,19 +136,16 @@ impl Link {
         } = spec;
         let mut seeds = SplitMix64::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (queue_seed, loss_seed) = (seeds.bits(), seeds.bits());
-        let fifo = |red| Queue::Fifo {
-            link: DropTail::default(),
-            buffer,
-            red,
+        let fifo = |early_drop| Queue::Fifo {
+            link: FifoLink::new(buffer, early_drop),
             waiting_ids: VecDeque::new(),
         };
         let queue = match *policy {
             DropPolicy::DropTail => fifo(None),
             DropPolicy::Red(red) => {
-                let packet_ns = MEAN_PACKET_BITS / bandwidth_bps * 1e9;
-                let average = RedAverage::new(red.curve(), red.gentle, red.weight, packet_ns);
-                let random = SplitMix64::new(queue_seed);
-                fifo(Some(Box::new((average, red.ecn, random))))
+                let random = Pcg32::seed_from_u64(queue_seed);
+                let early_drop = EarlyDrop::red(red.average(bandwidth_bps), red.marks(), random);
+                fifo(Some(Box::new(early_drop)))
             }
             DropPolicy::Managed(discipline) => Queue::Aqm {
                 waiting: Box::new(AqmQueue::new(discipline, buffer.waiting(), queue_seed)),
@@ -235,58 +231,32 @@ impl Link {
             out.push(Outcome::LostOnLink(queued.packet));
         }
         let service_ns = self.service_ns(wire_bytes);
+        let info = PacketInfo {
+            bytes: wire_bytes,
+            ..queued.info
+        };
         match &mut self.queue {
-            Queue::Fifo {
-                link,
-                buffer,
-                red,
-                waiting_ids,
-            } => {
-                if let Some(red) = red {
-                    let (average, marks, random) = &mut **red;
-                    link.remove_departed(now_ns);
-                    let idle_ns = link
-                        .is_empty()
-                        .then(|| now_ns.saturating_sub(link.last_departure()));
-                    // RED in ns-2 counts waiting packets only.
-                    let waiting = link.len().saturating_sub(1);
-                    match average.on_arrival(waiting, idle_ns, || random.uniform()) {
-                        RedDecision::Admit => {}
-                        RedDecision::RandomDrop if *marks && queued.info.ecn.is_capable() => {
-                            self.counts.marked_pkts += 1;
-                            out.push(Outcome::Marked(queued.packet));
-                        }
-                        RedDecision::RandomDrop | RedDecision::ForcedDrop => {
-                            self.counts.lost_pkts += 1;
-                            return out.push(Outcome::Dropped(queued.packet));
-                        }
+            Queue::Fifo { link, waiting_ids } => match link.arrive(now_ns, service_ns, &info) {
+                Ok(Departure { at_ns, marked }) => {
+                    if marked {
+                        self.counts.marked_pkts += 1;
+                        out.push(Outcome::Marked(queued.packet));
                     }
+                    waiting_ids.push_back(queued.packet);
+                    self.queued_pkts += 1;
+                    out.push(Outcome::Sent {
+                        packet: queued.packet,
+                        at_ns,
+                    });
                 }
-                match link.arrive(now_ns, service_ns, wire_bytes, *buffer) {
-                    Some(at_ns) => {
-                        waiting_ids.push_back(queued.packet);
-                        self.queued_pkts += 1;
-                        out.push(Outcome::Sent {
-                            packet: queued.packet,
-                            at_ns,
-                        });
-                    }
-                    None => {
-                        if let Some(red) = red {
-                            red.0.on_overflow();
-                        }
-                        self.counts.lost_pkts += 1;
-                        out.push(Outcome::Dropped(queued.packet));
-                    }
+                Err(_) => {
+                    self.counts.lost_pkts += 1;
+                    out.push(Outcome::Dropped(queued.packet));
                 }
-            }
+            },
             Queue::Aqm { waiting, .. } => {
                 let mut dropped = Vec::new();
                 self.queued_pkts += 1;
-                let info = PacketInfo {
-                    bytes: wire_bytes,
-                    ..queued.info
-                };
                 waiting.enqueue(now_ns, queued, info, details, &mut dropped);
                 self.drop_packets(dropped, out);
                 if matches!(&self.queue, Queue::Aqm { sending: None, .. }) {
@@ -371,7 +341,7 @@ impl Link {
     /// Sets the buffer size, packet in service included. Packets already waiting are kept.
     fn set_buffer(&mut self, new: Buffer) {
         match &mut self.queue {
-            Queue::Fifo { buffer, .. } => *buffer = new,
+            Queue::Fifo { link, .. } => link.set_buffer(new),
             Queue::Aqm { waiting, .. } => waiting.set_buffer(new.waiting()),
         }
     }
@@ -384,31 +354,15 @@ impl Link {
             self.set_buffer(Buffer::Bytes(time.bytes(bps)));
         }
         self.generation += 1;
-        let later = |at_ns: u64| {
-            if at_ns > now_ns {
-                now_ns + ((at_ns - now_ns) as f64 * ratio).round() as u64
-            } else {
-                at_ns
-            }
-        };
         match &mut self.queue {
-            Queue::Fifo {
-                link,
-                waiting_ids,
-                red,
-                ..
-            } => {
-                link.remove_departed(now_ns);
-                link.remap_times(later);
-                if let Some(red) = red {
-                    red.0.scale_service_time(ratio);
-                }
+            Queue::Fifo { link, waiting_ids } => {
+                link.stretch(now_ns, ratio);
                 let sent = waiting_ids.iter().zip(link.departure_times(now_ns));
                 out.extend(sent.map(|(&packet, at_ns)| Outcome::Sent { packet, at_ns }));
             }
             Queue::Aqm { sending, .. } => {
                 if let Some((packet, at_ns)) = sending {
-                    *at_ns = later(*at_ns);
+                    *at_ns = stretched_ns(*at_ns, now_ns, ratio);
                     out.push(Outcome::Sent {
                         packet: *packet,
                         at_ns: *at_ns,
@@ -457,9 +411,7 @@ impl Link {
         self.counts.lost_pkts += self.queued_pkts;
         self.queued_pkts = 0;
         match &mut self.queue {
-            Queue::Fifo {
-                link, waiting_ids, ..
-            } => {
+            Queue::Fifo { link, waiting_ids } => {
                 link.clear(now_ns);
                 out.extend(waiting_ids.drain(..).map(Outcome::Dropped));
             }
@@ -467,7 +419,7 @@ impl Link {
                 waiting, sending, ..
             } => {
                 let mut dropped = Vec::new();
-                waiting.clear(&mut dropped);
+                waiting.clear(now_ns, &mut dropped);
                 let sending = sending.take().map(|(packet, _)| packet);
                 let all = dropped.iter().map(|queued| queued.packet).chain(sending);
                 out.extend(all.map(Outcome::Dropped));

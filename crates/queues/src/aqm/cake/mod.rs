@@ -11,7 +11,7 @@ mod tins;
 
 use netflow_units::{SplitMix64, hash_mix};
 
-use super::{Discipline, PacketDetails, Settings, WaitingPacket};
+use super::{Discipline, PacketDetails, PacketInfo, Settings, WaitingPacket};
 use crate::Buffer;
 pub use ack_filter::{AckFilter, TcpAck};
 pub use flow_table::Isolation;
@@ -331,7 +331,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
-        flow: u64,
+        info: &PacketInfo,
         details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
         dropped: &mut Vec<P>,
@@ -339,7 +339,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
         let details = details();
         let (now_ns, bytes) = (packet.arrived_ns, u64::from(packet.bytes));
         let t = self.settings.tins.tin_of(details.dscp);
-        let hashes = self.hashes(flow, &details);
+        let hashes = self.hashes(info.flow, &details);
         let tin = &mut self.tins[t];
         let index = tin.table.queue_of(&hashes);
         if tin.bytes == 0 {
@@ -353,7 +353,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
         let queue = &mut tin.table.flows[index];
         queue.packets.push_back(StoredPacket {
             waiting: packet,
-            ack: ack.map(|ack| Box::new((flow, ack))),
+            ack: ack.map(|ack| Box::new((info.flow, ack))),
         });
         queue.bytes += bytes;
         tin.bytes += bytes;
@@ -407,7 +407,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
         self.bytes
     }
 
-    fn clear(&mut self, dropped: &mut Vec<P>) {
+    fn clear(&mut self, _now_ns: u64, dropped: &mut Vec<P>) {
         for flow in self.tins.iter_mut().flat_map(|tin| &mut tin.table.flows) {
             dropped.extend(flow.packets.drain(..).map(|packet| packet.waiting.packet));
         }

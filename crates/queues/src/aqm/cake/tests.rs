@@ -285,6 +285,7 @@ impl Saturated {
             flow,
             // Marks keep the packets.
             ecn: EcnCodepoint::Ect0,
+            ..PacketInfo::default()
         };
         let mut dropped = Vec::new();
         let details = self.flows[&flow];
@@ -395,6 +396,7 @@ fn run(cake: Cake, link_bps: f64, packets: &[(u64, u64, u32, Dscp)]) -> Vec<(u64
                     bytes,
                     flow,
                     ecn: EcnCodepoint::Ect0,
+                    ..PacketInfo::default()
                 };
                 let details = || PacketDetails {
                     dscp,
@@ -548,6 +550,7 @@ fn a_full_buffer_drops_from_the_longest_queue() {
                 bytes: 1500,
                 flow,
                 ecn: EcnCodepoint::NotEct,
+                ..PacketInfo::default()
             };
             queue.enqueue(now_ns, flow, info, PacketDetails::default, &mut dropped);
         }

@@ -12,6 +12,7 @@ fn info(ecn: EcnCodepoint) -> PacketInfo {
         bytes: 1500,
         flow: 0,
         ecn,
+        ..PacketInfo::default()
     }
 }
 
@@ -44,7 +45,7 @@ fn fractions(p: f64, ecn: EcnCodepoint) -> (f64, f64) {
         };
         queue.enqueue(
             packet,
-            0,
+            &info(ecn),
             PacketDetails::default,
             Buffer::Unbounded,
             &mut dropped,
@@ -198,7 +199,7 @@ fn controller_integrates_the_delay() {
         }
         queue.enqueue(
             packet,
-            0,
+            &info(EcnCodepoint::NotEct),
             PacketDetails::default,
             Buffer::Unbounded,
             &mut dropped,

@@ -53,6 +53,7 @@ impl Arrival {
             bytes: self.bytes,
             flow: self.flow,
             ecn: self.ecn,
+            ..PacketInfo::default()
         }
     }
 
@@ -459,7 +460,7 @@ fn cleared_queue_equals_new_queue() {
                 assert_eq!(says, (packet.at_ns, packet.bytes, packet.ecn));
             }
             let mut taken = Vec::new();
-            queue.clear(&mut taken);
+            queue.clear(before[before.len() - 1].at_ns, &mut taken);
             assert_eq!((queue.len(), queue.bytes()), (0, 0));
             assert_eq!((queue.is_empty(), queue.iter().count()), (true, 0));
             listed.sort_unstable();

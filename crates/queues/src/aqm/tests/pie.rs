@@ -389,6 +389,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
                 bytes: 1000,
                 flow: k as u64,
                 ecn: ect(ecn),
+                ..PacketInfo::default()
             };
             queue.enqueue(now_ns, k, info, PacketDetails::default, &mut dropped);
         }

@@ -419,15 +419,17 @@ impl LinuxSender {
         self.send_again(now_ns, resend, out);
     }
 
-    /// Processes an acknowledgement that a later one has overtaken. Only its SACK blocks count, and the window stays
-    /// as it is (`old_ack` in Linux's `tcp_ack`).
+    /// Processes an acknowledgement that a later one has overtaken. Its SACK blocks only mark segments: they count
+    /// neither as delivered nor for the window (`old_ack` in Linux's `tcp_ack`, since version 5.9).
     fn receive_late(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
         if !self.rules.sack || ack.sacks.blocks().is_empty() && ack.duplicate.is_none() {
             return;
         }
         let mut info = self.ack_info(ack);
+        let delivered_before = self.rate.delivered;
         self.mark_duplicate(ack, &mut info);
         self.mark_sack_blocks(now_ns, ack, &mut info, &mut None);
+        self.rate.discard_deliveries(delivered_before);
         let resend = self.update_state(now_ns, &mut info);
         self.send_again(now_ns, resend, out);
     }

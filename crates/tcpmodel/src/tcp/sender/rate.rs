@@ -126,6 +126,12 @@ impl DeliveryRate {
         }
     }
 
+    /// Discards the deliveries of the current acknowledgement, before which `delivered` segments had been delivered.
+    pub(super) fn discard_deliveries(&mut self, delivered: u64) {
+        self.delivered = delivered;
+        self.latest = None;
+    }
+
     /// Returns the sample of an acknowledgement after all its deliveries are recorded.
     pub(super) fn sample(&mut self, now_ns: u64, min_rtt_ns: u64) -> RateSample {
         if self.delivered > self.limited_until {

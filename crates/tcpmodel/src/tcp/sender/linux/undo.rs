@@ -222,6 +222,7 @@ impl LinuxSender {
 
 #[cfg(test)]
 mod tests {
+    use crate::tcp::sender::SenderKind;
     use crate::tcp::{Ack, RecoveryState, Sacks, Sender};
     use crate::{CongestionControl, Recovery, Stack};
 
@@ -302,6 +303,28 @@ mod tests {
                 assert_eq!(sender.loss_recovery().unwrap().state, RecoveryState::Open);
             }
         }
+    }
+
+    /// Segments that only a late acknowledgement reports are marked, but never count as delivered.
+    #[test]
+    fn late_acknowledgements_deliver_nothing() {
+        let mut sender = sender(&stack(CongestionControl::Bbr));
+        let delivered = |sender: &Sender| match &sender.0 {
+            SenderKind::Linux(linux) => linux.rate.delivered,
+            SenderKind::Classic(_) => 0,
+        };
+        sender.receive(100 * MS, &ack(2, &[], 0), &mut Vec::new());
+        assert_eq!(delivered(&sender), 2);
+        let late = Ack {
+            duplicate: Some(0),
+            ..ack(1, &[(4, 6)], 0)
+        };
+        sender.receive(101 * MS, &late, &mut Vec::new());
+        assert_eq!(sender.loss_recovery().unwrap().sacked, 2);
+        assert_eq!(delivered(&sender), 2);
+        sender.receive(102 * MS, &ack(6, &[], 0), &mut Vec::new());
+        assert_eq!(sender.loss_recovery().unwrap().sacked, 0);
+        assert_eq!(delivered(&sender), 4);
     }
 
     /// A repair that arrives first was necessary: its timestamp is that of the repair.
