@@ -179,9 +179,14 @@ fn steps_per_rtt(doublings: f64) -> f64 {
     (STEPS_SLOW_START * doublings).clamp(STEPS_STEADY, STEPS_SLOW_START)
 }
 
-/// Returns the step size in seconds that suits a source.
-pub(crate) fn wanted_step_s(rtt_s: f64, doublings: f64) -> f64 {
-    rtt_s / steps_per_rtt(doublings)
+/// Returns the step size in seconds that suits a source in steady state; 0 for one that changes faster.
+pub(crate) fn steady_step_s(rtt_s: f64, doublings: f64) -> f64 {
+    let steps = steps_per_rtt(doublings);
+    if steps > STEPS_STEADY {
+        0.0
+    } else {
+        rtt_s / steps
+    }
 }
 
 /// Returns the integer part of a number that is not negative. Conversions to 64 bits are much faster.

@@ -23,7 +23,7 @@ use super::inverse_profile::InverseProfile;
 use super::plan::BranchPlan;
 use super::source_law::LossAndRtt;
 use super::sources;
-use super::step_control::wanted_step_s;
+use super::step_control::steady_step_s;
 
 /// Number of path samples stored per source, and samples per round-trip time.
 pub(crate) const SAMPLES: usize = 16;
@@ -274,7 +274,7 @@ impl TcpWindow {
     /// Returns the feedback and the rate of a step if the rate of the last evaluation still holds.
     ///
     /// The common step suits the sources with the shortest round-trip times. The others are evaluated as often as their
-    /// own round-trip time requires; in slow start, at every step.
+    /// own round-trip time requires; in slow start and while they change fast, at every step.
     #[inline]
     pub fn held(&mut self, step: u64, span: Span) -> Option<(LossAndRtt, WindowRate)> {
         if !self.is_running(step) || span.end_s > self.evaluated.holds_until_s {
@@ -574,7 +574,7 @@ impl TcpWindow {
         let holds_s = if self.slow_start_fraction > 0.0 {
             0.0
         } else {
-            wanted_step_s(rtt_s, self.doublings) - span.length_s
+            steady_step_s(rtt_s, self.doublings) - span.length_s
         };
         self.evaluated = Evaluation {
             end_s: span.end_s,
