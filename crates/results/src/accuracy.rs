@@ -63,10 +63,10 @@ impl AccuracyBounds {
             },
             (TestedTcp::Cubic, false) => AccuracyBounds {
                 tcp,
-                queues: 0.173,
+                queues: 0.172,
                 link_loss: 1.36,
                 goodput: 0.065,
-                goodput_p90: 0.212,
+                goodput_p90: 0.211,
                 utilization: 0.069,
             },
             (TestedTcp::Cubic, true) => AccuracyBounds {
