@@ -1070,6 +1070,7 @@ impl NetworkBuilder {
             let mut nodes = ways.data.iter().chain(&ways.back).map(link);
             spec.path.is_some()
                 || spec.return_path.is_some()
+                || ways.back.is_empty() // no return path yet, and none needed
                 || over.iter().any(|it| {
                     it.length(from, to).is_some_and(|it| it <= lengths[0])
                         || it.length(to, from).is_some_and(|it| it <= lengths[1])

@@ -66,15 +66,19 @@ proptest! {
                     let is_connected = |from: usize, to: usize, b: &NetworkBuilder| {
                         !b.equal_paths().shares(all[from], all[to]).is_empty()
                     };
-                    if !is_connected(from, to, b) || !is_connected(to, from, b) {
+                    if !is_connected(from, to, b) {
                         continue;
                     }
-                    for flow in [None, Some(FlowHash(7)), Some(FlowHash(u64::MAX / 3))] {
-                        let name = format!("{from}-{to}-{flow:?}");
-                        let source = Source::Constant { rate_pps: 1.0 };
-                        let spec = connection(&name, all[from], all[to], source);
-                        b.connection(ConnectionSpec { flow, acks: Acks::EveryPacket, ..spec });
-                        names.push(name);
+                    let has_return_path = is_connected(to, from, b);
+                    let acks = [Acks::None, Acks::EveryPacket];
+                    for acks in acks.into_iter().filter(|it| *it == Acks::None || has_return_path) {
+                        for flow in [None, Some(FlowHash(7)), Some(FlowHash(u64::MAX / 3))] {
+                            let name = format!("{from}-{to}-{flow:?}-{acks:?}");
+                            let source = Source::Constant { rate_pps: 1.0 };
+                            let spec = connection(&name, all[from], all[to], source);
+                            b.connection(ConnectionSpec { flow, acks, ..spec });
+                            names.push(name);
+                        }
                     }
                 }
             }
