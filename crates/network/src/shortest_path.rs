@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use netflow_units::Csr;
 
-/// Number of landmarks of a graph, and of those that a search uses.
+/// Number of landmarks of a graph, and number that one search uses.
 const LANDMARKS: usize = 12;
 const ACTIVE_LANDMARKS: usize = 4;
 

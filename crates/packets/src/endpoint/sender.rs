@@ -235,7 +235,7 @@ impl AnySender {
         }
     }
 
-    /// Returns true if acknowledgements determine what it sends.
+    /// Returns true if acknowledgements control its rate.
     #[inline]
     pub fn has_feedback(&self) -> bool {
         !matches!(self, AnySender::FixedRate(_))

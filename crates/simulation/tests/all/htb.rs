@@ -78,7 +78,7 @@ fn near(found: &[f64], expected: &[f64]) {
     assert!(is_near, "{found:?} {expected:?}");
 }
 
-/// Two customers. The first has a ceiling, the second lends what it does not use. No packet disappears.
+/// Two customers. The first has a ceiling; the second lends its unused rate. No packet disappears.
 #[test]
 fn customers_share_the_link() {
     let classes = || {
