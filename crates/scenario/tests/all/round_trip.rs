@@ -34,6 +34,10 @@ fn bytes() -> impl Strategy<Value = ByteSize> {
     (1.0..1e6).prop_map(|size| Quantity(Bytes(size)).into())
 }
 
+fn quantum() -> impl Strategy<Value = ByteSize> {
+    (256.0..1e6).prop_map(|size| Quantity(Bytes(size)).into())
+}
+
 fn packets() -> impl Strategy<Value = PacketCount> {
     (1.0..1e9).prop_map(|packets| Quantity(Packets(packets)).into())
 }
@@ -256,7 +260,7 @@ prop_compose! {
         burst in of(bytes()),
         cburst in of(bytes()),
         prio in of((0_u64..8).prop_map(Spanned::from)),
-        quantum in of(bytes()),
+        quantum in of(quantum()),
         policer in of(token_bucket().boxed()),
     ) -> LinkClass {
         LinkClass { name, weight, parent, rate, ceil, burst, cburst, prio, quantum, buffer, queue, policer }
