@@ -43,6 +43,8 @@ struct Wire {
     /// The second flag is true if they have been.
     may_be_unsorted: bool,
     unsorted: bool,
+    /// True if another first packet is recorded in [`Wires::changed`].
+    is_watched: bool,
 }
 
 /// All wires.
@@ -51,8 +53,9 @@ pub(crate) struct Wires {
     wires: Vec<Wire>,
     /// Arrival time of the first packet of each wire in ns; [`NEVER`] without one.
     heads_ns: Vec<u64>,
-    /// True in event-by-event execution. Then `changed` has the wires with another first packet than before.
-    pub is_watched: bool,
+    /// True in event-by-event execution. Then all wires are watched.
+    pub are_watched: bool,
+    /// Watched wires with another first packet than before.
     pub changed: Vec<u32>,
 }
 
@@ -100,6 +103,11 @@ impl Wires {
         self.wires[wire as usize].may_be_unsorted = true;
     }
 
+    /// Records from now on that a wire has another first packet.
+    pub fn watch(&mut self, wire: u32) {
+        self.wires[wire as usize].is_watched = true;
+    }
+
     /// Returns the arrival time of the first packet in ns; [`NEVER`] without a packet, or without a wire.
     #[inline]
     pub fn head_ns(&self, wire: u32) -> u64 {
@@ -127,7 +135,7 @@ impl Wires {
     #[inline(always)]
     fn set_head(&mut self, wire: u32, head_ns: u64) {
         self.heads_ns[wire as usize] = head_ns;
-        if self.is_watched && head_ns != NEVER {
+        if head_ns != NEVER && (self.are_watched || self.wires[wire as usize].is_watched) {
             self.changed.push(wire);
         }
     }

@@ -111,6 +111,7 @@ impl Partition {
 
     /// Runs the endpoints of all links. Returns 0 because no link has advanced.
     fn start_endpoints(&mut self, end_ns: u64) -> u64 {
+        self.engine.index_endpoints(self.links.iter().copied());
         for &l in &self.links {
             self.engine.run_endpoints(l as usize, end_ns);
         }

@@ -11,6 +11,7 @@ use netflow_tcpmodel::tcp::NEVER;
 use crate::engine::Engine;
 use crate::sessions::session::SESSION_LOOKAHEAD_NS;
 use crate::sync::dependencies::Endpoint;
+use crate::sync::endpoint_index::Fed;
 use crate::sync::sweep_order::run_steps;
 use crate::topology::Target;
 
@@ -108,6 +109,7 @@ impl Engine {
     /// the earliest output times of their links.
     fn begin_sweep(&mut self, end_ns: u64) {
         self.run_self_driven(end_ns);
+        self.index_endpoints(0..self.links.len() as u32);
         for l in 0..self.links.len() {
             self.run_endpoints(l, end_ns);
         }
@@ -178,55 +180,83 @@ impl Engine {
     /// links that feed any of its endpoints.
     #[inline]
     pub fn run_endpoints(&mut self, l: usize, end_ns: u64) {
-        let alone_ns = self.dependencies.earliest_output_ns[l].min(end_ns);
-        let mut next_endpoint_event_ns = NEVER;
+        self.schedule_arrivals();
+        let output_ns = self.dependencies.earliest_output_ns[l].min(end_ns);
+        if self.dependencies.index.has_list(l) {
+            let next_ns = self.run_due_endpoints(l, output_ns, end_ns);
+            self.dependencies.links_of[l].next_endpoint_event_ns = next_ns;
+            return;
+        }
+        let mut next_ns = NEVER;
         for i in 0..self.dependencies.links_of[l].receivers.len() {
-            let fed = self.dependencies.links_of[l].receivers[i];
-            let t = fed.transfer as usize;
-            let next_ns = self.topology.wires.head_ns(fed.wire);
-            let next_ns = next_ns.min(self.dependencies.receiver_due_ns[t]);
-            if next_ns >= alone_ns {
-                next_endpoint_event_ns = next_endpoint_event_ns.min(next_ns);
-                continue;
-            }
-            let until_ns = self.endpoint_bound_ns(fed, alone_ns);
-            let transfer = &mut self.transfers[t];
-            let receiving = &mut transfer.receiver;
-            receiving.receive(&transfer.ends, until_ns, &mut self.topology.wires);
-            self.dependencies.receiver_due_ns[t] = receiving.due_ns();
-            let next_ns = self.topology.wires.head_ns(fed.wire);
-            next_endpoint_event_ns =
-                next_endpoint_event_ns.min(next_ns.min(self.dependencies.receiver_due_ns[t]));
-            self.record_delays(t);
+            let fed = Fed::Receiver(self.dependencies.links_of[l].receivers[i]);
+            next_ns = next_ns.min(self.run_endpoint(fed, output_ns, end_ns));
         }
         for i in 0..self.dependencies.links_of[l].senders.len() {
-            let fed = self.dependencies.links_of[l].senders[i];
-            if self.sender_next_ns(fed) < alone_ns {
-                self.run_sender(fed.transfer, self.endpoint_bound_ns(fed, alone_ns));
-            }
-            next_endpoint_event_ns = next_endpoint_event_ns.min(self.sender_next_ns(fed));
+            let fed = Fed::Sender(self.dependencies.links_of[l].senders[i]);
+            next_ns = next_ns.min(self.run_endpoint(fed, output_ns, end_ns));
         }
         for i in 0..self.dependencies.links_of[l].slots.len() {
-            let slot = self.dependencies.links_of[l].slots[i] as usize;
-            let feeders = &self.dependencies.slot_feeders[slot];
-            self.run_session_slot(
-                slot,
-                self.dependencies.earliest_input_ns(feeders).min(end_ns),
-            );
+            let fed = Fed::Slot(self.dependencies.links_of[l].slots[i]);
+            self.run_endpoint(fed, output_ns, end_ns);
         }
-        let link_dependencies = &mut self.dependencies.links_of[l];
-        link_dependencies.next_endpoint_event_ns = if link_dependencies.is_only_feeder {
-            next_endpoint_event_ns
-        } else {
-            0
-        };
+        self.schedule_arrivals();
+        let link = &mut self.dependencies.links_of[l];
+        link.next_endpoint_event_ns = if link.is_only_feeder { next_ns } else { 0 };
     }
 
-    /// Returns the time of the next event of a sender: an arrival or a timer.
+    /// Runs the events of an endpoint before the earliest output times of all links that feed it. That of
+    /// one of them is `output_ns`. Returns the time of the next event.
+    #[inline(always)]
+    pub fn run_endpoint(&mut self, fed: Fed, output_ns: u64, end_ns: u64) -> u64 {
+        let next_ns = self.endpoint_event_ns(fed);
+        if next_ns >= output_ns {
+            return next_ns;
+        }
+        match fed {
+            Fed::Receiver(end) => {
+                let t = end.transfer as usize;
+                let until_ns = self.endpoint_bound_ns(end, output_ns);
+                let transfer = &mut self.transfers[t];
+                let receiving = &mut transfer.receiver;
+                receiving.receive(&transfer.ends, until_ns, &mut self.topology.wires);
+                self.dependencies.receiver_due_ns[t] = receiving.due_ns();
+                self.record_delays(t);
+            }
+            Fed::Sender(end) => {
+                self.run_sender(end.transfer, self.endpoint_bound_ns(end, output_ns));
+            }
+            Fed::Slot(slot) => {
+                let feeders = &self.dependencies.slot_feeders[slot as usize];
+                let until_ns = self.dependencies.earliest_input_ns(feeders).min(end_ns);
+                self.run_session_slot(slot as usize, until_ns);
+            }
+        }
+        self.endpoint_event_ns(fed)
+    }
+
+    /// Returns the time of the next event of an endpoint: an arrival or a timer.
     #[inline]
-    fn sender_next_ns(&self, fed: Endpoint) -> u64 {
-        let next_ns = self.topology.wires.head_ns(fed.wire);
-        next_ns.min(self.dependencies.sender_due_ns[fed.transfer as usize])
+    pub fn endpoint_event_ns(&self, fed: Fed) -> u64 {
+        let wires = &self.topology.wires;
+        let dependencies = &self.dependencies;
+        match fed {
+            Fed::Receiver(end) => {
+                let due_ns = dependencies.receiver_due_ns[end.transfer as usize];
+                wires.head_ns(end.wire).min(due_ns)
+            }
+            Fed::Sender(end) => {
+                let due_ns = dependencies.sender_due_ns[end.transfer as usize];
+                wires.head_ns(end.wire).min(due_ns)
+            }
+            Fed::Slot(slot) => {
+                let first = self.sessions.slots[slot as usize].first as usize;
+                let both = self.topology.ends[first..first + 2].iter();
+                both.flat_map(|ends| [ends.data_input_wire, ends.acks_input_wire])
+                    .map(|wire| wires.head_ns(wire))
+                    .fold(dependencies.sender_due_ns[first], u64::min)
+            }
+        }
     }
 
     /// Returns the time to which an endpoint may run, if one of its feeding links allows `alone_ns`.
@@ -255,7 +285,7 @@ impl Engine {
         for l in 0..self.links.len() {
             self.schedule_link(l);
         }
-        self.topology.wires.is_watched = true;
+        self.topology.wires.are_watched = true;
         for w in 0..self.topology.wires.len() as u32 {
             self.dependencies
                 .wire_events
@@ -298,7 +328,7 @@ impl Engine {
             }
             self.schedule_changed_wires();
         }
-        self.topology.wires.is_watched = false;
+        self.topology.wires.are_watched = false;
     }
 
     /// Adds the links and transfers at which packets arrive before `until_ns`.

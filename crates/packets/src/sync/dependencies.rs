@@ -4,6 +4,7 @@ use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
 use crate::link::queue::Link;
+use crate::sync::endpoint_index::{EndpointIndex, MIN_INDEXED_ENDPOINTS};
 use crate::sync::event_list::EventList;
 use crate::sync::merge::Batch;
 use crate::sync::sweep_order::SweepOrder;
@@ -36,6 +37,8 @@ pub(crate) struct Dependencies {
     pub wire_events: EventList,
     pub transfer_events: EventList,
     pub link_events: EventList,
+    /// Event lists of the endpoints of links, for sweeps.
+    pub index: EndpointIndex,
     /// Scratch memory: wires with arrivals at a link, and their packets.
     pub arriving: Vec<u32>,
     pub batch: Batch,
@@ -73,10 +76,20 @@ impl LinkDependencies {
         self.receivers.len() + self.senders.len() + self.slots.len()
     }
 
+    /// Returns the number of endpoints that the link looks at when it advances, at most.
+    pub fn endpoint_visits(&self) -> usize {
+        self.endpoint_count().min(MIN_INDEXED_ENDPOINTS)
+    }
+
     /// Returns true if `other` leads to the same sweep order, except for delays.
     fn has_same_order(&self, other: &LinkDependencies) -> bool {
-        let counts =
-            |it: &LinkDependencies| (it.inputs.is_empty(), it.is_only_feeder, it.endpoint_count());
+        let counts = |it: &LinkDependencies| {
+            (
+                it.inputs.is_empty(),
+                it.is_only_feeder,
+                it.endpoint_visits(),
+            )
+        };
         self.bounding_links == other.bounding_links && counts(self) == counts(other)
     }
 

@@ -39,6 +39,7 @@
 //!   prevent. Links on short cycles form nested inner loops, as in a weak topological order (Bourdoncle,
 //!   *Efficient chaotic iteration strategies with widenings*, 1993).
 //! - [`dependencies`] has, for every link, the links that feed it and the endpoints that it feeds.
+//! - [`endpoint_index`] finds the endpoints with events behind a link that feeds many of them.
 //! - [`merge`] sorts the arrivals from several wires.
 //!
 //! Simultaneous arrivals at a link are ordered by [`Packet::order`](crate::link::wire::Packet::order), which
@@ -47,6 +48,7 @@
 
 pub mod conservative;
 pub mod dependencies;
+pub mod endpoint_index;
 pub mod event_list;
 pub mod merge;
 pub mod sweep_order;

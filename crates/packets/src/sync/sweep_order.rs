@@ -135,7 +135,7 @@ impl SweepOrder {
             steps: best.items.into_iter().map(|item| item.step).collect(),
             advance_ns: best.advance_ns,
             idle_visits_per_ns: best.visits_per_ns,
-            sole_feeder_endpoints: feed_alone.map(LinkDependencies::endpoint_count).sum(),
+            sole_feeder_endpoints: feed_alone.map(LinkDependencies::endpoint_visits).sum(),
             lookahead_ns: lookahead_ns.to_vec(),
         }
     }
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
             visits: 1 + if link_dependencies.is_only_feeder {
                 0
             } else {
-                link_dependencies.endpoint_count()
+                link_dependencies.endpoint_visits()
             },
             visits_per_ns: 0.0,
         };
