@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fmt::Write;
 
-use netflow::prelude::Run as _;
 use netflow::simulation::{Interval, Recorder};
 use rayon::prelude::*;
 
@@ -12,6 +11,8 @@ use crate::{simulation, source};
 /// Time of the step and duration of the run in seconds.
 const STEP_S: f64 = 30.0;
 const DURATION_S: f64 = 80.0;
+/// Interval over which RTTs are averaged, in seconds.
+const RECORDING_INTERVAL_S: f64 = 0.1;
 /// RTT in seconds from which the spike lasts: 40 ms more than that without a queue.
 const SPIKE_RTT_S: f64 = 0.12;
 
@@ -79,7 +80,6 @@ impl Step {
     fn scenario(&self) -> String {
         format!(
             "[simulation]\nduration = \"{DURATION_S} s\"\nmodel = \"packet\"\n\n\
-             [output]\ninterval = \"100 ms\"\n\n\
              [[link]]\nfrom = \"R\"\nto = \"C\"\nbandwidth = \"50 Mbit/s\"\ndelay = \"0.1 ms\"\nqueue = \"fq-codel\"\n\
              buffer = \"10000 pkt\"\nduplex = true\n\n\
              [[link]]\nfrom = \"S\"\nto = \"R\"\nbandwidth = \"1 Gbit/s\"\ndelay = \"39.9 ms\"\nduplex = true\n\n\
@@ -93,9 +93,8 @@ impl Step {
     fn run(&self) -> Result<Spike, String> {
         let mut simulation = simulation(&self.scenario())?;
         let mut spike = Spike::default();
-        let end_s = simulation.options().duration_s;
         simulation
-            .run_until(end_s, &mut spike, || false)
+            .run(RECORDING_INTERVAL_S, &mut spike, || false)
             .map_err(|e| e.to_string())?;
         Ok(spike)
     }

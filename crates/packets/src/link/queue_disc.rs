@@ -55,7 +55,7 @@ pub(crate) struct QueueDisc {
 /// Returns the whole bytes of a packet with these bits.
 #[inline]
 pub(crate) fn wire_bytes(bits: f64) -> u32 {
-    (bits / 8.0).round() as u32
+    (bits / 8.0 + 0.5) as u32
 }
 
 impl QueuedPacket {

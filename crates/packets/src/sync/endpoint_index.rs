@@ -11,7 +11,7 @@ use crate::sync::event_list::EventList;
 use crate::topology::Target;
 
 /// Minimum number of endpoints of a link with an event list. It is small in tests, whose networks are small.
-pub(crate) const MIN_INDEXED_ENDPOINTS: usize = if cfg!(test) { 3 } else { 16 };
+pub(crate) const MIN_INDEXED_ENDPOINTS: usize = if cfg!(test) { 3 } else { 64 };
 
 /// Endpoint or session slot that a link feeds.
 #[derive(Clone, Copy, Debug)]
