@@ -8,12 +8,18 @@
 //! 4. the same for packets, one thread, with recorded delays: `scenarios/hundred-nodes` and 50 Reno
 //!    clients of `scenarios/burst`, compared with `ns` on the output of `netflow export`;
 //! 5. packets of 4000 windows on 1000 nodes, as `netflow new random` writes them and with longer
-//!    delays, with one and two threads, and of 10^5 windows on 10^4 nodes.
+//!    delays, with one and two threads, and of 10^5 windows on 10^4 nodes;
+//! 6. growth of the time with the size of a network, for routing, steady states, failures, events and
+//!    packets. It fails if an exponent is above its limit.
 //!
 //! `--quick` skips everything that takes longer than a few seconds; `--only-large` skips all tables
-//! except the last. Each row of the second and last table runs in a separate process, because its
+//! except the fifth, `--only-growth` all except the last. Each row of the second and last table runs in a separate process, because its
 //! peak memory is measured.
 
+#[path = "common/growth.rs"]
+mod growth;
+#[path = "common/large_networks.rs"]
+mod large_networks;
 #[path = "common/processes.rs"]
 mod processes;
 
@@ -47,6 +53,9 @@ fn main() {
     }
     // `cargo bench` passes --bench; without it, this is the smoke test of `cargo test --benches`.
     let quick = args.iter().any(|a| a == "--quick") || !args.iter().any(|a| a == "--bench");
+    if args.iter().any(|a| a == "--only-growth") {
+        return growth::table(quick);
+    }
     println!(
         "machine: {} threads\n",
         std::thread::available_parallelism().map_or(1, usize::from)
@@ -56,6 +65,7 @@ fn main() {
     whole_process(quick);
     packets(quick);
     large(quick);
+    growth::table(quick);
 }
 
 /// Prints the table of packets on large networks, with a separate process for each row.

@@ -3,12 +3,30 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Returns a time of `/proc/self/stat` in seconds, by the number of its field (proc(5)).
+fn stat_s(field: usize) -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // Fields from the third on follow the name in parentheses. Times are in 1/100 s.
+    let after = stat.rsplit(')').next()?;
+    Some(
+        after
+            .split_whitespace()
+            .nth(field - 3)?
+            .parse::<f64>()
+            .ok()?
+            / 100.0,
+    )
+}
+
 /// Returns the user CPU seconds of all children so far.
 fn children_s() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Fields from the third on follow the name in parentheses; cutime is the 16th, in 1/100 s.
-    let after = stat.rsplit(')').next()?;
-    Some(after.split_whitespace().nth(13)?.parse::<f64>().ok()? / 100.0)
+    stat_s(16)
+}
+
+/// Returns the user CPU seconds of this process so far.
+#[allow(dead_code, reason = "not all benches use it")]
+pub fn own_s() -> Option<f64> {
+    stat_s(14)
 }
 
 /// Returns the mean user CPU seconds of `times` executions of a command; `None` if it fails.
