@@ -6,6 +6,7 @@ use netflow_import::{Reading, Topology, from_text};
 use netflow_network::{Aqm, Buffer, DropPolicy, LinkSpec};
 use netflow_queues::{GilbertElliott, Jitter, JitterDistribution, Reordering, Slots};
 use netflow_scenario::CompiledScenario;
+use netflow_scenario::export::tc_commands;
 
 fn import(text: &str) -> Topology {
     from_text("eth0.tc", text, &Reading::default())
@@ -432,4 +433,153 @@ fn what_links_cannot_do_is_refused() {
             problem.message
         );
     }
+}
+
+/// Returns the scenario of a link with these keys, and a connection over it.
+fn scenario_with(keys: &str, connection: &str) -> CompiledScenario {
+    let text = format!(
+        "[simulation]\nduration = \"1 s\"\nmodel = \"packet\"\n\n[[link]]\nfrom = \"host\"\nto = \"peer\"\n{keys}\n\
+         [[connection]]\nname = \"c\"\nfrom = \"host\"\nto = \"peer\"\nsource = {{ constant = \"1 Mbit/s\" }}\n{connection}"
+    );
+    let scenario = netflow_scenario::from_str("s.toml", &text, "/nonexistent".as_ref(), &[]);
+    scenario.unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+}
+
+fn exported(scenario: &CompiledScenario) -> Result<String, String> {
+    let link = scenario.network.link_by_name("host->peer").unwrap();
+    let commands = tc_commands(&scenario.network, link).map_err(|error| error.to_string())?;
+    let lines = commands
+        .iter()
+        .map(|it| format!("tc {} dev eth0 {}\n", it.object, it.rest));
+    Ok(lines.collect())
+}
+
+/// Returns a link whose buffer is a number of packets or bytes, and its classes.
+fn comparable(scenario: &CompiledScenario) -> (Vec<LinkSpec>, Option<netflow_queues::Scheduler>) {
+    let network = &scenario.network;
+    let link = network.link_by_name("host->peer").unwrap();
+    let specs = network.queues_of(link).into_iter().map(|queue| {
+        let mut spec = network.link_spec(queue).clone();
+        let is_cake = matches!(spec.queue, DropPolicy::Managed(Aqm::Cake(_)));
+        spec.buffer = match spec.buffer.bytes(spec.sustained_bps()) {
+            Some(bytes) => Buffer::Bytes(bytes.floor()),
+            None if is_cake => spec.buffer,
+            None => Buffer::Packets(network.buffer_pkts(queue).floor()),
+        };
+        spec
+    });
+    let scheduler = network.tables().multi_queue_links.first().map(|it| {
+        let mut scheduler = it.scheduler.clone();
+        if let netflow_queues::Scheduler::Htb(tree) = &mut scheduler {
+            for (number, class) in tree.classes.iter_mut().enumerate() {
+                class.name = number.to_string();
+            }
+        }
+        scheduler
+    });
+    (specs.collect(), scheduler)
+}
+
+#[test]
+fn exported_links_are_imported_unchanged() {
+    let links = [
+        "bandwidth = \"10 Mbit/s\"",
+        "bandwidth = \"10 Mbit/s\"\ndelay = \"5.5 ms\"\nbuffer = \"77 pkt\"",
+        "bandwidth = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"150 KB\"\nloss = \"7 %\"",
+        "bandwidth = \"8 Mbit/s\"\nbuffer = \"50 ms\"\noverhead = \"38 B\"",
+        "bandwidth = \"8 Mbit/s\"\nbuffer = \"50 pkt\"\noverhead = { bytes = \"18 B\", minimum = \"64 B\", cells = \"atm\" }",
+        "bandwidth = \"100 Mbit/s\"\nshaper = { rate = \"20 Mbit/s\", burst = \"32 KB\" }\nbuffer = \"100 pkt\"\nqueue = \"codel\"",
+        "bandwidth = \"100 Mbit/s\"\nshaper = { rate = \"20 Mbit/s\", burst = \"32 KB\" }\nbuffer = \"100 ms\"",
+        "bandwidth = \"10 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"500 pkt\"\n\
+         queue = { discipline = \"fq-codel\", target = \"3 ms\", interval = \"50 ms\", ecn = false, ce-threshold = \"1 ms\", flows = 64, quantum = \"300 B\" }",
+        "bandwidth = \"10 Mbit/s\"\nbuffer = \"500 pkt\"\nqueue = { discipline = \"pie\", target = \"20 ms\", update = \"30 ms\", ecn = true }",
+        "bandwidth = \"10 Mbit/s\"\nqueue = { discipline = \"cake\", bandwidth = \"9 Mbit/s\", rtt = \"50 ms\", isolation = \"dual-srchost\", \
+         tins = \"besteffort\", ack-filter = \"aggressive\" }",
+        "bandwidth = \"10 Mbit/s\"\nbuffer = \"1 MB\"\nqueue = \"cake\"",
+        "bandwidth = \"10 Mbit/s\"\ndelay = \"20 ms\"\njitter = \"5 ms\"\nin-flight-limit = \"900 pkt\"",
+        "bandwidth = \"10 Mbit/s\"\ndelay = \"20 ms\"\nduplication = \"0.3 %\"\nreordering = { probability = \"25 %\", gap = 3 }\n\
+         jitter = { deviation = \"1.5 ms\", distribution = \"pareto-normal\", correlation = \"29 %\", reorders = true }\n\
+         loss = { gilbert = { p = 0.013, r = 0.27, good = 0.001, bad = 0.7 } }",
+        "bandwidth = \"10 Mbit/s\"\nslots = { interval = \"0.8 ms\", longest = \"1.2 ms\", packets = 16, bytes = \"9 KB\" }",
+        "bandwidth = \"10 Mbit/s\"\noverhead = \"14 B\"\npolicer = { rate = \"5 Mbit/s\", burst = \"20 KB\" }",
+        "bandwidth = \"50 Mbit/s\"\ndelay = \"10 ms\"\njitter = \"1 ms\"\nbuffer = \"60 pkt\"\nqueue = \"htb\"\n\
+         [[link.class]]\nname = \"office\"\nrate = \"20 Mbit/s\"\nceil = \"30 Mbit/s\"\ncburst = \"15 KB\"\n\
+         [[link.class]]\nname = \"home\"\nrate = \"10 Mbit/s\"\nbuffer = \"90 KB\"\n\
+         [[link.class]]\nname = \"calls\"\nparent = \"office\"\nrate = \"2 Mbit/s\"\nceil = \"50 Mbit/s\"\nbuffer = \"50 pkt\"\n\
+         [[link.class]]\nname = \"data\"\nparent = \"office\"\nrate = \"5 Mbit/s\"\nprio = 1\nquantum = \"3000 B\"\nqueue = \"fq-codel\"\nbuffer = \"900 pkt\"\n",
+    ];
+    for keys in links {
+        let original = scenario_with(keys, "");
+        let commands = exported(&original).unwrap_or_else(|wrong| panic!("{keys}: {wrong}"));
+        let again = scenario_of(&import(&commands));
+        let (mut first, mut second) = (comparable(&original), comparable(&again));
+        for specs in [&mut first.0, &mut second.0] {
+            for spec in specs {
+                (spec.from, spec.to) = (second_node(&again), second_node(&again));
+            }
+        }
+        assert_eq!(first, second, "{keys}\n{commands}");
+    }
+}
+
+fn second_node(scenario: &CompiledScenario) -> netflow_network::NodeId {
+    scenario.network.nodes().nth(1).unwrap()
+}
+
+#[test]
+fn what_tc_cannot_make_is_not_exported() {
+    let rate = "bandwidth = \"10 Mbit/s\"\n";
+    let cases = [
+        (
+            "queue = { discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }",
+            "red of Linux counts bytes",
+        ),
+        ("queue = \"dualpi2\"", "dualpi2 cannot be exported"),
+        (
+            "queue = \"pie\"\nbuffer = \"100 KB\"",
+            "give the `buffer` in packets",
+        ),
+        (
+            "queue = \"cake\"\nbuffer = \"100 pkt\"",
+            "give the `buffer` in bytes",
+        ),
+        (
+            "queue = \"priority\"\n[[link.class]]\nname = \"a\"",
+            "use `queue = \"htb\"`",
+        ),
+        (
+            "policer = { rate = \"1 Mbit/s\", burst = \"9 KB\" }",
+            "give the link `overhead = \"14 B\"`",
+        ),
+        (
+            "loss = { outages = { interval = \"30 s\", duration = \"200 ms\" } }",
+            "no outages",
+        ),
+        (
+            "jitter = { deviation = \"5 ms\", distribution = [-1.0, 1.0] }",
+            "own `distribution`",
+        ),
+        (
+            "overhead = { bytes = \"10 B\", cells = \"ptm\" }",
+            "PTM cells",
+        ),
+        (
+            "shaper = { rate = \"10 Mbit/s\", burst = \"9 KB\" }",
+            "remove the shaper",
+        ),
+    ];
+    for (keys, message) in cases {
+        let error = exported(&scenario_with(&format!("{rate}{keys}"), "")).expect_err(keys);
+        assert!(
+            error.starts_with("link host->peer: ") && error.contains(message),
+            "{error}"
+        );
+    }
+    let event =
+        "[[event]]\nat = \"0.5 s\"\nlink = \"host->peer\"\nset = { bandwidth = \"1 Mbit/s\" }\n";
+    assert!(
+        exported(&scenario_with(rate, event))
+            .unwrap_err()
+            .contains("events have no qdisc")
+    );
 }

@@ -143,7 +143,10 @@ impl DescribedLink {
 
     /// Sets bandwidth and shaper.
     fn add_rates(&mut self, stack: &Stack<'_>) -> ReadResult<()> {
-        let netem_bps = stack.netem.as_ref().and_then(|(netem, _)| netem.rate_bps);
+        let netem_bps = stack
+            .netem
+            .as_ref()
+            .and_then(|(netem, _)| netem.limiting_bps());
         let Some((bucket, object)) = &stack.bucket else {
             self.bandwidth_bps = netem_bps;
             return Ok(());
@@ -188,9 +191,9 @@ impl DescribedLink {
             let text = "netem delays and loses packets before the queue; the link does so after it";
             self.assume_if(differs, text);
         }
-        let is_queue = netem.rate_bps.is_some() && !has_queue
+        let is_queue = netem.limiting_bps().is_some() && !has_queue
             || stack.bucket.is_some() && !stack.netem_is_above;
-        if netem.rate_bps.is_some() && stack.bucket.is_none() && has_queue {
+        if netem.limiting_bps().is_some() && stack.bucket.is_none() && has_queue {
             let message = "the rate of netem precedes this queue, which therefore stays empty";
             let queue = stack.queue.as_ref().map_or(object, |(_, queue)| queue);
             return Err(refused(
@@ -201,7 +204,7 @@ impl DescribedLink {
         }
         if is_queue && netem.limit < UNLIMITED_PKTS {
             let bps = stack.bucket.as_ref().map(|(bucket, _)| bucket.rate_bps);
-            let bps = bps.or(netem.rate_bps).unwrap_or_default();
+            let bps = bps.or(netem.limiting_bps()).unwrap_or_default();
             let in_flight = (bps * netem.delay_s / (8.0 * 1514.0)).floor();
             let waiting = (netem.limit as f64 - in_flight).max(1.0);
             let text = format!(
@@ -459,7 +462,7 @@ impl DescribedLink {
         };
         let settings = |it: &Option<(Netem, &Object)>| it.as_ref().map(|(netem, _)| netem.clone());
         let are_equal = leaves.iter().all(|it| settings(it).as_ref() == Some(first));
-        if !are_equal || netem.is_some() || first.rate_bps.is_some() {
+        if !are_equal || netem.is_some() || first.limiting_bps().is_some() {
             let message =
                 "classes with different netem cannot be imported: a delay is that of a whole link";
             let help = "import a file for each class, or describe a link for each";
@@ -697,7 +700,7 @@ impl<'o> Tree<'o> {
                         || stack
                             .netem
                             .as_ref()
-                            .is_some_and(|it| it.0.rate_bps.is_some())
+                            .is_some_and(|it| it.0.limiting_bps().is_some())
                     {
                         let message = "htb below another rate limit cannot be imported";
                         return Err(refused(

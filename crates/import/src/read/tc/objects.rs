@@ -425,7 +425,7 @@ fn json_object(text: &str, span: Range<usize>) -> ReadResult<Option<Object>> {
 /// times in microseconds, and probabilities are fractions.
 fn json_option(kind: &str, key: &str, value: &Value) -> Vec<String> {
     let number = |value: Option<&Value>| value.and_then(Value::as_f64).unwrap_or_default();
-    let percent = |value: Option<&Value>| format!("{}%", number(value) * 100.0);
+    let percent = |value: Option<&Value>| format!("{}%", (number(value) * 1e14).round() / 1e12);
     let netem = || -> Option<Vec<String>> {
         let fields = value.as_object()?;
         let field = |name: &str| fields.get(name);

@@ -117,7 +117,15 @@ pub(super) struct Netem {
     pub(super) ignored_correlations: Vec<&'static str>,
 }
 
+/// Rate of netem in bit/s from which it limits no interface, and only keeps the order of packets.
+const ORDER_ONLY_BPS: f64 = 1e12;
+
 impl Netem {
+    /// Returns the rate, if it limits the interface.
+    pub(super) fn limiting_bps(&self) -> Option<f64> {
+        self.rate_bps.filter(|bps| *bps < ORDER_ONLY_BPS)
+    }
+
     pub(super) fn read(object: &Object) -> ReadResult<Netem> {
         let mut options = Options::of(object);
         let mut netem = Netem {

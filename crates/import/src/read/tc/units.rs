@@ -79,10 +79,11 @@ pub(super) fn time_s(word: &Word) -> ReadResult<f64> {
 /// Parses a percentage to a fraction: `1%`.
 pub(super) fn fraction(word: &Word) -> ReadResult<f64> {
     let number = word.text.strip_suffix('%').unwrap_or(&word.text);
-    match number.parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(invalid(word, "a percentage", "1% or 0.1%")),
-    }
+    let has_digits_only = |text: &str| text.bytes().all(|it| it.is_ascii_digit() || it == b'.');
+    // The exponent has no rounding error, which a product has.
+    let fraction = format!("{number}e-2").parse::<f64>().ok();
+    let fraction = fraction.filter(|it| has_digits_only(number) && *it <= 1.0);
+    fraction.ok_or_else(|| invalid(word, "a percentage", "1% or 0.1%"))
 }
 
 /// Parses a whole number, also of packets: `1000p`.
