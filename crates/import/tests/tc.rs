@@ -583,3 +583,51 @@ fn what_tc_cannot_make_is_not_exported() {
             .contains("events have no qdisc")
     );
 }
+
+/// The kernel of the machine makes the exported link, and its `tc` prints it.
+#[test]
+fn exported_link_in_the_kernel_is_imported() {
+    let keys = "bandwidth = \"50 Mbit/s\"\noverhead = { bytes = \"14 B\", minimum = \"64 B\" }\nbuffer = \"77 pkt\"\n\
+                shaper = { rate = \"20 Mbit/s\", burst = \"32 KB\" }";
+    let original = scenario_with(keys, "");
+    let commands = exported(&original).unwrap().replace("dev eth0", "dev lo");
+    let script = format!("set -e; ip link set lo up\n{commands}tc -d qdisc show dev lo");
+    let output = std::process::Command::new("unshare")
+        .args(["-rn", "sh", "-c", &script])
+        .output();
+    let output = match output {
+        Ok(output) if output.status.success() => output,
+        Ok(output) => {
+            let why = String::from_utf8_lossy(&output.stderr).into_owned();
+            return netflow_needs::skip(
+                netflow_needs::Need::System,
+                &format!("no tc with tbf: {why}"),
+            );
+        }
+        Err(error) => {
+            return netflow_needs::skip(
+                netflow_needs::Need::System,
+                &format!("no unshare: {error}"),
+            );
+        }
+    };
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let (first, second) = (
+        comparable(&original),
+        comparable(&scenario_of(&import(&shown))),
+    );
+    let (first, second) = (&first.0[0], &second.0[0]);
+    assert_eq!(
+        (second.bandwidth_bps, second.overhead),
+        (5e7, first.overhead),
+        "{shown}"
+    );
+    assert_eq!(second.buffer, first.buffer);
+    let [first, second] = [first, second].map(|it| it.shaper.unwrap());
+    assert_eq!(second.rate_bps, first.rate_bps);
+    // A microsecond at 20 Mbit/s.
+    assert!(
+        (second.burst_bytes - first.burst_bytes).abs() <= 2.5,
+        "{shown}"
+    );
+}

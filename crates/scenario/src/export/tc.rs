@@ -46,7 +46,9 @@ pub struct TcError {
 /// A link that queueing disciplines cannot make.
 pub fn tc(scenario: &CompiledScenario) -> Result<String, TcError> {
     let network = &scenario.network;
-    let links: Vec<LinkId> = network.links().collect();
+    let links = network
+        .links()
+        .filter(|link| !network.is_class_queue(*link));
     let mut text = format!(
         "{TC_HEADER} as queueing disciplines of Linux (tc).\n\
          #\n\
@@ -127,7 +129,10 @@ fn commands(network: &Network, link: LinkId) -> Result<Vec<TcCommand>, String> {
                 .to_owned(),
         );
     }
-    let frame_bytes = largest_frame_bytes(network, link).max(FRAME_BYTES).ceil();
+    // `tc` rounds a burst down to whole microseconds of its rate, and tbf drops larger packets.
+    let rounding_bytes = bandwidth_bps / 8e6;
+    let frame_bytes = largest_frame_bytes(network, link).max(FRAME_BYTES) + rounding_bytes;
+    let frame_bytes = frame_bytes.ceil();
     let mut plan = Plan {
         commands: Vec::new(),
         place: "root".to_owned(),

@@ -63,7 +63,9 @@ impl DescribedLink {
             link.add_classes(&tree, htb, object, &mut stack.netem)?;
         } else if let Some((queue, _)) = &stack.queue {
             link.add_queue(queue);
-        } else if let Some((bucket, _)) = &stack.bucket {
+        } else if let Some((bucket, _)) = &stack.bucket
+            && (stack.netem.is_none() || stack.netem_is_above)
+        {
             let text = "the queue of tbf is computed from its rounded latency";
             link.assume_if(bucket.has_rounded_limit, text);
             link.set("buffer", quoted(Bytes(bucket.limit_bytes)));
@@ -158,7 +160,8 @@ impl DescribedLink {
         }
         let (rate, burst) = (BitsPerSecond(bucket.rate_bps), Bytes(bucket.burst_bytes));
         match bucket.peak_bps {
-            None if bucket.burst_bytes < TWO_FRAMES_BYTES => {
+            // `tc` rounds a burst to whole microseconds of its rate.
+            None if bucket.burst_bytes < TWO_FRAMES_BYTES + bucket.rate_bps / 8e6 => {
                 self.bandwidth_bps = Some(bucket.rate_bps);
                 self.assumptions.push(format!(
                     "tbf with a burst of {burst}, less than two frames: bandwidth {rate}"
@@ -213,7 +216,6 @@ impl DescribedLink {
                 netem.limit
             );
             self.assume_if(in_flight > 0.0, &text);
-            self.settings.keys.retain(|(key, _)| *key != "buffer");
             self.set("buffer", quoted(format_args!("{waiting} pkt")));
         } else if !is_queue && netem.limit < UNLIMITED_PKTS {
             self.set(
