@@ -221,7 +221,7 @@ qdisc fq_codel 20: parent 1:20 limit 1000p flows 1024 quantum 300 target 5ms int
 qdisc pfifo 10: parent 1:10 limit 50p
  Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
 class htb 1:10 parent 1:1 leaf 10: prio 0 rate 5Mbit ceil 20Mbit burst 15Kb cburst 15Kb
-class htb 1:1 root rate 50Mbit ceil 50Mbit burst 15Kb cburst 1600b
+class htb 1:1 root rate 50Mbit ceil 60Mbit burst 15Kb cburst 1600b
 class htb 1:20 parent 1:2 leaf 20: prio 1 quantum 3000 rate 20Mbit ceil 50Mbit burst 1600b cburst 1600b
 class htb 1:2 parent 1:1 rate 25Mbit ceil 50Mbit burst 1600b cburst 1600b
 class htb 1:30 parent 1:2 prio 2 rate 5Mbit ceil 50Mbit burst 1600b cburst 1600b
@@ -259,6 +259,18 @@ fn classes_of_htb_are_classes_of_the_link() {
     );
     assert!(data.contains("fq-codel"), "{data}");
     assert!(has(&assumed(HTB), "belong to class 1:30"));
+    let written = write(&topology, &Defaults::default(), &Origin::default()).text;
+    assert!(
+        written.contains("one example connection in each"),
+        "{written}"
+    );
+    let filter = "filter parent 1: protocol ip pref 1 u32 chain 0 fh 800::800 flowid 1:10\n  match 0a000000/ff000000 at 16\n";
+    assert!(has(
+        &assumed(&format!("{HTB}{filter}")),
+        "filters are not imported"
+    ));
+    let loopback = "qdisc noqueue 0: dev lo root refcnt 2\nqdisc pfifo 8001: dev eth0 root refcnt 2 limit 9p\n";
+    assert_eq!(spec(loopback).buffer, Buffer::Packets(9.0));
     assert!(has(&assumed(HTB), "class 1:1 contains all others"));
     // One connection in each class makes the scenario run.
     assert_eq!(scenario.network.connections().count(), 3);
@@ -318,6 +330,7 @@ filter protocol ip pref 1 u32 chain 0 fh 800::800 order 2048 key ht 800 bkt 0 te
 	ref 1 bind 1
 ";
     let scenario = scenario_of(&import(text));
+    assert!(!has(&assumed(text), "filters are not imported"));
     let spec = |name: &str| {
         let link = scenario.network.link_by_name(name).unwrap();
         scenario.network.link_spec(link).policer
@@ -372,6 +385,10 @@ fn what_links_cannot_do_is_refused() {
         ),
         (
             "qdisc netem 1: root limit 1000 slot distribution 1ms 1ms\n",
+            "slots with a distribution",
+        ),
+        (
+            "[{\"kind\":\"netem\",\"handle\":\"1:\",\"root\":true,\"options\":{\"limit\":9,\"slot\":{\"distribution\":1}}}]",
             "slots with a distribution",
         ),
         (

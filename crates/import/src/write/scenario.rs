@@ -189,8 +189,14 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
     if let Some((from, to)) = example {
         let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
         let [from, to] = names;
+        let has_classes = |link: &crate::Link| !link.settings.leaves.is_empty();
+        let each = if topology.links.iter().any(has_classes) {
+            " in each class"
+        } else {
+            ""
+        };
         assumptions.add_general(format!(
-            "the file has no traffic: the scenario has one example connection, {from}->{to}"
+            "the file has no traffic: the scenario has one example connection{each}, {from}->{to}"
         ));
     } else if topology.demands.is_empty() && zeros > 0 {
         let text = format!(

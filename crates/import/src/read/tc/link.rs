@@ -338,10 +338,11 @@ impl DescribedLink {
             _ => None,
         };
         if let Some((class, id)) = link_class {
-            self.bandwidth_bps = Some(class.ceil_bps);
+            // Without a parent, a class does not exceed its rate.
+            self.bandwidth_bps = Some(class.rate_bps);
             self.assumptions.push(format!(
                 "class {id} contains all others: bandwidth {}",
-                BitsPerSecond(class.ceil_bps)
+                BitsPerSecond(class.rate_bps)
             ));
         }
         self.set("queue", quoted("htb"));
@@ -493,7 +494,8 @@ impl DescribedLink {
         for filter in tree.all(Table::Filter) {
             let at = filter.options.iter().position(|it| it.text == "police");
             let Some(at) = at else {
-                others += 1;
+                let acts = |it: &Word| matches!(it.text.as_str(), "flowid" | "classid" | "action");
+                others += usize::from(filter.options.iter().any(acts));
                 continue;
             };
             let police = &filter.options[at];

@@ -18,7 +18,14 @@ use link::DescribedLink;
 use objects::objects;
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
-    let objects = objects(draft.text)?;
+    let mut objects = objects(draft.text)?;
+    let is_loopback = |it: &objects::Object| it.device.as_deref() == Some("lo");
+    if objects
+        .iter()
+        .any(|it| it.device.is_some() && !is_loopback(it))
+    {
+        objects.retain(|it| !is_loopback(it));
+    }
     let link = DescribedLink::of(&objects)?;
     let all = 0..draft.text.lines().next().map_or(0, str::len);
     let host = draft.node_or_new("host", all.clone())?;

@@ -478,6 +478,7 @@ fn json_option(kind: &str, key: &str, value: &Value) -> Vec<String> {
                 }
                 return Some(words);
             }
+            "slot" => vec![key.to_owned(), "distribution".to_owned()],
             _ => vec![key.to_owned(), percent(field(key))],
         };
         words.extend(correlation);
