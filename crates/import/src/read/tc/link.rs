@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bytes, Seconds};
 
+use super::netem::Netem;
 use super::objects::{Id, Object, Parent, Table, Word};
-use super::options::{
-    Bucket, Frame, Htb, HtbClass, Keys, Netem, Queue, inline_table, quoted, refused, size_table,
-};
+use super::options::{Frame, Keys, inline_table, quoted, refused, size_table};
+use super::queues::Queue;
+use super::rates::{Bucket, Htb, HtbClass};
 use crate::errors::{ImportError, ReadResult};
 use crate::topology::LinkSettings;
 

@@ -4,8 +4,11 @@
 //! The interface becomes a link from the node `host` to the node `peer`.
 
 mod link;
+mod netem;
 mod objects;
 mod options;
+mod queues;
+mod rates;
 mod units;
 
 use std::path::Path;
