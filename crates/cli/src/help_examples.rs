@@ -81,6 +81,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "netflow export topology.toml --to graphml -o topology.graphml",
                 "write the network for other programs",
             ),
+            (
+                "netflow export topology.toml --to tc -o links.sh",
+                "write a shell script that makes the links on interfaces of Linux",
+            ),
         ],
     ),
     (
@@ -115,6 +119,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "netflow import geant.txt matrix.csv -o geant.toml",
                 "import with demands from a table",
+            ),
+            (
+                "tc -d qdisc show dev eth0 | netflow import - --format tc -o eth0.toml",
+                "import the queueing disciplines of a Linux interface",
             ),
         ],
     ),

@@ -477,7 +477,8 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     if let Some((link, element)) = network.first_per_packet_element() {
         let name = network.link_name(link);
         return bad(format!(
-            "the {element} of link {name} needs the packet model: set `model = \"packet\"`"
+            "the {element} of link {name} needs the packet model: set `model = \"packet\"`, or {}",
+            element.alternative()
         ));
     }
     let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Ns2Tcp(_) | Source::Tcp(_));

@@ -7,6 +7,7 @@ use netflow_units::{BitsPerSecond, BufferSize, Seconds, Size, UnitErrorKind, nea
 
 use crate::errors::{ImportError, ReadResult};
 use crate::label_bandwidth::{self, ByteUnit, LabelBandwidth};
+use crate::topology::LinkSettings;
 
 /// An attribute of a node or a link.
 #[derive(Clone, Debug)]
@@ -144,6 +145,8 @@ pub(crate) struct LinkAttributes {
     pub(crate) buffer: Option<BufferSize>,
     /// Shared-risk groups.
     pub(crate) srlg: Vec<String>,
+    /// Further settings.
+    pub(crate) settings: LinkSettings,
     /// Attributes of the opposite direction only.
     pub(crate) reverse: Option<Box<LinkAttributes>>,
     /// Notes on attributes that contradict others, which take precedence.
@@ -179,6 +182,7 @@ impl LinkAttributes {
             && (&self.silent, &self.status) == (&other.silent, &other.status)
             && (self.length_km, self.metric) == (other.length_km, other.metric)
             && (&self.buffer, &self.srlg) == (&other.buffer, &other.srlg)
+            && self.settings == other.settings
     }
 
     /// Fills missing attributes from the opposite direction.

@@ -21,11 +21,13 @@ pub enum Format {
     EdgeList,
     /// The `simplex-link` and `duplex-link` lines of an ns-2 script.
     Ns2,
+    /// Output of `tc`, or its commands.
+    Tc,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::GraphMl,
         Format::Gml,
         Format::SndlibNative,
@@ -34,6 +36,7 @@ impl Format {
         Format::NodeLink,
         Format::EdgeList,
         Format::Ns2,
+        Format::Tc,
     ];
 
     /// Returns its name, such as `graphml`.
@@ -47,6 +50,7 @@ impl Format {
             Format::NodeLink => "node-link",
             Format::EdgeList => "csv",
             Format::Ns2 => "ns2",
+            Format::Tc => "tc",
         }
     }
 
@@ -61,6 +65,7 @@ impl Format {
             Format::NodeLink => "node-link JSON of NetworkX, as in topohub",
             Format::EdgeList => "CSV table of links or demands",
             Format::Ns2 => "simplex-link and duplex-link lines of an ns-2 script",
+            Format::Tc => "queueing disciplines of a Linux interface: output or commands of tc",
         }
     }
 
@@ -99,6 +104,9 @@ impl Format {
             {
                 Some(Format::Gml)
             }
+            "qdisc" | "class" | "tc" => Some(Format::Tc),
+            "#!/bin/sh" if text.contains("\ntc ") => Some(Format::Tc),
+            _ if first.starts_with('[') && text.contains("\"kind\"") => Some(Format::Tc),
             _ if first.starts_with('{') => Some(Format::NodeLink),
             _ => None,
         }
@@ -147,6 +155,9 @@ mod tests {
         assert_eq!(of("a.txt", "{\"nodes\": []}"), Some(Format::NodeLink));
         assert_eq!(of("a.CSV", "from,to"), Some(Format::EdgeList));
         assert_eq!(of("a.tcl", "set ns [new Simulator]"), Some(Format::Ns2));
+        assert_eq!(of("a", "qdisc netem 8001: root"), Some(Format::Tc));
+        assert_eq!(of("a", "tc qdisc add dev eth0"), Some(Format::Tc));
+        assert_eq!(of("a.json", "[{\"kind\":\"netem\"}]"), Some(Format::Tc));
         assert_eq!(of("a.xml", "<html>"), None);
         assert_eq!(of("a.txt", "hello"), None);
     }

@@ -6,7 +6,7 @@ use netflow_network::{Buffer, LinkId, LinkSpec};
 use netflow_scenario::CompiledScenario;
 use netflow_units::{BufferSize, Bytes, Packets, Seconds, Size};
 
-use crate::{Link, Node, Position, Reverse, Topology};
+use crate::{Link, LinkSettings, Node, Position, Reverse, Topology};
 
 /// One direction of a link in a scenario.
 struct DirectedLink {
@@ -155,6 +155,7 @@ fn merge_directions(ways: &[DirectedLink]) -> Vec<Link> {
             metric: way.metric,
             buffer: way.buffer,
             srlg: way.srlg.clone(),
+            settings: LinkSettings::default(),
         });
     }
     links

@@ -38,5 +38,5 @@ pub use assumption::{Assumption, Subject};
 pub use distance::{fibre_delay_s, great_circle_km};
 pub use format::Format;
 pub use read::{Coordinates, Reading, from_text, read};
-pub use topology::{Demand, Link, Node, Position, Reverse, Topology};
+pub use topology::{Demand, Link, LinkSettings, Node, Position, Reverse, Topology};
 pub use write::{demands, graphml, scenario};

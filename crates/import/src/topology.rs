@@ -85,6 +85,41 @@ pub struct Link {
     pub buffer: Option<BufferSize>,
     /// Shared-risk groups that contain it.
     pub srlg: Vec<String>,
+    /// Further settings, which only scenarios and `tc` have.
+    pub settings: LinkSettings,
+}
+
+/// Further settings of a link: keys of `[[link]]` and their values as TOML.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSettings {
+    /// Keys of the link.
+    pub keys: Vec<(&'static str, String)>,
+    /// Keys of each of its classes.
+    pub classes: Vec<Vec<(&'static str, String)>>,
+    /// Names of the classes with a queue.
+    pub leaves: Vec<String>,
+}
+
+impl LinkSettings {
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.classes.is_empty()
+    }
+
+    /// Returns the settings as lines that follow other keys of `[[link]]`.
+    pub fn as_toml(&self) -> String {
+        let mut text = String::new();
+        let tables = std::iter::once(&self.keys).chain(&self.classes);
+        for (place, keys) in tables.enumerate() {
+            if place > 0 {
+                text += "\n[[link.class]]\n";
+            }
+            for (key, value) in keys {
+                text += &format!("{key:9} = {value}\n");
+            }
+        }
+        text
+    }
 }
 
 /// The opposite direction of a link. Missing properties are equal to those of the forward direction.

@@ -736,6 +736,7 @@ impl<'t> TopologyBuilder<'t> {
             metric: attributes.metric,
             buffer: attributes.buffer,
             srlg: attributes.srlg,
+            settings: attributes.settings,
         })
     }
 

@@ -76,6 +76,7 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
             metric,
             buffer: pkts.map(|pkts| BufferSize::Size(Size::Packets(Packets(pkts)))),
             srlg,
+            settings: Default::default(),
             reverse: reverse.filter(|_| !directed),
         },
     )

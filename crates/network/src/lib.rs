@@ -28,6 +28,7 @@ mod ids;
 mod network;
 mod options;
 mod outages;
+mod per_packet;
 pub mod queue_reliability;
 mod recording;
 mod rerouting;
@@ -62,6 +63,7 @@ pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};
 pub use netflow_workload::ResponseEvent;
 pub use network::{Network, service_ns};
 pub use options::{FluidOptions, Model, ModelName, Options, PacketOptions, Step};
+pub use per_packet::PerPacketElement;
 pub use recording::{
     ClassInterval, ClassNumbers, ConnectionInterval, Interval, IntervalReader, LinkInterval,
     Period, Recorder, Run,

@@ -10,7 +10,7 @@ use netflow_units::NonMaxU32;
 use crate::compiled::CompiledNetwork;
 use crate::{
     ACK_BYTES, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId,
-    Source, WorkloadSpec,
+    PerPacketElement, Source, WorkloadSpec,
 };
 
 /// Default limit of the random delay before a window source sends, in seconds.
@@ -255,14 +255,14 @@ impl Network {
         }
     }
 
-    /// Returns the first link with an element that only the packet model simulates, and the name of the element: token
-    /// buckets, delivery traces, delay lines, pauses, HTB.
-    pub fn first_per_packet_element(&self) -> Option<(LinkId, &'static str)> {
+    /// Returns the first link with an element that only the packet model simulates, and the element: token buckets,
+    /// delivery traces, delay lines, pauses, HTB.
+    pub fn first_per_packet_element(&self) -> Option<(LinkId, PerPacketElement)> {
         let mut events = self.events();
         let pause = events.find(|event| event.change == Change::Pause);
-        let pause = pause.map(|event| (event.link, "bandwidth of 0"));
+        let pause = pause.map(|event| (event.link, PerPacketElement::Pause));
         let element = |id| Some((id, self.link_spec(id).per_packet_element()?));
-        let htb = || Some((self.first_link_with_htb()?, "HTB scheduler"));
+        let htb = || Some((self.first_link_with_htb()?, PerPacketElement::Htb));
         let element = pause.or_else(|| self.links().find_map(element));
         element.or_else(htb)
     }

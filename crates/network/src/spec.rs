@@ -9,7 +9,7 @@ use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
 
-use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, Rio, UserTraffic};
+use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, PerPacketElement, Rio, UserTraffic};
 
 /// Buffer size of a queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -230,16 +230,27 @@ impl LinkSpec {
         }
     }
 
-    /// Returns the name of an element that only the packet model simulates: token buckets, delivery trace, delay line.
-    pub fn per_packet_element(&self) -> Option<&'static str> {
+    /// Returns an element that only the packet model simulates: token buckets, delivery trace, delay line.
+    pub fn per_packet_element(&self) -> Option<PerPacketElement> {
+        let DelayLine {
+            jitter,
+            reordering,
+            duplication,
+            limit_pkts,
+            slots,
+        } = &self.delay_line;
         let elements = [
-            (self.policer.is_some(), "policer"),
-            (self.shaper.is_some(), "shaper"),
-            (self.trace.is_some(), "delivery trace"),
+            (self.policer.is_some(), PerPacketElement::Policer),
+            (self.shaper.is_some(), PerPacketElement::Shaper),
+            (self.trace.is_some(), PerPacketElement::DeliveryTrace),
+            (jitter.is_some(), PerPacketElement::Jitter),
+            (reordering.is_some(), PerPacketElement::Reordering),
+            (*duplication > 0.0, PerPacketElement::Duplication),
+            (limit_pkts.is_some(), PerPacketElement::InFlightLimit),
+            (slots.is_some(), PerPacketElement::Slots),
         ];
         let present = elements.into_iter().find(|(is_present, _)| *is_present);
-        let name = present.map(|(_, name)| name);
-        name.or_else(|| self.delay_line.first_element())
+        present.map(|(_, element)| element)
     }
 
     /// Returns the bandwidth in bit/s that the link sustains: that of its shaper, if it is lower.

@@ -181,6 +181,11 @@ impl GilbertElliott {
         })
     }
 
+    /// Returns the arguments of [`new`](Self::new): p, r, and the loss probabilities of the good and the bad state.
+    pub fn parameters(&self) -> [f64; 4] {
+        [self.to_bad, self.to_good, self.loss_good, self.loss_bad]
+    }
+
     /// Returns the fraction of packets in the bad state: p/(p + r).
     pub fn bad_share(&self) -> f64 {
         self.to_bad / (self.to_bad + self.to_good)

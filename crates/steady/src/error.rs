@@ -1,5 +1,7 @@
 //! Errors of the steady-state solver.
 
+use netflow_network::PerPacketElement;
+
 /// Reason why a steady state was not found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -11,6 +13,17 @@ pub enum SteadyError {
         what: String,
         /// Reason, in words.
         reason: &'static str,
+    },
+    /// An element of a link needs the packet model.
+    #[error(
+        "the {element} of link {link} needs the packet model; use `netflow run --model packet`, or {}",
+        element.alternative()
+    )]
+    PerPacketElement {
+        /// Name of the link.
+        link: String,
+        /// The element.
+        element: PerPacketElement,
     },
     /// The time is not positive.
     #[error("at {at_s} s: the time must be positive")]

@@ -158,10 +158,10 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
         );
     }
     if let Some((link, element)) = network.first_per_packet_element() {
-        return no(
-            format!("the {element} of link {}", network.link_name(link)),
-            "it needs the packet model; use `netflow run --model packet`",
-        );
+        return Err(SteadyError::PerPacketElement {
+            link: network.link_name(link).to_owned(),
+            element,
+        });
     }
     for id in network.links() {
         let reason = match network.link_spec(id).queue {

@@ -1,4 +1,4 @@
-//! The subcommand `netflow export SCENARIO --to ns2`, `--to ns3` or `--to graphml`.
+//! The subcommand `netflow export SCENARIO --to ns2`, `--to ns3`, `--to graphml` or `--to tc`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::input::ModelledScenario;
 use crate::output::file;
 use crate::parse::{positive_time, tcp, time_from_zero};
 
-/// Export a scenario to ns-2 or ns-3, or its network to GraphML
+/// Export a scenario to ns-2 or ns-3, its network to GraphML, or its links to tc
 ///
 /// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs the ns-2 script, which writes ns-links.csv and
 /// ns-connections.csv to the directory. Links, paths, sources and times are exactly those of the
@@ -24,6 +24,9 @@ use crate::parse::{positive_time, tcp, time_from_zero};
 ///
 /// GraphML contains the nodes, and the links with bandwidth, delay and buffer; `netflow import`
 /// reads them unchanged. It does not contain queue disciplines, losses, connections and events.
+///
+/// The shell script for `tc` makes one of the links on a network interface of Linux:
+/// `sh SCRIPT "A->B" eth0`. Connections are not part of it.
 #[derive(Args)]
 pub struct ExportArguments {
     #[command(flatten)]
@@ -68,6 +71,8 @@ enum Target {
     /// GraphML, nodes and links
     #[value(name = "graphml")]
     GraphMl,
+    /// Linux tc, links as queueing disciplines
+    Tc,
 }
 
 impl Target {
@@ -77,6 +82,7 @@ impl Target {
             Target::Ns2 => export::NS2_HEADER,
             Target::Ns3 => export::NS3_HEADER,
             Target::GraphMl => graphml::GRAPHML_HEADER,
+            Target::Tc => export::TC_HEADER,
         }
     }
 }
@@ -102,6 +108,11 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
                 ..Ns3Options::default()
             };
             export::ns3(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
+        }
+        Target::Tc => {
+            arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            arguments.reject_options(&["--start-jitter", "--interval"], "--to ns2 and --to ns3")?;
+            export::tc(&scenario).map_err(|error| Failure::usage(error.to_string()))?
         }
         Target::GraphMl => {
             arguments.reject_options(&["--tcp", "--overhead", "--trace"], "--to ns2")?;

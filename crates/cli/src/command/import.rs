@@ -19,10 +19,11 @@ use crate::parse::{
     bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
 };
 
-/// Import a network from GraphML, SNDlib, CSV and other formats
+/// Import a network from GraphML, SNDlib, CSV, tc and other formats
 ///
 /// The formats are GraphML and GML of the Internet Topology Zoo, SNDlib (native and XML), Repetita,
-/// node-link JSON of NetworkX, CSV tables of links, and the links of ns-2 scripts. netflow assumes
+/// node-link JSON of NetworkX, CSV tables of links, and the links of ns-2 scripts. The output or the
+/// commands of `tc` for a Linux interface become a link between two nodes. netflow assumes
 /// values that a file does not contain. It reports every assumption: in the comments of the
 /// scenario, and as a summary on the standard error.
 ///

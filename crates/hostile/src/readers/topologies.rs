@@ -30,6 +30,12 @@ pub(super) const DICTIONARY: &[&str] = &[
     "\"pos\": [1e9, -1]",
     "\"demands\"",
     "$ns duplex-link $a $b 10Mb 5ms DropTail",
+    "qdisc netem 1: root limit 1000 delay 50ms  10ms loss 1%",
+    "qdisc tbf 2: parent 1:1 rate 1Mbit burst 15Kb lat 50ms",
+    "qdisc htb 1: root r2q 10 default 0x10",
+    "class htb 1:10 root prio 0 rate 1Mbit ceil 2Mbit burst 15Kb cburst 15Kb",
+    "tc qdisc add dev eth0 root cake bandwidth 1mbit",
+    "filter egress matchall police rate 1Mbit burst 10Kb action drop",
     "from,to,label",
     "OC-48",
     "2x10Gbps",
@@ -61,7 +67,7 @@ pub fn topology(bytes: &[u8]) {
     // Formats without a signature are tried if the format is not recognized.
     let formats = match Format::of(Path::new("hostile"), text) {
         Some(format) => vec![format],
-        None => vec![Format::EdgeList, Format::Ns2, Format::Gml],
+        None => vec![Format::EdgeList, Format::Ns2, Format::Gml, Format::Tc],
     };
     for format in formats {
         let reading = Reading {

@@ -10,6 +10,7 @@ mod ns2;
 mod repetita;
 mod sndlib_native;
 mod sndlib_xml;
+mod tc;
 mod xml;
 
 use std::path::Path;
@@ -272,6 +273,7 @@ fn read_one<'t>(
         Format::NodeLink => node_link::read(&mut draft)?,
         Format::EdgeList => edge_list::read(&mut draft, nodes)?,
         Format::Ns2 => ns2::read(&mut draft)?,
+        Format::Tc => tc::read(&mut draft)?,
     }
     let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);
     // A matrix of the dynamic traffic of SNDlib has nodes but no links.

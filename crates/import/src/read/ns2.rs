@@ -67,7 +67,7 @@ fn static_part<'t>(text: &'t str, word: &Word<'_>) -> &'t str {
 }
 
 /// Returns lines; a line that ends in a backslash is joined with the next.
-fn logical_lines(text: &str) -> impl Iterator<Item = (usize, String)> {
+pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut all = lines(text);
     std::iter::from_fn(move || {
         let (start, line) = all.next()?;

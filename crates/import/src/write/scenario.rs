@@ -12,7 +12,7 @@ use super::components::Components;
 use super::resolve::{ResolvedLink, resolve_links};
 use crate::assumption::Assumptions;
 use crate::attributes::single_line;
-use crate::{Assumption, Node, Position, Reverse, Subject, Topology};
+use crate::{Assumption, LinkSettings, Node, Position, Reverse, Subject, Topology};
 
 /// Defaults for information that a file lacks.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,8 +189,14 @@ pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> Writte
     if let Some((from, to)) = example {
         let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
         let [from, to] = names;
+        let has_classes = |link: &crate::Link| !link.settings.leaves.is_empty();
+        let each = if topology.links.iter().any(has_classes) {
+            " in each class"
+        } else {
+            ""
+        };
         assumptions.add_general(format!(
-            "the file has no traffic: the scenario has one example connection, {from}->{to}"
+            "the file has no traffic: the scenario has one example connection{each}, {from}->{to}"
         ));
     } else if topology.demands.is_empty() && zeros > 0 {
         let text = format!(
@@ -321,6 +327,7 @@ impl LinkWriter<'_> {
                 resolved,
                 buffer: link.buffer.or(self.choices.buffer),
                 srlg: &link.srlg,
+                settings: &link.settings,
                 remark: [
                     link.name
                         .as_ref()
@@ -383,6 +390,7 @@ struct LinkRow<'a> {
     srlg: &'a [String],
     metric: Option<f64>,
     reverse: Option<&'a Reverse>,
+    settings: &'a LinkSettings,
     remark: [Option<String>; 2],
 }
 
@@ -429,6 +437,7 @@ impl LinkRow<'_> {
         if !reverse.is_empty() {
             writeln!(text, "reverse   = {{ {} }}", reverse.join(", "))?;
         }
+        text.push_str(&self.settings.as_toml());
         Ok(())
     }
 }
@@ -537,6 +546,9 @@ impl Writer<'_> {
             comment(text, "# - ", &single_line(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
+        if topology.links.iter().any(|link| !link.settings.is_empty()) {
+            writeln!(text, "model    = \"packet\"")?;
+        }
         if let Some(ecmp) = self.ecmp {
             writeln!(text, "ecmp     = {ecmp}")?;
         }
@@ -625,14 +637,26 @@ impl Writer<'_> {
             return Ok(());
         };
         text.push_str(EXAMPLE);
-        writeln!(text, "\n[[connection]]\nname   = \"example\"")?;
-        writeln!(
-            text,
-            "from   = {}\nto     = {}",
-            Quoted(name(from)),
-            Quoted(name(to))
-        )?;
-        writeln!(text, "source = {{ profile = \"ns-reno\" }}")
+        let (from, to) = (Quoted(name(from)), Quoted(name(to)));
+        let has_settings = |link: &&crate::Link| !link.settings.is_empty();
+        let Some(link) = self.topology.links.iter().find(has_settings) else {
+            writeln!(text, "\n[[connection]]\nname   = \"example\"")?;
+            writeln!(text, "from   = {from}\nto     = {to}")?;
+            return writeln!(text, "source = {{ profile = \"ns-reno\" }}");
+        };
+        let classes = link.settings.leaves.iter().map(Some);
+        let without = link.settings.leaves.is_empty().then_some(None);
+        for class in classes.chain(without) {
+            let number = class.map_or_else(String::new, |class| format!("-{class}"));
+            let called = format!("example{number}");
+            writeln!(text, "\n[[connection]]\nname   = {}", Quoted(&called))?;
+            writeln!(text, "from   = {from}\nto     = {to}")?;
+            if let Some(class) = class {
+                writeln!(text, "class  = {}", Quoted(class))?;
+            }
+            writeln!(text, "source = {{ tcp = \"linux-6\" }}")?;
+        }
+        Ok(())
     }
 }
 

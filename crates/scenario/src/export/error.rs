@@ -1,5 +1,7 @@
 //! Errors of the export to ns-2: features that it does not support.
 
+use netflow_network::PerPacketElement;
+
 /// Reason why a scenario cannot be exported.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExportError {
@@ -67,7 +69,7 @@ pub enum ExportError {
         /// Name of the link.
         link: String,
         /// Unsupported element.
-        element: &'static str,
+        element: PerPacketElement,
     },
     /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]

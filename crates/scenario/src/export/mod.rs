@@ -5,6 +5,7 @@ mod linux_tcp;
 mod ns2;
 mod ns2_tcp;
 mod ns3;
+mod tc;
 mod tcl;
 
 pub use error::ExportError;
@@ -20,3 +21,4 @@ pub use ns3::{
     NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_HEADER, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Error,
     Ns3Options, ns3, ns3_batch,
 };
+pub use tc::{TC_HEADER, TcCommand, TcError, tc, tc_commands};

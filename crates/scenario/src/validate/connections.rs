@@ -464,12 +464,12 @@ impl Validator<'_> {
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
             SourceSetting::Tcp(setting) => {
-                let what = (setting.stack.place(), "a TCP stack".to_owned());
+                let what = (setting.stack.place(), "a TCP stack".to_owned(), None);
                 self.requires_packet_model.get_or_insert(what);
                 self.stack_source(setting, packet_size)
             }
             SourceSetting::Ns2Tcp(window) => {
-                let what = (window.window.place(), "an ns-2 TCP source".to_owned());
+                let what = (window.window.place(), "an ns-2 TCP source".to_owned(), None);
                 self.requires_packet_model.get_or_insert(what);
                 let source = window_source(window);
                 self.check_window(window, &source);

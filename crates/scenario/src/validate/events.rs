@@ -1,7 +1,7 @@
 //! Validation of events.
 
 use netflow_document::{ProblemKind, SourceSpan, Spanned};
-use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead};
+use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead, PerPacketElement};
 use netflow_units::{link_name, split_circuit};
 
 use super::Validator;
@@ -73,8 +73,11 @@ impl Validator<'_> {
                 return Change::Bandwidth(self.link_bps(rate.0, overhead));
             }
             let what = "a bandwidth of 0".to_owned();
-            self.requires_packet_model
-                .get_or_insert((rate.place(), what));
+            self.requires_packet_model.get_or_insert((
+                rate.place(),
+                what,
+                Some(PerPacketElement::Pause),
+            ));
             Change::Pause
         });
         let loss = loss.as_ref().map(|loss| Change::Loss(loss.to_link_loss()));

@@ -2,7 +2,7 @@
 
 use netflow_document::{ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
-    Aqm, Buffer, DropPolicy, HtbClass, HtbTree, Overhead, QueueClass, Scheduler,
+    Aqm, Buffer, DropPolicy, HtbClass, HtbTree, Overhead, PerPacketElement, QueueClass, Scheduler,
 };
 
 use super::Validator;
@@ -64,7 +64,11 @@ impl Validator<'_> {
         }
         if let Some(setting) = setting {
             let what = "the queue discipline \"htb\"".to_owned();
-            (self.requires_packet_model).get_or_insert((setting.place(), what));
+            (self.requires_packet_model).get_or_insert((
+                setting.place(),
+                what,
+                Some(PerPacketElement::Htb),
+            ));
         }
         let tree = self.htb_tree(link, &known)?;
         let queues = tree.class_of_queue.iter().filter_map(|&c| {
@@ -108,7 +112,8 @@ impl Validator<'_> {
             );
         }
         let policer = class.policer.as_ref();
-        let policer = policer.and_then(|it| self.token_bucket("policer", it, overhead));
+        let policer =
+            policer.and_then(|it| self.token_bucket(PerPacketElement::Policer, it, overhead));
         self.class_names.insert(class.name.to_string());
         QueueClass {
             name: class.name.to_string(),

@@ -7,8 +7,8 @@ use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
 use netflow_files::{FileKind, read_text};
 use netflow_network::{
     Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, Dscp, LinkId, LinkSpec,
-    MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
-    Tins, TokenBucketSpec, TraceSpec,
+    MultiQueueLink, Network, NodeId, Overhead, PerPacketElement, QueueClass, Red as FluidRed,
+    Scheduler, Source, Tins, TokenBucketSpec, TraceSpec,
 };
 use netflow_queues::{DelayLine, DeliveryTrace, Jitter};
 use netflow_units::{BufferSize, Bytes, Rate, Size, ns};
@@ -170,8 +170,9 @@ impl Validator<'_> {
             metric: metric.as_deref().copied(),
             buffer,
             queue,
-            policer: (policer.as_ref())
-                .and_then(|setting| self.token_bucket("policer", setting, overhead)),
+            policer: (policer.as_ref()).and_then(|setting| {
+                self.token_bucket(PerPacketElement::Policer, setting, overhead)
+            }),
             shaper: self.shaper(shaper.as_ref(), bandwidth_bps, overhead),
             loss: loss
                 .as_ref()
@@ -205,8 +206,11 @@ impl Validator<'_> {
     fn trace(&mut self, settings: &TraceSettings) -> Option<TraceSpec> {
         let name = &settings.trace;
         let what = "a packet-delivery trace".to_owned();
-        self.requires_packet_model
-            .get_or_insert((name.place(), what));
+        self.requires_packet_model.get_or_insert((
+            name.place(),
+            what,
+            Some(PerPacketElement::DeliveryTrace),
+        ));
         let trace = match self.traces.get(name.as_str()) {
             Some(trace) => trace.clone(),
             None => {
@@ -270,28 +274,44 @@ impl Validator<'_> {
             slots: link.slots.as_ref().map(|slots| slots.to_slots()),
         };
         let slots = link.slots.as_ref();
-        for (key, place, is_set) in [
+        for (key, place, is_set, element) in [
             (
                 "jitter",
                 jitter.as_ref().map(|it| it.0),
                 line.jitter.is_some(),
+                PerPacketElement::Jitter,
             ),
             (
                 "reordering",
                 reordering.map(|it| it.0),
                 line.reordering.is_some(),
+                PerPacketElement::Reordering,
             ),
             (
                 "duplication",
                 link.duplication.as_ref().map(Spanned::place),
                 line.duplication > 0.0,
+                PerPacketElement::Duplication,
             ),
-            ("in-flight-limit", limit.map(Spanned::place), true),
-            ("slots", slots.map(Spanned::place), true),
+            (
+                "in-flight-limit",
+                limit.map(Spanned::place),
+                true,
+                PerPacketElement::InFlightLimit,
+            ),
+            (
+                "slots",
+                slots.map(Spanned::place),
+                true,
+                PerPacketElement::Slots,
+            ),
         ] {
             if let Some(place) = place.filter(|_| is_set) {
-                self.requires_packet_model
-                    .get_or_insert((place, format!("`{key}`")));
+                self.requires_packet_model.get_or_insert((
+                    place,
+                    format!("`{key}`"),
+                    Some(element),
+                ));
             }
         }
         if let Some(limit) = limit.filter(|limit| limit.get().fract() > 0.0) {
@@ -430,11 +450,13 @@ impl Validator<'_> {
             | QueueSetting::DualPi2(_)
             | QueueSetting::Cake(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
-                let needs = match **setting {
-                    QueueSetting::Pie(_) => &mut self.prefers_packet_model,
-                    _ => &mut self.requires_packet_model,
-                };
-                needs.get_or_insert((setting.place(), what));
+                let place = setting.place();
+                if let QueueSetting::Pie(_) = **setting {
+                    self.prefers_packet_model.get_or_insert((place, what));
+                } else {
+                    self.requires_packet_model
+                        .get_or_insert((place, what, None));
+                }
                 if let Buffer::Packets(pkts) = buffer
                     && pkts < 2.0
                 {
@@ -483,7 +505,7 @@ impl Validator<'_> {
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
         let setting = setting?;
-        let bucket = self.token_bucket("shaper", setting, overhead)?;
+        let bucket = self.token_bucket(PerPacketElement::Shaper, setting, overhead)?;
         let help = "lower its `rate`, or remove `shaper`";
         self.check_shaper(bucket.rate_bps, bandwidth_bps, setting.place(), help);
         Some(bucket)
@@ -492,12 +514,13 @@ impl Validator<'_> {
     /// Returns the policer or shaper of a link.
     pub(super) fn token_bucket(
         &mut self,
-        key: &str,
+        element: PerPacketElement,
         setting: &Spanned<TokenBucketSetting>,
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
         let bucket = setting.bucket()?;
-        (self.requires_packet_model).get_or_insert((setting.place(), format!("`{key}`")));
+        let needs = (setting.place(), format!("`{element}`"), Some(element));
+        self.requires_packet_model.get_or_insert(needs);
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
         let burst_bytes = bucket.burst.get();
         if bucket.burst.is_valid() && burst_bytes < packet.get() {

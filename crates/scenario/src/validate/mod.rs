@@ -30,7 +30,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
     Aqm, BuildError, DropPolicy, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network,
-    NetworkBuilder, NodeId, Options, Overhead,
+    NetworkBuilder, NodeId, Options, Overhead, PerPacketElement,
 };
 
 use self::aggregates::Aggregates;
@@ -207,7 +207,7 @@ struct Validator<'s> {
     /// Place of the first sender with DCTCP.
     first_dctcp: Option<SourceSpan>,
     /// First feature that requires the packet model: location and name.
-    requires_packet_model: Option<(SourceSpan, String)>,
+    requires_packet_model: Option<(SourceSpan, String, Option<PerPacketElement>)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
     prefers_packet_model: Option<(SourceSpan, String)>,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
@@ -458,13 +458,14 @@ impl Validator<'_> {
             // The fluid model gives viewers their long-run rate, without stalls.
             let place = workload.application.place();
             self.requires_packet_model
-                .get_or_insert((place, "a video workload".to_owned()));
+                .get_or_insert((place, "a video workload".to_owned(), None));
         }
         let model = scenario.simulation.model.as_deref();
         let is_fluid = model == Some(&ModelSetting::Fluid);
         let rather = self.prefers_packet_model.take().filter(|_| !is_fluid);
         let by_fluids = self.requires_packet_model.is_none();
-        let Some((place, what)) = self.requires_packet_model.take().or(rather) else {
+        let rather = rather.map(|(place, what)| (place, what, None));
+        let Some((place, what, element)) = self.requires_packet_model.take().or(rather) else {
             return;
         };
         match &scenario.simulation.model {
@@ -481,9 +482,14 @@ impl Validator<'_> {
             }
             Some(_) => {
                 let message = format!("{what} needs the packet model");
-                let help = "write `model = \"packet\"` in [simulation], or leave out `model` and any \
-                            `--set simulation.model`";
-                self.error(ProblemKind::Conflict, place, message, help);
+                let mut help =
+                    "write `model = \"packet\"` in [simulation], or leave out `model` and any \
+                            `--set simulation.model`"
+                        .to_owned();
+                if let Some(element) = element {
+                    help += &format!("; or {}", element.alternative());
+                }
+                self.error(ProblemKind::Conflict, place, message, &help);
             }
         }
     }

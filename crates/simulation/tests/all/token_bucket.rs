@@ -303,7 +303,8 @@ fn invalid_token_buckets_are_rejected() {
     };
     let error = Simulation::new(network, options).err().unwrap().to_string();
     assert!(
-        error.contains("the shaper of link A->B needs the packet model"),
+        error.contains("the shaper of link A->B needs the packet model")
+            && error.ends_with("or give the link the rate of the shaper as `bandwidth`"),
         "{error}"
     );
 }
