@@ -55,16 +55,28 @@ impl Problem {
 
     /// Returns the traffic of each link.
     pub fn link_traffic(&self) -> Vec<LinkTraffic> {
-        self.traffic_flows_and_links().1
+        self.link_traffic_of(self.flows.iter())
     }
 
-    /// Returns all flows as link traffic, and the traffic of each link.
-    fn traffic_flows_and_links(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
+    /// Returns the traffic of each link by these flows alone. If no application limits a TCP source, it is
+    /// complete on the links all of whose flows are among them.
+    pub fn link_traffic_of<'a>(
+        &'a self,
+        flows: impl Iterator<Item = &'a Flow>,
+    ) -> Vec<LinkTraffic> {
+        self.traffic_flows_and_links(flows).1
+    }
+
+    /// Returns these flows as link traffic, and the traffic of each link.
+    fn traffic_flows_and_links<'a>(
+        &'a self,
+        flows: impl Iterator<Item = &'a Flow>,
+    ) -> (Vec<TrafficFlow<'a>>, Vec<LinkTraffic>) {
         let links = self.links.iter();
         let mut all: Vec<LinkTraffic> = links
             .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.buffer))
             .collect();
-        let crossers = self.flows.iter().map(|flow| self.traffic_flow(flow));
+        let crossers = flows.map(|flow| self.traffic_flow(flow));
         let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
         mark_saturated_sources(&all, &mut crossers);
         add_flows(&mut all, crossers.iter().copied());
@@ -73,7 +85,7 @@ impl Problem {
 
     /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
     pub fn link_traffic_vjp(&self, by: &[LawGradient]) -> TrafficAdjoints {
-        let (crossers, crossings) = self.traffic_flows_and_links();
+        let (crossers, crossings) = self.traffic_flows_and_links(self.flows.iter());
         let adjoints = crossings.iter().zip(&self.links).zip(by);
         let mut adjoints: Vec<LinkTraffic> = adjoints
             .map(|((crossing, link), by)| crossing.queue_model_vjp(link.calibration, by))

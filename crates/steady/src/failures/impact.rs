@@ -3,7 +3,7 @@
 use netflow_network::{ConnectionId, Network};
 
 use super::{Failing, LOST_FRACTION_STEP, MIN_LOST_FRACTION};
-use crate::Steady;
+use crate::{ConnectionSteady, Steady};
 
 /// Factor of the mean delay from which a connection counts as affected.
 pub const SLOWDOWN_THRESHOLD: f64 = 2.0;
@@ -69,18 +69,19 @@ impl AffectedConnection {
     }
 }
 
-/// Returns all active connections by the fraction of goodput lost, largest first. Ties are in order
-/// of demand, then of name.
+/// Returns the active ones of these connections by the fraction of goodput lost, largest first. Ties are in
+/// order of demand, then of name.
 pub(super) fn rank_by_loss(
     network: &Network,
     failing: &[Failing],
+    changed: impl Iterator<Item = ConnectionId>,
     intact: &Steady,
-    after: &Steady,
+    after: &[ConnectionSteady],
 ) -> Vec<AffectedConnection> {
-    let all = network.connections().filter_map(|id| {
+    let all = changed.filter_map(|id| {
         let spec = network.connection_spec(id);
         let bits = 8.0 * spec.packet_size_bytes;
-        let (before, now) = (intact.connection(id), after.connection(id));
+        let (before, now) = (intact.connection(id), &after[id.index()]);
         let lost = 1.0 - now.goodput_pps / before.goodput_pps;
         let ends = [spec.from, spec.to].map(Failing::Node);
         let harm = if ends.iter().any(|end| failing.contains(end)) {
