@@ -346,17 +346,16 @@ impl Analysis<'_> {
 
     fn after_failure(&self, failing: &[Failing], after: &Outcome<'_>) -> AfterFailure {
         let changed = after.changed_connections.iter().copied();
-        let ranked = impact::rank_by_loss(
+        let all = impact::impacts(
             self.network,
             failing,
             changed,
             self.intact,
             after.connections,
         );
-        let hit = ranked
-            .first()
-            .filter(|it| it.lost_fraction > MIN_LOST_FRACTION);
-        let (suffering, hurt) = impact::most_affected(self.network, &ranked, self.max_affected);
+        let losing = all.iter().filter(|it| it.lost_fraction > MIN_LOST_FRACTION);
+        let hit = losing.min_by(|a, b| impact::by_loss(self.network, a, b));
+        let (suffering, hurt) = impact::most_affected(self.network, &all, self.max_affected);
         AfterFailure {
             residual: after.residual,
             worst: Worst::of(self.network, after.links, after.connections),
@@ -368,3 +367,6 @@ impl Analysis<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Connections affected by a failure.
 
+use std::cmp::Ordering;
+
 use netflow_network::{ConnectionId, Network};
 
 use super::{Failing, LOST_FRACTION_STEP, MIN_LOST_FRACTION};
@@ -69,9 +71,8 @@ impl AffectedConnection {
     }
 }
 
-/// Returns the active ones of these connections by the fraction of goodput lost, largest first. Ties are in
-/// order of demand, then of name.
-pub(super) fn rank_by_loss(
+/// Returns the impact on the active ones of these connections.
+pub(super) fn impacts(
     network: &Network,
     failing: &[Failing],
     changed: impl Iterator<Item = ConnectionId>,
@@ -102,15 +103,22 @@ pub(super) fn rank_by_loss(
             offered_bps: bits * before.rate_pps,
         })
     });
-    let mut all: Vec<AffectedConnection> = all.collect();
+    all.collect()
+}
+
+/// Compares by the fraction of goodput lost, largest first. Ties are in order of demand, then of name.
+pub(super) fn by_loss(
+    network: &Network,
+    a: &AffectedConnection,
+    b: &AffectedConnection,
+) -> Ordering {
     let steps = |it: &AffectedConnection| (it.lost_fraction / MIN_LOST_FRACTION).round();
     let name = |it: &AffectedConnection| network.connection_name(it.connection);
-    all.sort_by(|a, b| {
-        let by_loss = steps(b).total_cmp(&steps(a));
-        let by_offer = b.offered_bps.total_cmp(&a.offered_bps);
-        by_loss.then(by_offer).then_with(|| name(a).cmp(name(b)))
-    });
-    all
+    let by_loss = steps(b).total_cmp(&steps(a));
+    let by_offer = || b.offered_bps.total_cmp(&a.offered_bps);
+    by_loss
+        .then_with(by_offer)
+        .then_with(|| name(a).cmp(name(b)))
 }
 
 /// Returns the number of affected connections, where one with `count = n` counts n times, and the
@@ -118,16 +126,17 @@ pub(super) fn rank_by_loss(
 /// are last.
 pub(super) fn most_affected(
     network: &Network,
-    ranked: &[AffectedConnection],
+    changed: &[AffectedConnection],
     max_count: usize,
 ) -> (u64, Vec<AffectedConnection>) {
-    let suffering = || ranked.iter().filter(|it| it.is_affected());
+    let suffering = || changed.iter().filter(|it| it.is_affected());
     let count = |it: &AffectedConnection| u64::from(network.connection_spec(it.connection).count);
     let all = suffering().map(count).sum();
     if max_count == 0 {
         return (all, Vec::new());
     }
     let mut first: Vec<AffectedConnection> = suffering().copied().collect();
+    first.sort_by(|a, b| by_loss(network, a, b));
     let ends = |it: &AffectedConnection| it.impact == ImpactKind::EndpointFails;
     let kbps = |it: &AffectedConnection| (it.lost_bps() / 1e3).round();
     // The sort is stable: ties keep their order.

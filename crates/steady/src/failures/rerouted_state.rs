@@ -2,15 +2,19 @@
 //! difference does not reach keep their intact state.
 //!
 //! The solver iterates between two steps. First it passes changed rates along the paths of changed flows and
-//! evaluates the links that they reach. Links whose residual exceeds the tolerance become active. Then it solves
-//! the active links together by Newton's method, with all other links constant. It ends when no residual
-//! exceeds the tolerance.
+//! evaluates the links that they reach. Then it changes the state of links with a residual. If all sources
+//! have a fixed rate, each such link takes the load that it is offered, which is exact unless upstream losses change
+//! (fixed-point iteration). Otherwise links whose residual exceeds the tolerance become active, and all active links
+//! are solved together by Newton's method with all other links constant. It ends when no residual exceeds the
+//! tolerance.
 
+use netflow_fluid::link_traffic::LinkTraffic;
+use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_network::compiled::PathPair;
 use netflow_network::{ConnectionId, Network, Rerouted};
 use netflow_units::Csr;
 
-use crate::newton::Newton;
+use crate::newton::{Newton, max_norm};
 use crate::problem::{Flow, Hops, NO_PROFILE, Problem};
 use crate::residual::{FlowState, LinkState, MIN_RATE, NetworkState};
 use crate::solver::{MAX_NEWTON_STEPS, MAX_START_LN_LOAD, Solver, empty_link};
@@ -18,12 +22,30 @@ use crate::steady::{ConnectionSteady, LinkSteady, Steady, sum_flows};
 
 /// Number of times that the set of active links may grow.
 const MAX_GROWTHS: usize = 100;
+/// Number of fixed-point iterations, and the fraction of the tolerance up to which they continue.
+const MAX_ITERATIONS: usize = 40;
+const ITERATION_TOLERANCE: f64 = 1e-3;
 
-/// Hop of a flow.
+/// Hop of a flow, over a link that carries its data or its acknowledgements.
 #[derive(Clone, Copy, Debug, Default)]
 struct Crossing {
     flow: u32,
     hop: u32,
+    is_data: bool,
+    /// True if the link is the first of the path.
+    is_first: bool,
+}
+
+fn crossings_of(flow: u32, it: &Flow) -> impl Iterator<Item = Crossing> + Clone + use<> {
+    let hops = it.data_hops().map(|hop| (hop, true));
+    let hops = hops.chain(it.ack_hops().map(|hop| (hop, false)));
+    let starts = [it.data.0 as usize, it.back.0 as usize];
+    hops.map(move |(hop, is_data)| Crossing {
+        flow,
+        hop: hop as u32,
+        is_data,
+        is_first: hop == starts[usize::from(!is_data)],
+    })
 }
 
 /// Steady state of the intact network, with indices.
@@ -40,6 +62,9 @@ pub(super) struct Intact<'a> {
     aside_s: Vec<[f64; 2]>,
     /// True if queue models depend on flows that do not cross the link.
     has_remote_effects: bool,
+    /// True if there are sources with a profile, and if there are finite transfers.
+    has_profiles: bool,
+    has_transfers: bool,
 }
 
 impl<'a> Intact<'a> {
@@ -47,16 +72,7 @@ impl<'a> Intact<'a> {
     pub fn new(solver: &'a Solver, steady: &'a Steady) -> Intact<'a> {
         let problem = &solver.problem;
         let hops = (0..).zip(&problem.flows).flat_map(|(flow, it)| {
-            let hops = it.data_hops().chain(it.ack_hops());
-            hops.map(move |hop| {
-                (
-                    problem.hop_link[hop],
-                    Crossing {
-                        flow,
-                        hop: hop as u32,
-                    },
-                )
-            })
+            crossings_of(flow, it).map(|it| (problem.hop_link[it.hop as usize], it))
         });
         let inner = solver.network.tables();
         let aside_s = solver.burst_wait_differences();
@@ -68,6 +84,8 @@ impl<'a> Intact<'a> {
             flows: flows.map(|i| solver.flow_traffic(i, &aside_s)).collect(),
             aside_s,
             has_remote_effects: problem.flows.iter().any(limited),
+            has_profiles: problem.flows.iter().any(|it| it.profile != NO_PROFILE),
+            has_transfers: problem.transfers.iter().any(Option::is_some),
             steady,
             solver,
         }
@@ -132,6 +150,16 @@ pub(super) struct ReroutedState<'a> {
     /// Crossings of added flows.
     added: Vec<Vec<Crossing>>,
     removed: IndexSet,
+    /// Flow that replaces each removed one; itself for other flows.
+    replacement: Vec<u32>,
+    /// Hops of removed flows that their replacements do not share.
+    removed_hops: IndexSet,
+    /// Hop whose rate stands for each added hop: that of the removed flow if both share it.
+    aliases: Vec<u32>,
+    /// Links with rates that changed since their residual was computed, and those whose losses or waits changed since
+    /// the rates of flows were computed.
+    stale_rates: IndexSet,
+    stale_flows: IndexSet,
     /// Links with other rates, and those with other flows or another state of the queue.
     links_with_other_rates: IndexSet,
     changed_links: IndexSet,
@@ -174,6 +202,11 @@ impl<'a> ReroutedState<'a> {
             aside_s: intact.aside_s.clone(),
             added: vec![Vec::new(); links],
             removed: IndexSet::new(flows),
+            replacement: (0..flows as u32).collect(),
+            removed_hops: IndexSet::new(solver.problem.hop_link.len()),
+            aliases: Vec::new(),
+            stale_rates: IndexSet::new(links),
+            stale_flows: IndexSet::new(links),
             links_with_other_rates: IndexSet::new(links),
             changed_links: IndexSet::new(links),
             flows_with_other_rates: IndexSet::new(flows),
@@ -198,7 +231,7 @@ impl<'a> ReroutedState<'a> {
             let (changed_connections, blocked) = self.update_results(&reroutes);
             let each = self.flows.iter().zip(&self.solver.problem.flows);
             read(Outcome {
-                residual: crate::newton::max_norm(&self.residuals),
+                residual: max_norm(&self.residuals),
                 goodput_bps: each.map(|(it, flow)| it.goodput_pps * flow.data_bits).sum(),
                 links: &self.links,
                 connections: &self.connections,
@@ -217,7 +250,7 @@ impl<'a> ReroutedState<'a> {
         let network = self.solver.network.clone();
         let inner = network.tables();
         let problem = &mut self.solver.problem;
-        let mut reroutes = Vec::new();
+        let (mut reroutes, mut replaced) = (Vec::new(), Vec::new());
         for reroute in &routes.reroutes {
             let before = problem.flows_of_class(reroute.class);
             if before.is_empty() {
@@ -228,10 +261,7 @@ impl<'a> ReroutedState<'a> {
                 continue;
             }
             let like = problem.flows[before.start];
-            for flow in before {
-                self.removed.insert(flow as u32);
-                problem.flows[flow].count = 0.0;
-            }
+            let mut removed = before.map(|flow| flow as u32);
             let mut added = Vec::new();
             for way in ways {
                 let flow = problem.flows.len() as u32;
@@ -240,14 +270,20 @@ impl<'a> ReroutedState<'a> {
                 let it = &problem.flows[flow as usize];
                 self.solver.point.base_rtt_s.push(problem.base_rtt_s(it));
                 self.solver.point.flows.push(FlowState::default());
+                let old_hops = self.solver.point.hops.len() as u32;
                 self.solver.point.hops.resize(problem.hop_link.len(), 0.0);
-                for hop in it.data_hops().chain(it.ack_hops()) {
-                    let hop = hop as u32;
-                    self.added[problem.hop_link[hop as usize] as usize]
-                        .push(Crossing { flow, hop });
-                }
+                self.aliases.extend(old_hops..problem.hop_link.len() as u32);
+                replaced.push((removed.next(), Some(flow)));
             }
+            replaced.extend(removed.map(|flow| (Some(flow), None)));
             reroutes.push((reroute.class, added));
+        }
+        for (old, new) in replaced {
+            self.replace_flow(old, new);
+        }
+        let problem = &mut self.solver.problem;
+        for &flow in &self.removed.members {
+            problem.flows[flow as usize].count = 0.0;
         }
         let added = problem.flows.len() - self.flows.len();
         self.flows
@@ -255,11 +291,82 @@ impl<'a> ReroutedState<'a> {
         reroutes
     }
 
-    /// Returns the hops over a link, those of removed flows excluded.
+    /// Registers that a flow is removed, added, or replaced. A replacement shares the first and the last hops of
+    /// both paths. Marks the links where the traffic changes.
+    fn replace_flow(&mut self, old: Option<u32>, new: Option<u32>) {
+        let problem = &self.solver.problem;
+        let flow = |i: Option<u32>| i.map(|i| &problem.flows[i as usize]);
+        let is_same_traffic = match (flow(old), flow(new)) {
+            (Some(old), Some(new)) => {
+                let has_transfers = problem.transfers[old.class as usize].is_some();
+                let depends_on_path =
+                    has_transfers || old.profile != NO_PROFILE && old.window_pkts < f64::INFINITY;
+                !depends_on_path && old.count == new.count && old.acks == new.acks
+            }
+            _ => false,
+        };
+        for is_data in [true, false] {
+            let hops = |flow: Option<&Flow>| match (flow, is_data) {
+                (None, _) => 0..0,
+                (Some(it), true) => it.data_hops(),
+                (Some(it), false) => it.ack_hops(),
+            };
+            let (before, after) = (hops(flow(old)), hops(flow(new)));
+            let (a, b) = (
+                &problem.hop_link[before.clone()],
+                &problem.hop_link[after.clone()],
+            );
+            let shorter = a.len().min(b.len());
+            let first = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+            let pairs = a.iter().rev().zip(b.iter().rev());
+            let last = pairs.take_while(|(a, b)| a == b).count();
+            // Packets reach the first of the last hops from another link.
+            let last = last.min(shorter - first).saturating_sub(1);
+            for hop in before.start + first..before.end - last {
+                self.removed_hops.insert(hop as u32);
+                self.changed_links.insert(problem.hop_link[hop]);
+            }
+            for hop in after.start + first..after.end - last {
+                let link = problem.hop_link[hop];
+                self.changed_links.insert(link);
+                self.added[link as usize].push(Crossing {
+                    flow: new.unwrap_or_default(),
+                    hop: hop as u32,
+                    is_data,
+                    is_first: hop == after.start,
+                });
+            }
+            let intact_hops = self.intact.solver.problem.hop_link.len();
+            for (place, hop) in after.clone().enumerate() {
+                let old_hop = if place < first {
+                    before.start + place
+                } else if after.end - hop <= last {
+                    before.end - (after.end - hop)
+                } else {
+                    continue;
+                };
+                self.aliases[hop - intact_hops] = old_hop as u32;
+                if !is_same_traffic {
+                    self.changed_links.insert(problem.hop_link[hop]);
+                }
+            }
+        }
+        if let Some(old) = old {
+            self.removed.insert(old);
+            self.replacement[old as usize] = new.unwrap_or(old);
+        }
+    }
+
+    /// Returns the hops over a link. A hop that a removed flow shares with its replacement counts as that of the
+    /// replacement.
     fn crossings(&self, link: u32) -> impl Iterator<Item = Crossing> + '_ {
         let before = self.intact.crossings.row(link as usize).iter();
-        let before = before.filter(|it| !self.removed.contains(it.flow));
-        before.chain(&self.added[link as usize]).copied()
+        let before = before.filter(|it| !self.removed_hops.contains(it.hop));
+        let before = before.map(|it| Crossing {
+            flow: self.replacement[it.flow as usize],
+            ..*it
+        });
+        before.chain(self.added[link as usize].iter().copied())
     }
 
     /// Returns the flows over these links in order.
@@ -275,114 +382,170 @@ impl<'a> ReroutedState<'a> {
 
     /// Iterates until no residual exceeds the tolerance; returns whether that succeeded.
     fn solve(&mut self, tolerance: f64) -> bool {
-        let new_links = self.update_queue_models();
-        let mut moved = self.flows_over(&self.changed_links.sorted());
-        for &flow in &moved {
-            self.update_rate(flow);
+        self.update_queue_models();
+        for flow in self.intact.flows.len()..self.solver.problem.flows.len() {
+            self.update_rate(flow as u32);
+            self.pass_rate_on(flow as u32);
         }
-        moved.extend(&self.removed.members);
+        if !self.intact.has_profiles && self.iterate(tolerance) {
+            return true;
+        }
+        self.update_stale_flows();
         for _ in 0..MAX_GROWTHS {
-            for &flow in &moved {
-                self.pass_rate_on(flow);
-            }
-            let mut most: f64 = 0.0;
-            for i in 0..self.links_with_other_rates.members.len() {
-                let link = self.links_with_other_rates.members[i];
+            let mut is_solved = true;
+            for link in std::mem::take(&mut self.stale_rates.members) {
+                self.stale_rates.contains[link as usize] = false;
                 let residual = self.update_link_rate(link);
                 if residual.is_nan() {
                     return false;
                 }
-                if residual > tolerance && self.has_traffic(link) {
-                    most = most.max(residual);
+                if residual > tolerance {
+                    is_solved = false;
                     self.active.insert(link);
                 }
             }
-            if most == 0.0 {
+            if is_solved {
                 return true;
             }
-            for &link in &new_links {
-                self.start_new_link(link);
+            for &link in &self.active.members {
+                let z = &mut self.z[2 * link as usize..2 * link as usize + 2];
+                if z == empty_link() {
+                    // A new link starts at the load of its flows, at most nearly full.
+                    z[0] = (z[0] - self.residuals[2 * link as usize]).min(MAX_START_LN_LOAD);
+                    z[1] -= self.residuals[2 * link as usize + 1];
+                }
             }
-            match self.solve_active(tolerance) {
-                Some(flows) => moved = flows,
-                None => return false,
+            if !self.solve_active(tolerance) {
+                return false;
             }
         }
         false
+    }
+
+    /// Iterates for a fixed point; returns whether it converged.
+    fn iterate(&mut self, tolerance: f64) -> bool {
+        for _ in 0..MAX_ITERATIONS {
+            self.update_stale_flows();
+            if self.stale_rates.members.is_empty() {
+                return true;
+            }
+            for link in std::mem::take(&mut self.stale_rates.members) {
+                self.stale_rates.contains[link as usize] = false;
+                if self.update_link_rate(link) > ITERATION_TOLERANCE * tolerance {
+                    let l = 2 * link as usize;
+                    self.z[l] -= self.residuals[l];
+                    self.z[l + 1] -= self.residuals[l + 1];
+                    self.update_link_state(link);
+                    self.update_residual(link);
+                }
+            }
+        }
+        // The residuals of these links are not known.
+        let links = self.links_with_other_rates.members.iter();
+        links.for_each(|&link| _ = self.stale_rates.insert(link));
+        false
+    }
+
+    /// Updates the rates of flows over links whose losses or waits changed.
+    fn update_stale_flows(&mut self) {
+        if self.stale_flows.members.is_empty() {
+            return;
+        }
+        let flows = self.flows_over(&self.stale_flows.members);
+        self.stale_flows.clear();
+        for flow in flows {
+            self.update_rate(flow);
+            self.pass_rate_on(flow);
+        }
     }
 
     fn has_traffic(&self, link: u32) -> bool {
         self.crossings(link).next().is_some()
     }
 
-    /// Updates the queue models and states of links with other flows. Returns the links without traffic before.
-    fn update_queue_models(&mut self) -> Vec<u32> {
+    /// Updates the queue models and states of links with other traffic.
+    fn update_queue_models(&mut self) {
         let problem = &self.solver.problem;
-        let intact_flows = self.intact.flows.len();
-        let replaced = self.removed.members.iter().map(|it| *it as usize);
-        for flow in replaced.chain(intact_flows..problem.flows.len()) {
-            let flow = &problem.flows[flow];
-            for hop in flow.data_hops().chain(flow.ack_hops()) {
-                self.changed_links.insert(problem.hop_link[hop]);
-            }
-        }
-        let flows: Vec<u32> = if self.intact.has_remote_effects {
-            let all = 0..problem.flows.len() as u32;
-            all.filter(|flow| !self.removed.contains(*flow)).collect()
-        } else {
-            self.flows_over(&self.changed_links.members)
-        };
-        let problem = &self.solver.problem;
-        let traffic = problem.link_traffic_of(flows.iter().map(|&i| &problem.flows[i as usize]));
         let links = if self.intact.has_remote_effects {
             (0..problem.links.len() as u32).collect()
         } else {
             self.changed_links.sorted()
         };
-        let mut new_links = Vec::new();
-        for link in links {
+        let laws = self.queue_models(&links);
+        self.changed_links.clear();
+        for (link, law) in links.into_iter().zip(laws) {
             let l = link as usize;
-            let law = self.solver.problem.links[l].queue_model(&traffic[l]);
             let is_same = law == self.solver.point.laws[l];
-            if is_same && !self.changed_links.contains(link) {
-                continue;
-            }
             self.solver.point.laws[l] = law;
-            self.changed_links.insert(link);
-            self.links_with_other_rates.insert(link);
             if !self.has_traffic(link) {
-                self.z[2 * l..2 * l + 2].fill(0.0);
-                self.residuals[2 * l..2 * l + 2].fill(0.0);
-                self.solver.point.links[l] = LinkState::default();
+                if self.z[2 * l..2 * l + 2] != [0.0; 2] {
+                    self.z[2 * l..2 * l + 2].fill(0.0);
+                    self.residuals[2 * l..2 * l + 2].fill(0.0);
+                    self.solver.point.links[l] = LinkState::default();
+                    self.changed_links.insert(link);
+                    self.links_with_other_rates.insert(link);
+                }
                 continue;
             }
             if self.z[2 * l..2 * l + 2] == [0.0; 2] {
                 self.z[2 * l..2 * l + 2].copy_from_slice(&empty_link());
-                new_links.push(link);
-            } else if is_same {
-                continue; // its state is that of the intact network
+                self.update_link_state(link);
+            } else if !is_same {
+                self.update_link_state(link);
             }
-            self.update_link_state(link);
+            self.links_with_other_rates.insert(link);
+            self.stale_rates.insert(link);
         }
-        new_links
     }
 
+    /// Returns the queue models of these links, in the same order.
+    fn queue_models(&self, links: &[u32]) -> Vec<DropTailTcpLaw> {
+        let problem = &self.solver.problem;
+        let law =
+            |link: u32, traffic: &LinkTraffic| problem.links[link as usize].queue_model(traffic);
+        if self.intact.has_remote_effects || self.intact.has_transfers {
+            let is_removed = |flow: &u32| self.removed.contains(*flow);
+            let flows: Vec<u32> = if self.intact.has_remote_effects {
+                let all = 0..problem.flows.len() as u32;
+                all.filter(|flow| !is_removed(flow)).collect()
+            } else {
+                self.flows_over(links)
+            };
+            let flows = flows.iter().map(|&i| &problem.flows[i as usize]);
+            let traffic = problem.link_traffic_of(flows);
+            return links
+                .iter()
+                .map(|&l| law(l, &traffic[l as usize]))
+                .collect();
+        }
+        let crossings = |link: u32| {
+            self.crossings(link).map(|it| {
+                let flow = &problem.flows[it.flow as usize];
+                // A removed flow and its replacement share hops after the same link only.
+                let before = (!it.is_first).then(|| problem.hop_link[it.hop as usize - 1]);
+                (flow, before, it.is_data)
+            })
+        };
+        let each = links.iter().map(|&link| (link, crossings(link)));
+        each.map(|(link, crossings)| law(link, &problem.traffic_at(link, crossings)))
+            .collect()
+    }
+
+    /// Computes the state of a link from its unknowns.
     fn update_link_state(&mut self, link: u32) {
         let l = link as usize;
         let Solver { problem, point, .. } = &mut self.solver;
+        let before = point.links[l];
         let (u, v) = (self.z[2 * l], self.z[2 * l + 1]);
-        let rates = (point.links[l].bits_ps, point.links[l].pkts_ps);
-        point.links[l] = LinkState::at(&problem.links[l], &point.laws[l], u, v);
-        (point.links[l].bits_ps, point.links[l].pkts_ps) = rates;
-    }
-
-    /// Starts a link that had no traffic at the load of its flows, at most nearly full.
-    fn start_new_link(&mut self, link: u32) {
-        let l = link as usize;
-        let z = &mut self.z[2 * l..2 * l + 2];
-        if z == empty_link() {
-            z[0] = (z[0] - self.residuals[2 * l]).min(MAX_START_LN_LOAD);
-            z[1] -= self.residuals[2 * l + 1];
+        point.links[l] = LinkState {
+            bits_ps: before.bits_ps,
+            pkts_ps: before.pkts_ps,
+            ..LinkState::at(&problem.links[l], &point.laws[l], u, v)
+        };
+        self.changed_links.insert(link);
+        let has_other_loss = before.fixed_point.ln_pass != point.links[l].fixed_point.ln_pass;
+        if has_other_loss || self.intact.has_profiles {
+            self.stale_flows.insert(link);
         }
     }
 
@@ -405,13 +568,19 @@ impl<'a> ReroutedState<'a> {
     /// Computes the rates of a flow at all its hops, and marks the links where they change.
     fn pass_rate_on(&mut self, flow: u32) {
         self.flows_with_other_rates.insert(flow);
+        let intact_hops = self.intact.solver.problem.hop_link.len();
         let Solver { problem, point, .. } = &mut self.solver;
         let f = &problem.flows[flow as usize];
         let mut pps = f.sent_pps(point.flows[flow as usize].rate_pps);
         for hop in f.data_hops().chain(f.ack_hops()) {
             let link = problem.hop_link[hop];
-            if point.hops[hop] != pps {
-                point.hops[hop] = pps;
+            let alias = hop
+                .checked_sub(intact_hops)
+                .map(|i| self.aliases[i] as usize);
+            let before = &mut point.hops[alias.unwrap_or(hop)];
+            if *before != pps {
+                *before = pps;
+                self.stale_rates.insert(link);
                 self.links_with_other_rates.insert(link);
             }
             pps *= point.links[link as usize].pass * problem.hop_pass[hop];
@@ -420,39 +589,42 @@ impl<'a> ReroutedState<'a> {
 
     /// Adds up the rates of a link and returns its largest residual.
     fn update_link_rate(&mut self, link: u32) -> f64 {
-        let l = link as usize;
         let (mut bits_ps, mut pkts_ps) = (0.0, 0.0);
         for crossing in self.crossings(link) {
             let (bits, pps, pkts) = self.rate_of(crossing);
             pkts_ps += pps * pkts;
             bits_ps += pps * (pkts * bits);
         }
-        let at = &mut self.solver.point.links[l];
+        let l = link as usize;
         if self.z[2 * l..2 * l + 2] == [0.0; 2] {
             return 0.0; // no traffic
         }
+        let at = &mut self.solver.point.links[l];
         (at.bits_ps, at.pkts_ps) = (bits_ps.max(MIN_RATE), pkts_ps.max(MIN_RATE));
+        self.update_residual(link)
+    }
+
+    fn update_residual(&mut self, link: u32) -> f64 {
+        let l = link as usize;
         let (u, v) = (self.z[2 * l], self.z[2 * l + 1]);
+        let at = &self.solver.point.links[l];
         let residuals = at.residuals(&self.solver.problem.links[l], u, v);
         self.residuals[2 * l..2 * l + 2].copy_from_slice(&residuals);
-        crate::newton::max_norm(&residuals)
+        max_norm(&residuals)
     }
 
     /// Returns bits of a packet, data packets/s and packets per data packet of a crossing.
-    fn rate_of(&self, Crossing { flow, hop }: Crossing) -> (f64, f64, f64) {
+    fn rate_of(&self, it: Crossing) -> (f64, f64, f64) {
         let Solver { problem, point, .. } = &self.solver;
-        let f = &problem.flows[flow as usize];
-        let pkts = if hop < f.data.1 { 1.0 } else { f.acks };
-        (
-            problem.hop_bits[hop as usize],
-            point.hops[hop as usize],
-            pkts,
-        )
+        let acks = problem.flows[it.flow as usize].acks;
+        let pkts = if it.is_data { 1.0 } else { acks };
+        let hop = it.hop as usize;
+        (problem.hop_bits[hop], point.hops[hop], pkts)
     }
 
-    /// Solves the active links with all others constant. Returns the flows over them, or `None` without a
-    /// solution.
-    fn solve_active(&mut self, tolerance: f64) -> Option<Vec<u32>> {
+    /// Solves the active links with all others constant, and updates the rates of the flows over them. Returns
+    /// whether it found a solution.
+    fn solve_active(&mut self, tolerance: f64) -> bool {
         let active = self.active.sorted();
         for (i, &link) in (0..).zip(&active) {
             self.place[link as usize] = i;
@@ -469,18 +641,20 @@ impl<'a> ReroutedState<'a> {
             self.place[link as usize] = u32::MAX;
         }
         if reached.residual > tolerance || reached.residual.is_nan() {
-            return None;
+            return false;
         }
         for (place, &link) in active.iter().enumerate() {
             let l = link as usize;
             self.z[2 * l..2 * l + 2].copy_from_slice(&z[2 * place..2 * place + 2]);
             self.solver.point.links[l] = state.links[place];
             self.links_with_other_rates.insert(link);
+            self.stale_rates.insert(link);
         }
         for (&flow, at) in flows.iter().zip(&state.flows) {
             self.solver.point.flows[flow as usize] = *at;
+            self.pass_rate_on(flow);
         }
-        Some(flows)
+        true
     }
 
     /// Returns the problem of the active links alone.
@@ -542,14 +716,15 @@ impl<'a> ReroutedState<'a> {
             self.update_link_result(self.links_with_other_rates.members[i]);
         }
         for i in 0..self.changed_links.members.len() {
-            self.update_burst_waits(self.changed_links.members[i]);
+            self.update_delays(self.changed_links.members[i]);
         }
-        let mut flows = self.flows_over(&self.changed_links.members);
-        flows.extend(&self.flows_with_other_rates.members);
-        for flow in flows {
-            if self.changed_flows.insert(flow) {
-                self.flows[flow as usize] = self.solver.flow_traffic(flow as usize, &self.aside_s);
-            }
+        for i in 0..self.flows_with_other_rates.members.len() {
+            let flow = self.flows_with_other_rates.members[i];
+            self.changed_flows.insert(flow);
+            self.flows[flow as usize] = self.solver.flow_traffic(flow as usize, &self.aside_s);
+        }
+        for &flow in &self.removed.members {
+            self.flows[flow as usize] = ConnectionSteady::default();
         }
         let network: &Network = &self.intact.solver.network;
         let inner = network.tables();
@@ -610,7 +785,7 @@ impl<'a> ReroutedState<'a> {
             let rate_pps = self.solver.point.flows[crossing.flow as usize].rate_pps;
             let demand_pps = flow.sent_pps(flow.demanded_pps(rate_pps));
             load_bps += pps.max(demand_pps) * (pkts * bits);
-            if crossing.hop < flow.data.1 {
+            if crossing.is_data {
                 demand_bps += demand_pps * bits;
             }
         }
@@ -625,16 +800,36 @@ impl<'a> ReroutedState<'a> {
         };
     }
 
-    fn update_burst_waits(&mut self, link: u32) {
-        let problem = &self.solver.problem;
-        let mut pps = 0.0;
-        for Crossing { flow, hop } in self.crossings(link) {
-            let f = &problem.flows[flow as usize];
-            if hop < f.data.1 && problem.transfers[f.class as usize].is_some() {
-                pps += f.sent_pps(self.solver.point.flows[flow as usize].rate_pps);
+    /// Adds the difference of a link's delay to flows whose rates did not change.
+    fn update_delays(&mut self, link: u32) {
+        let l = link as usize;
+        let mut transfers_pps = 0.0;
+        if self.intact.has_transfers {
+            let Solver { problem, point, .. } = &self.solver;
+            for it in self.crossings(link).filter(|it| it.is_data) {
+                let flow = &problem.flows[it.flow as usize];
+                if problem.transfers[flow.class as usize].is_some() {
+                    transfers_pps += flow.sent_pps(point.flows[it.flow as usize].rate_pps);
+                }
             }
         }
-        self.aside_s[link as usize] = self.solver.burst_wait_difference(link as usize, pps);
+        self.aside_s[l] = self.solver.burst_wait_difference(l, transfers_pps);
+        let wait_s = |at: &LinkState| at.fixed_point.found_pkts * at.packet_s;
+        let more_s =
+            wait_s(&self.solver.point.links[l]) - wait_s(&self.intact.solver.point.links[l]);
+        let more_s = [0, 1].map(|i| more_s + self.aside_s[l][i] - self.intact.aside_s[l][i]);
+        if more_s == [0.0; 2] {
+            return;
+        }
+        // Removed and added flows have other rates.
+        for it in self.intact.crossings.row(l).iter().filter(|it| it.is_data) {
+            if !self.flows_with_other_rates.contains(it.flow) && !self.removed.contains(it.flow) {
+                let class = self.solver.problem.flows[it.flow as usize].class;
+                let is_transfer = self.solver.problem.transfers[class as usize].is_some();
+                self.flows[it.flow as usize].delay_s += more_s[usize::from(is_transfer)];
+                self.changed_flows.insert(it.flow);
+            }
+        }
     }
 
     /// Returns everything to the intact state.
@@ -648,7 +843,9 @@ impl<'a> ReroutedState<'a> {
         } = &mut self.solver;
         for &flow in &self.removed.members {
             problem.flows[flow as usize].count = before.flows[flow as usize].count;
+            self.replacement[flow as usize] = flow;
         }
+        self.aliases.clear();
         for flow in &problem.flows[before.flows.len()..] {
             for hop in flow.data_hops().chain(flow.ack_hops()) {
                 self.added[problem.hop_link[hop] as usize].clear();
@@ -693,6 +890,9 @@ impl<'a> ReroutedState<'a> {
         }
         for set in [
             &mut self.removed,
+            &mut self.removed_hops,
+            &mut self.stale_rates,
+            &mut self.stale_flows,
             &mut self.links_with_other_rates,
             &mut self.changed_links,
             &mut self.flows_with_other_rates,
