@@ -868,20 +868,29 @@ impl<'a> ReroutedState<'a> {
             self.links[l] = intact.steady.links[l];
             self.aside_s[l] = intact.aside_s[l];
         }
-        let flows = [
-            &self.flows_with_other_rates,
-            &self.changed_flows,
-            &self.removed,
-        ];
-        for &flow in flows.into_iter().flat_map(|it| &it.members) {
+        for &flow in self
+            .flows_with_other_rates
+            .members
+            .iter()
+            .chain(&self.removed.members)
+        {
+            let i = flow as usize;
+            if let Some(f) = before.flows.get(i) {
+                here.flows[i] = point.flows[i];
+                let hops = f.data.0 as usize..f.back.1 as usize;
+                here.hops[hops.clone()].copy_from_slice(&point.hops[hops]);
+            }
+        }
+        for &flow in self
+            .changed_flows
+            .members
+            .iter()
+            .chain(&self.removed.members)
+        {
             let i = flow as usize;
             let Some(f) = before.flows.get(i) else {
-                continue;
+                continue; // added
             };
-            here.flows[i] = point.flows[i];
-            for hop in f.data.0 as usize..f.back.1 as usize {
-                here.hops[hop] = point.hops[hop];
-            }
             self.flows[i] = intact.flows[i];
             for &connection in intact.connections.row(f.class as usize) {
                 let c = connection as usize;
