@@ -7,17 +7,16 @@
 
 mod cases;
 mod impact;
-mod rerouted_state;
 mod worst;
 
 use netflow_network::{ConnectionId, Network, Rerouted, Rerouter};
 use rayon::prelude::*;
 
+use crate::changed_state::{ChangedState, Intact, Outcome};
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
 pub use impact::{AffectedConnection, ImpactKind, SLOWDOWN_THRESHOLD};
-use rerouted_state::{Intact, Outcome, ReroutedState};
 pub use worst::{BUSY_LOAD, Worst};
 
 /// Goodput in bit/s below which a loss of goodput is ignored; the solver's error is far below.
@@ -201,7 +200,7 @@ pub fn failures(
         let some: Option<Vec<_>> = some
             .par_iter()
             .map_init(
-                || ReroutedState::new(&state),
+                || ChangedState::new(&state),
                 |state, &case| (!stop()).then(|| analysis.analyse_case(&cases, case, state)),
             )
             .collect();
@@ -260,7 +259,7 @@ impl Analysis<'_> {
         &self,
         cases: &Cases,
         case: cases::Case,
-        state: &mut ReroutedState<'_>,
+        state: &mut ChangedState<'_>,
     ) -> (FailureCase, Vec<(u32, Load)>) {
         let failing = cases.failing(case);
         let routes = self

@@ -1,5 +1,5 @@
-//! Steady state of a network in which some routes differ from the intact ones. Links and flows that the
-//! difference does not reach keep their intact state.
+//! Steady state of a network in which some routes, or the bandwidth of a link, differ from the intact ones. Links and
+//! flows that the difference does not reach keep their intact state.
 //!
 //! The solver iterates between two steps. First it passes changed rates along the paths of changed flows and
 //! evaluates the links that they reach. Then it changes the state of links with a residual. If all sources
@@ -18,7 +18,7 @@ use crate::newton::{Newton, max_norm};
 use crate::problem::{Flow, Hops, NO_PROFILE, Problem};
 use crate::residual::{FlowState, LinkState, MIN_RATE, NetworkState};
 use crate::solver::{MAX_NEWTON_STEPS, MAX_START_LN_LOAD, Solver, empty_link};
-use crate::steady::{ConnectionSteady, LinkSteady, Steady, sum_flows};
+use crate::steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady, sum_flows};
 
 /// Number of times that the set of active links may grow.
 const MAX_GROWTHS: usize = 100;
@@ -49,7 +49,7 @@ fn crossings_of(flow: u32, it: &Flow) -> impl Iterator<Item = Crossing> + Clone 
 }
 
 /// Steady state of the intact network, with indices.
-pub(super) struct Intact<'a> {
+pub(crate) struct Intact<'a> {
     /// Solver whose point is at the steady state.
     pub solver: &'a Solver,
     pub steady: &'a Steady,
@@ -137,8 +137,8 @@ impl IndexSet {
     }
 }
 
-/// State of the network after a failure, restored to the intact state before the next one.
-pub(super) struct ReroutedState<'a> {
+/// State of the network after a change, restored to the intact state before the next one.
+pub(crate) struct ChangedState<'a> {
     intact: &'a Intact<'a>,
     solver: Solver,
     z: Vec<f64>,
@@ -172,7 +172,7 @@ pub(super) struct ReroutedState<'a> {
 }
 
 /// Result of a failure; slices include what did not change.
-pub(super) struct Outcome<'a> {
+pub(crate) struct Outcome<'a> {
     pub residual: f64,
     pub goodput_bps: f64,
     pub links: &'a [LinkSteady],
@@ -185,14 +185,14 @@ pub(super) struct Outcome<'a> {
     pub blocked: Vec<ConnectionId>,
 }
 
-impl<'a> ReroutedState<'a> {
-    pub fn new(intact: &'a Intact<'a>) -> ReroutedState<'a> {
+impl<'a> ChangedState<'a> {
+    pub fn new(intact: &'a Intact<'a>) -> ChangedState<'a> {
         let solver = Solver {
             newton: Newton::default(),
             ..intact.solver.clone()
         };
         let (links, flows) = (solver.problem.links.len(), solver.problem.flows.len());
-        ReroutedState {
+        ChangedState {
             intact,
             z: intact.steady.z.clone(),
             residuals: intact.solver.newton.residuals.clone(),
@@ -226,7 +226,9 @@ impl<'a> ReroutedState<'a> {
         read: impl FnOnce(Outcome<'_>) -> T,
     ) -> Option<T> {
         let reroutes = self.replace_flows(routes);
-        let is_found = self.solve(tolerance);
+        self.update_queue_models();
+        let added = self.intact.flows.len() as u32..self.solver.problem.flows.len() as u32;
+        let is_found = self.solve(added, tolerance);
         let result = is_found.then(|| {
             let (changed_connections, blocked) = self.update_results(&reroutes);
             let each = self.flows.iter().zip(&self.solver.problem.flows);
@@ -242,6 +244,68 @@ impl<'a> ReroutedState<'a> {
         });
         self.restore();
         result
+    }
+
+    /// Computes the totals of the steady state with another bandwidth of a link, and the load of this link; returns
+    /// `None` if it is not found near the intact one.
+    pub fn with_bandwidth(
+        &mut self,
+        link: u32,
+        bandwidth_bps: f64,
+        tolerance: f64,
+    ) -> Option<(TotalsSteady, f64)> {
+        let problem = &mut self.solver.problem;
+        problem.links[link as usize].set_bandwidth(bandwidth_bps);
+        self.changed_links.insert(link);
+        let crossings = self.intact.crossings.row(link as usize);
+        for it in crossings {
+            let flow = &problem.flows[it.flow as usize];
+            self.solver.point.base_rtt_s[it.flow as usize] = problem.base_rtt_s(flow);
+            // The bandwidth paces the next link, and shapes bursts on the whole path.
+            let path = if it.is_data {
+                flow.data_hops()
+            } else {
+                flow.ack_hops()
+            };
+            let next = it.hop as usize + 1;
+            let hops = if self.intact.has_transfers {
+                path
+            } else {
+                next..path.end.min(next + 1)
+            };
+            for hop in hops {
+                self.changed_links.insert(problem.hop_link[hop]);
+            }
+        }
+        self.update_queue_models();
+        self.update_link_state(link);
+        let mut flows: Vec<u32> = crossings.iter().map(|it| it.flow).collect();
+        flows.dedup();
+        let result = self.solve(flows.into_iter(), tolerance).then(|| {
+            self.update_results(&[]);
+            (self.totals(), self.links[link as usize].load)
+        });
+        self.restore();
+        result
+    }
+
+    fn totals(&self) -> TotalsSteady {
+        if self.intact.has_transfers {
+            // Delays of flows include the waits behind their own bursts.
+            return self.solver.network_totals();
+        }
+        let mut totals = TotalsSteady::default();
+        let (mut delay, mut lost) = (0.0, 0.0);
+        for (it, flow) in self.flows.iter().zip(&self.solver.problem.flows) {
+            totals.rate_pps += it.rate_pps;
+            totals.goodput_pps += it.goodput_pps;
+            totals.goodput_bps += it.goodput_pps * flow.data_bits;
+            delay += it.goodput_pps * it.delay_s;
+            lost += it.rate_pps * it.loss_probability;
+        }
+        totals.loss_probability = lost / totals.rate_pps.max(f64::MIN_POSITIVE);
+        totals.delay_s = delay / totals.goodput_pps.max(f64::MIN_POSITIVE);
+        totals
     }
 
     /// Removes the flows of rerouted classes and adds those on the new routes. Returns the classes with their
@@ -380,12 +444,12 @@ impl<'a> ReroutedState<'a> {
         flows.sorted()
     }
 
-    /// Iterates until no residual exceeds the tolerance; returns whether that succeeded.
-    fn solve(&mut self, tolerance: f64) -> bool {
-        self.update_queue_models();
-        for flow in self.intact.flows.len()..self.solver.problem.flows.len() {
-            self.update_rate(flow as u32);
-            self.pass_rate_on(flow as u32);
+    /// Updates the rates of these flows, and iterates until no residual exceeds the tolerance; returns whether that
+    /// succeeded.
+    fn solve(&mut self, flows: impl Iterator<Item = u32>, tolerance: f64) -> bool {
+        for flow in flows {
+            self.update_rate(flow);
+            self.pass_rate_on(flow);
         }
         if !self.intact.has_profiles && self.iterate(tolerance) {
             return true;
@@ -859,6 +923,7 @@ impl<'a> ReroutedState<'a> {
         let links = [&self.links_with_other_rates, &self.changed_links];
         for &link in links.into_iter().flat_map(|it| &it.members) {
             let l = link as usize;
+            problem.links[l] = before.links[l];
             here.links[l] = point.links[l];
             here.laws[l] = point.laws[l];
             for i in [2 * l, 2 * l + 1] {
@@ -877,6 +942,7 @@ impl<'a> ReroutedState<'a> {
             let i = flow as usize;
             if let Some(f) = before.flows.get(i) {
                 here.flows[i] = point.flows[i];
+                here.base_rtt_s[i] = point.base_rtt_s[i];
                 let hops = f.data.0 as usize..f.back.1 as usize;
                 here.hops[hops.clone()].copy_from_slice(&point.hops[hops]);
             }
