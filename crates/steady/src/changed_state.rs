@@ -124,6 +124,15 @@ impl IndexSet {
         self.contains.get(index as usize).is_some_and(|it| *it)
     }
 
+    /// Empties the set and returns what it contained.
+    fn take(&mut self) -> Vec<u32> {
+        let members = std::mem::take(&mut self.members);
+        for &index in &members {
+            self.contains[index as usize] = false;
+        }
+        members
+    }
+
     fn clear(&mut self) {
         for index in self.members.drain(..) {
             self.contains[index as usize] = false;
@@ -457,13 +466,8 @@ impl<'a> ChangedState<'a> {
         self.update_stale_flows();
         for _ in 0..MAX_GROWTHS {
             let mut is_solved = true;
-            for link in std::mem::take(&mut self.stale_rates.members) {
-                self.stale_rates.contains[link as usize] = false;
-                let residual = self.update_link_rate(link);
-                if residual.is_nan() {
-                    return false;
-                }
-                if residual > tolerance {
+            for link in self.stale_rates.take() {
+                if self.update_link_rate(link) > tolerance {
                     is_solved = false;
                     self.active.insert(link);
                 }
@@ -493,8 +497,7 @@ impl<'a> ChangedState<'a> {
             if self.stale_rates.members.is_empty() {
                 return true;
             }
-            for link in std::mem::take(&mut self.stale_rates.members) {
-                self.stale_rates.contains[link as usize] = false;
+            for link in self.stale_rates.take() {
                 if self.update_link_rate(link) > ITERATION_TOLERANCE * tolerance {
                     let l = 2 * link as usize;
                     self.z[l] -= self.residuals[l];
