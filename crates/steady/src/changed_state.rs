@@ -4,9 +4,8 @@
 //! The solver iterates between two steps. First it passes changed rates along the paths of changed flows and
 //! evaluates the links that they reach. Then it changes the state of links with a residual. If all sources
 //! have a fixed rate, each such link takes the load that it is offered, which is exact unless upstream losses change
-//! (fixed-point iteration). Otherwise links whose residual exceeds the tolerance become active, and all active links
-//! are solved together by Newton's method with all other links constant. It ends when no residual exceeds the
-//! tolerance. If the active links do not suffice twice, all links become active.
+//! (fixed-point iteration). Otherwise Newton's method solves all links with traffic together from the intact state,
+//! because sources with a profile react to every link of their paths. It ends when no residual exceeds the tolerance.
 
 use netflow_fluid::link_traffic::LinkTraffic;
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
@@ -20,9 +19,8 @@ use crate::residual::{FlowState, LinkState, MIN_RATE, NetworkState};
 use crate::solver::{MAX_NEWTON_STEPS, MAX_START_LN_LOAD, Solver, empty_link};
 use crate::steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady, sum_flows};
 
-/// Number of times that the set of active links may grow, and after which all links with traffic are active.
-const MAX_GROWTHS: usize = 5;
-const LOCAL_GROWTHS: usize = 2;
+/// Number of solutions by Newton's method: the second one removes rounding errors of the first.
+const MAX_SOLUTIONS: usize = 3;
 /// Number of fixed-point iterations, and the fraction of the tolerance up to which they continue.
 const MAX_ITERATIONS: usize = 40;
 const ITERATION_TOLERANCE: f64 = 1e-3;
@@ -465,22 +463,17 @@ impl<'a> ChangedState<'a> {
             return true;
         }
         self.update_stale_flows();
-        for growth in 0..MAX_GROWTHS {
+        for _ in 0..MAX_SOLUTIONS {
             let mut is_solved = true;
             for link in self.stale_rates.take() {
-                if self.update_link_rate(link) > tolerance {
-                    is_solved = false;
-                    self.active.insert(link);
-                }
+                is_solved &= self.update_link_rate(link) <= tolerance;
             }
             if is_solved {
                 return true;
             }
-            if growth >= LOCAL_GROWTHS {
-                for link in 0..self.links.len() as u32 {
-                    if self.has_traffic(link) {
-                        self.active.insert(link);
-                    }
+            for link in 0..self.links.len() as u32 {
+                if self.has_traffic(link) {
+                    self.active.insert(link);
                 }
             }
             for &link in &self.active.members {
