@@ -170,7 +170,7 @@ impl Rerouter {
         });
         Rerouter {
             classes_over: Csr::of_pairs(inner.links.len(), crossed),
-            router: Arc::new(builder.router()),
+            router: Arc::new(builder.router().with_distances()),
             down_before: down_by_events(network, at_s),
             rerouted_before: moved_before,
             branch_of,

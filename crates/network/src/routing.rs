@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use netflow_units::Csr;
 use rayon::prelude::*;
 
-use crate::shortest_path::{Direction, Graph, Landmarks, Search, TieBreak};
+use crate::shortest_path::{
+    Direction, Graph, Landmarks, LowerBounds, Search, TieBreak, UNREACHABLE,
+};
 use crate::{FlowHash, LinkSpec};
 
 /// Work above which multithreading pays, in groups of requests times links.
@@ -14,6 +16,12 @@ const PARALLEL_WORK: usize = 1 << 17;
 
 /// Number of requests with the same start, or end, from which one search finds all their paths.
 const SHARED_SEARCH: usize = 8;
+
+/// The same if the distances to each end are known, which makes single searches short.
+const SHARED_SEARCH_WITH_DISTANCES: usize = 32;
+
+/// Largest number of nodes for which the distances between all of them are stored.
+const MAX_DISTANCE_NODES: usize = 3000;
 
 /// Number of searches, and of nodes, from which landmarks pay.
 const LANDMARK_SEARCHES: usize = 200;
@@ -26,6 +34,9 @@ pub struct Router {
     /// Landmarks, and the number of searches that could have used them. They do not change paths.
     landmarks: OnceLock<Landmarks>,
     searches: AtomicUsize,
+    /// Distances of all nodes to each node while no link is down, computed at its first use; empty if they are not
+    /// used.
+    distances_to: Vec<OnceLock<Vec<u64>>>,
     /// Rank of each link: among paths of equal cost, the last link of the lowest rank wins. The rank is by
     /// higher bandwidth, then the names of its ends, then its circuit.
     preference: Vec<Preference>,
@@ -119,8 +130,46 @@ impl Router {
             graph,
             landmarks: OnceLock::new(),
             searches: AtomicUsize::new(0),
+            distances_to: Vec::new(),
             preference,
             by_ends,
+        }
+    }
+
+    /// Returns a router for many requests for paths to the same nodes, with different links down.
+    pub fn with_distances(self) -> Router {
+        let nodes = self.graph.nodes();
+        let known = if nodes <= MAX_DISTANCE_NODES {
+            nodes
+        } else {
+            0
+        };
+        Router {
+            distances_to: (0..known).map(|_| OnceLock::new()).collect(),
+            ..self
+        }
+    }
+
+    /// Returns bounds of the distances to a node for its searches.
+    fn bounds<'a>(&'a self, to: u32, landmarks: Option<&'a Landmarks>) -> LowerBounds<'a> {
+        if let Some(distances) = self.distances_to.get(to as usize) {
+            return LowerBounds::Distances(distances.get_or_init(|| {
+                let mut search = Search::new(&self.graph);
+                let origin = (to, Direction::Backward);
+                search.run(&self.graph, origin, TieBreak::EqualCost, &[], &[]);
+                let cost = |node| search.cost(node).map_or(UNREACHABLE, |it| it.length);
+                (0..self.graph.nodes() as u32).map(cost).collect()
+            }));
+        }
+        landmarks.map_or(LowerBounds::Zero, LowerBounds::Landmarks)
+    }
+
+    /// Returns the number of requests with the same start from which one search finds all their paths.
+    fn shared_search(&self) -> usize {
+        if self.distances_to.is_empty() {
+            SHARED_SEARCH
+        } else {
+            SHARED_SEARCH_WITH_DISTANCES
         }
     }
 
@@ -152,10 +201,10 @@ impl Router {
         let from_one = |search: &mut Search, same: &[usize]| -> Vec<Path> {
             let from = requests[same[0]].from;
             let ends = same.iter().map(|&i| requests[i].to);
-            if same.len() < SHARED_SEARCH {
+            if same.len() < self.shared_search() {
                 let path = |to| {
-                    let ends = (from, to);
-                    search.run_to(&self.graph, landmarks, ends, TieBreak::FewestLinks, down);
+                    let (ends, bounds) = ((from, to), self.bounds(to, landmarks));
+                    search.run_to(&self.graph, bounds, ends, TieBreak::FewestLinks, down);
                     self.trace_back(search, ends, down)
                 };
                 return ends.map(path).collect();
@@ -186,6 +235,9 @@ impl Router {
 
     /// Returns the landmarks if they pay for searches of these groups and the searches before.
     fn landmarks_for(&self, groups: &[&[usize]]) -> Option<&Landmarks> {
+        if !self.distances_to.is_empty() {
+            return None;
+        }
         let searches = groups.iter().map(|it| it.len());
         let searches: usize = searches.filter(|&it| it < SHARED_SEARCH).sum();
         let before = self.searches.fetch_add(searches, Ordering::Relaxed);
@@ -285,7 +337,7 @@ impl Router {
         let tie_break = TieBreak::EqualCost;
         let find = |search: &mut Search, same: &[usize]| -> Vec<bool> {
             let from = pairs[same[0]].0;
-            let is_shared = same.len() >= SHARED_SEARCH;
+            let is_shared = same.len() >= self.shared_search();
             if is_shared {
                 let targets: Vec<u32> = same.iter().map(|&i| pairs[i].1).collect();
                 let origin = (from, Direction::Forward);
@@ -293,7 +345,8 @@ impl Router {
             }
             let has_several = |&i: &usize| {
                 if !is_shared {
-                    search.run_to(&self.graph, landmarks, pairs[i], tie_break, down);
+                    let bounds = self.bounds(pairs[i].1, landmarks);
+                    search.run_to(&self.graph, bounds, pairs[i], tie_break, down);
                 }
                 self.has_several_last_links(search, pairs[i], down)
             };
@@ -416,14 +469,14 @@ mod tests {
     }
 
     proptest! {
-        /// Paths by A*, by A* with landmarks and by one search for all targets equal those of petgraph.
+        /// Paths by A*, by A* with landmarks or distances, and by one search for all targets equal those of petgraph.
         #[test]
         fn paths_equal_those_of_another_implementation(
             nodes in 2_u32..14,
             links in prop::collection::vec((0_u32..14, 0_u32..14, 0_u32..4), 1..40),
             both_ways in any::<bool>(),
             down in prop::collection::vec(prop::bool::weighted(0.1), 80),
-            use_landmarks in any::<bool>(),
+            bounds in 0_u32..3,
         ) {
             let links = links.into_iter().map(|(a, b, metric)| (a % nodes, b % nodes, metric));
             let links = links.filter(|(a, b, _)| a != b);
@@ -436,9 +489,10 @@ mod tests {
             let links: Vec<_> = links.into_iter().collect();
             let (router, links) = router(nodes, &links);
             let down = &down[..links.len()];
-            if use_landmarks {
+            if bounds == 1 {
                 router.landmarks.get_or_init(|| Landmarks::new(&router.graph));
             }
+            let router = if bounds == 2 { router.with_distances() } else { router };
             let pairs = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
             let pairs: Vec<_> = pairs.filter(|(from, to)| from != to).collect();
             let request = |&(from, to): &(u32, u32)| Request { from, to, flow: None };

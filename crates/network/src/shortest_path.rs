@@ -10,7 +10,7 @@ use netflow_units::Csr;
 const LANDMARKS: usize = 12;
 const ACTIVE_LANDMARKS: usize = 4;
 
-const UNREACHABLE: u64 = u64::MAX;
+pub(crate) const UNREACHABLE: u64 = u64::MAX;
 
 /// Cost of a path: its length, then the number of links that count ([`TieBreak`]).
 ///
@@ -222,6 +222,17 @@ impl Landmarks {
     }
 }
 
+/// Lower bounds of the distances to the end of a search. They do not change its result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LowerBounds<'a> {
+    /// None.
+    Zero,
+    /// Bounds by landmarks.
+    Landmarks(&'a Landmarks),
+    /// Distance of every node while no link is down, [`UNREACHABLE`] without a path.
+    Distances(&'a [u64]),
+}
+
 /// State of a node in a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct Label {
@@ -343,17 +354,25 @@ impl Search {
     pub fn run_to(
         &mut self,
         graph: &Graph,
-        landmarks: Option<&Landmarks>,
+        bounds: LowerBounds<'_>,
         (from, to): (u32, u32),
         tie_break: TieBreak,
         down: &[bool],
     ) {
-        let active = landmarks.map(|it| (it, it.active(from, to)));
-        let rest = |node: u32| {
-            active.map_or(0, |(landmarks, columns)| {
+        let columns = match bounds {
+            LowerBounds::Landmarks(landmarks) => landmarks.active(from, to),
+            LowerBounds::Zero | LowerBounds::Distances(_) => Default::default(),
+        };
+        let rest = |node: u32| match bounds {
+            LowerBounds::Zero => 0,
+            LowerBounds::Landmarks(landmarks) => {
                 let bounds = columns.iter().map(|&it| landmarks.bound(it, node, to));
                 bounds.fold(0, u64::max)
-            })
+            }
+            LowerBounds::Distances(distances) => match distances[node as usize] {
+                UNREACHABLE => 0,
+                length => length,
+            },
         };
         let leaf_of = match graph.incoming.all(to) {
             [arc, ..] if graph.is_leaf[to as usize] => Some(arc.node),

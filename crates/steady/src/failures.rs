@@ -1,16 +1,18 @@
 //! Failure analysis: steady states after the failure of each link, node or risk group, or of each
 //! pair of them.
 //!
-//! Each failure is a network of its own. Routes are those that the network's own events would
-//! produce. The solution starts from the steady state of the intact network.
+//! Routes are those that the network's own events would produce. The solution starts from the steady state of
+//! the intact network, and only links and connections that the failure affects are computed again. A network
+//! for which this finds no steady state is solved as a whole.
 
 mod cases;
 mod impact;
 mod worst;
 
-use netflow_network::{ConnectionId, Network, Rerouter};
+use netflow_network::{ConnectionId, Network, Rerouted, Rerouter};
 use rayon::prelude::*;
 
+use crate::changed_state::{ChangedState, Intact, Outcome};
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
@@ -24,8 +26,8 @@ const LOAD_TOLERANCE: f64 = 1e-6;
 /// Step of the ranking of lost goodput, as a fraction of the intact goodput: smaller differences do
 /// not count.
 const LOST_FRACTION_STEP: f64 = 1e-4;
-/// Number of link loads kept in memory until they are evaluated in order.
-const MAX_BUFFERED_LOADS: usize = 4_000_000;
+/// Number of cases evaluated before their loads are collected in order.
+const CASES_TOGETHER: usize = 4096;
 
 /// Options of a failure analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -191,24 +193,27 @@ pub fn failures(
         rerouter: detours,
         intact: &intact,
     };
+    let state = Intact::new(&solver, &intact);
     let mut links: Vec<LinkUnderFailure> = intact.links.iter().map(LinkUnderFailure::new).collect();
     let mut found: Vec<FailureCase> = Vec::with_capacity(cases.all.len());
-    let together = (MAX_BUFFERED_LOADS / links.len().max(1)).clamp(64, 4096);
-    for some in cases.all.chunks(together) {
+    for some in cases.all.chunks(CASES_TOGETHER) {
         let some: Option<Vec<_>> = some
             .par_iter()
-            .map(|&case| (!stop()).then(|| analysis.analyse_case(&cases, case)))
+            .map_init(
+                || ChangedState::new(&state),
+                |state, &case| (!stop()).then(|| analysis.analyse_case(&cases, case, state)),
+            )
             .collect();
         let Some(some) = some else { return Ok(None) };
-        for (case, at) in some {
-            for (link, at) in links.iter_mut().zip(at) {
-                link.record_case(found.len(), at);
+        for (case, loads) in some {
+            for (link, load) in loads {
+                links[link as usize].record_case(found.len(), load);
             }
             found.push(case);
         }
     }
     Ok(Some(Failures {
-        intact_worst: Worst::of(&intact, network),
+        intact_worst: Worst::of(network, &intact.links, &intact.connections),
         possible: cases.possible,
         down_already: cases.down_already,
         cases: found,
@@ -245,56 +250,122 @@ struct Analysis<'a> {
     intact: &'a Steady,
 }
 
+/// Load of a link as a fraction and in bit/s.
+type Load = (f64, f64);
+
 impl Analysis<'_> {
-    /// Solves one case. Returns it with the load of every link as a fraction and in bit/s; empty
-    /// without a steady state.
-    fn analyse_case(&self, cases: &Cases, case: cases::Case) -> (FailureCase, Vec<(f64, f64)>) {
+    /// Solves one case. Returns it with the links whose load it changes; empty without a steady state.
+    fn analyse_case(
+        &self,
+        cases: &Cases,
+        case: cases::Case,
+        state: &mut ChangedState<'_>,
+    ) -> (FailureCase, Vec<(u32, Load)>) {
         let failing = cases.failing(case);
         let routes = self
             .rerouter
             .reroute_around(&cases.links(self.network, case));
-        let (mut blocked, mut blocked_bps) = (0, 0.0);
-        let rest = Solver::rerouted(self.network, self.at_s, &routes).and_then(|mut solver| {
-            for &id in &solver.problem.without_route {
-                if self.intact.connection(id).sending {
-                    blocked += u64::from(self.network.connection_spec(id).count);
-                    blocked_bps += self.goodput_bps(self.intact, id);
-                }
-            }
-            solver.solve_from(self.intact, self.options)
+        let near = state.with_routes(&routes, self.options.tolerance, |after| {
+            self.read(&failing, &routes, after)
         });
-        let used = rest.iter().flat_map(|steady| &steady.links);
-        let links = used.map(|link| (link.load, link.load_bps));
-        let links = links.collect();
-        let case = FailureCase {
-            outcome: rest.map(|steady| self.after_failure(&failing, &steady)),
-            failing,
-            blocked,
-            blocked_bps,
-            moved_whole: routes.moved_whole,
-        };
-        (case, links)
+        near.unwrap_or_else(|| self.analyse_alone(failing, &routes))
     }
 
-    fn after_failure(&self, failing: &[Failing], steady: &Steady) -> AfterFailure {
-        let ranked = impact::rank_by_loss(self.network, failing, self.intact, steady);
-        let hit = ranked
-            .first()
-            .filter(|it| it.lost_fraction > MIN_LOST_FRACTION);
-        let (suffering, hurt) = impact::most_affected(self.network, &ranked, self.max_affected);
+    /// Solves one case as a network of its own.
+    fn analyse_alone(
+        &self,
+        failing: Vec<Failing>,
+        routes: &Rerouted,
+    ) -> (FailureCase, Vec<(u32, Load)>) {
+        let mut blocked = Vec::new();
+        let rest = Solver::rerouted(self.network, self.at_s, routes).and_then(|mut solver| {
+            let without_route = solver.problem.without_route.iter().copied();
+            blocked.extend(without_route.filter(|&id| self.intact.connection(id).sending));
+            solver.solve_from(self.intact, self.options)
+        });
+        match rest {
+            Ok(steady) => {
+                let links: Vec<u32> = (0..steady.links.len() as u32).collect();
+                let after = Outcome {
+                    residual: steady.residual,
+                    goodput_bps: steady.totals.goodput_bps,
+                    links: &steady.links,
+                    connections: &steady.connections,
+                    changed_connections: self.network.connections().collect(),
+                    changed_links: &links,
+                    blocked,
+                };
+                self.read(&failing, routes, after)
+            }
+            Err(error) => (
+                self.case(&failing, routes, &blocked, Err(error)),
+                Vec::new(),
+            ),
+        }
+    }
+
+    fn read(
+        &self,
+        failing: &[Failing],
+        routes: &Rerouted,
+        after: Outcome<'_>,
+    ) -> (FailureCase, Vec<(u32, Load)>) {
+        let load = |&link: &u32| {
+            let at = &after.links[link as usize];
+            (link, (at.load, at.load_bps))
+        };
+        let loads = after.changed_links.iter().map(load).collect();
+        let outcome = Ok(self.after_failure(failing, &after));
+        (self.case(failing, routes, &after.blocked, outcome), loads)
+    }
+
+    fn case(
+        &self,
+        failing: &[Failing],
+        routes: &Rerouted,
+        blocked: &[ConnectionId],
+        outcome: Result<AfterFailure, SteadyError>,
+    ) -> FailureCase {
+        let count = |&id: &ConnectionId| u64::from(self.network.connection_spec(id).count);
+        let goodput_bps = |&id: &ConnectionId| {
+            let bits = 8.0 * self.network.connection_spec(id).packet_size_bytes;
+            bits * self.intact.connection(id).goodput_pps
+        };
+        FailureCase {
+            failing: failing.to_vec(),
+            blocked: blocked.iter().map(count).sum(),
+            blocked_bps: blocked
+                .iter()
+                .map(goodput_bps)
+                .fold(0.0, |sum, it| sum + it),
+            moved_whole: routes.moved_whole,
+            outcome,
+        }
+    }
+
+    fn after_failure(&self, failing: &[Failing], after: &Outcome<'_>) -> AfterFailure {
+        let changed = after.changed_connections.iter().copied();
+        let all = impact::impacts(
+            self.network,
+            failing,
+            changed,
+            self.intact,
+            after.connections,
+        );
+        let losing = all.iter().filter(|it| it.lost_fraction > MIN_LOST_FRACTION);
+        let hit = losing.min_by(|a, b| impact::by_loss(self.network, a, b));
+        let (suffering, hurt) = impact::most_affected(self.network, &all, self.max_affected);
         AfterFailure {
-            residual: steady.residual,
-            worst: Worst::of(steady, self.network),
-            goodput_bps: steady.totals.goodput_bps,
-            lost_bps: self.intact.totals.goodput_bps - steady.totals.goodput_bps,
+            residual: after.residual,
+            worst: Worst::of(self.network, after.links, after.connections),
+            goodput_bps: after.goodput_bps,
+            lost_bps: self.intact.totals.goodput_bps - after.goodput_bps,
             worst_affected: hit.map(|it| (it.connection, it.lost_fraction)),
             affected_count: suffering,
             affected: hurt,
         }
     }
-
-    fn goodput_bps(&self, steady: &Steady, id: ConnectionId) -> f64 {
-        let bits = 8.0 * self.network.connection_spec(id).packet_size_bytes;
-        bits * steady.connection(id).goodput_pps
-    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@
 //! drop precedences, and links with several queues. Users send their mean traffic.
 #![warn(missing_docs)]
 
+mod changed_state;
 mod error;
 mod failures;
 mod gmres;
@@ -41,6 +42,7 @@ mod slowdown;
 mod solver;
 mod steady;
 mod transfers;
+mod upgrades;
 
 use netflow_network::Network;
 
@@ -57,6 +59,7 @@ pub use sensitivity::{Measure, Sensitivities};
 pub use solver::{ConnectionSelection, Solver};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;
+pub use upgrades::Upgrade;
 
 /// Computes the steady state of a network just before `at_s`; infinity means after all events.
 ///

@@ -24,8 +24,11 @@ pub(crate) struct TrafficAdjoints {
 
 impl Problem {
     fn traffic_flow(&self, flow: &Flow) -> TrafficFlow<'_> {
+        let transfers = self.transfers[flow.class as usize].as_deref();
+        // Other queues do not depend on it.
+        let has_round_trips = transfers.is_some() || flow.profile != NO_PROFILE;
         let both = flow.data.0 as usize..flow.back.1 as usize;
-        let links = self.hop_link[both].iter();
+        let links = self.hop_link[both].iter().filter(|_| has_round_trips);
         TrafficFlow {
             sender: Sender {
                 count: flow.count * flow.demand,
@@ -39,7 +42,7 @@ impl Problem {
                     profile => self.profiles[profile as usize].sawtooth_amplitude(),
                 },
                 acks: if flow.sends_acks { flow.acks } else { 0.0 },
-                transfers: self.transfers[flow.class as usize].as_deref(),
+                transfers,
             },
             data: &self.hop_link[flow.data_hops()],
             return_path: &self.hop_link[flow.back_hops()],
@@ -55,16 +58,71 @@ impl Problem {
 
     /// Returns the traffic of each link.
     pub fn link_traffic(&self) -> Vec<LinkTraffic> {
-        self.traffic_flows_and_links().1
+        self.link_traffic_of(self.flows.iter())
     }
 
-    /// Returns all flows as link traffic, and the traffic of each link.
-    fn traffic_flows_and_links(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
-        let links = self.links.iter();
-        let mut all: Vec<LinkTraffic> = links
-            .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.buffer))
-            .collect();
-        let crossers = self.flows.iter().map(|flow| self.traffic_flow(flow));
+    /// Returns the traffic of each link by these flows alone. If no application limits a TCP source, it is
+    /// complete on the links all of whose flows are among them.
+    pub fn link_traffic_of<'a>(
+        &'a self,
+        flows: impl Iterator<Item = &'a Flow>,
+    ) -> Vec<LinkTraffic> {
+        self.traffic_flows_and_links(flows).1
+    }
+
+    /// Returns the traffic of one link without bursts. `crossings` are all hops over it: the flow, the link before,
+    /// and whether its data or its acknowledgements cross the link.
+    pub fn traffic_at<'a>(
+        &'a self,
+        link: u32,
+        crossings: impl Iterator<Item = (&'a Flow, Option<u32>, bool)>,
+    ) -> LinkTraffic {
+        // Paths of the links before, which have numbers from 1 on, to the link, which has the number 0.
+        let (mut before, mut paths) = (vec![link], vec![[0, 0]]);
+        let mut path_from = |previous: u32| match before[1..].iter().position(|it| *it == previous)
+        {
+            Some(i) => i + 1,
+            None => {
+                paths.push([before.len() as u32, 0]);
+                before.push(previous);
+                before.len() - 1
+            }
+        };
+        let crossings = crossings.map(|(flow, previous, is_data)| {
+            let place = previous.map_or(0, &mut path_from);
+            (self.traffic_flow(flow), place, is_data)
+        });
+        let crossings: Vec<_> = crossings.collect();
+        let flows = crossings.iter().map(|&(flow, place, is_data)| {
+            let path = &paths[place][usize::from(place == 0)..];
+            let (data, return_path): (&[u32], &[u32]) = match is_data {
+                true => (path, &[]),
+                false => (&[], path),
+            };
+            TrafficFlow {
+                data,
+                return_path,
+                ..flow
+            }
+        });
+        let mut links: Vec<LinkTraffic> = before.iter().map(|&l| self.empty_link(l)).collect();
+        add_flows(&mut links, flows);
+        links.swap_remove(0)
+    }
+
+    fn empty_link(&self, link: u32) -> LinkTraffic {
+        let link = &self.links[link as usize];
+        LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.buffer)
+    }
+
+    /// Returns these flows as link traffic, and the traffic of each link.
+    fn traffic_flows_and_links<'a>(
+        &'a self,
+        flows: impl Iterator<Item = &'a Flow>,
+    ) -> (Vec<TrafficFlow<'a>>, Vec<LinkTraffic>) {
+        let links = 0..self.links.len() as u32;
+        let mut all: Vec<LinkTraffic> = links.map(|link| self.empty_link(link)).collect();
+        let crossers = flows.map(|flow| self.traffic_flow(flow));
         let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
         mark_saturated_sources(&all, &mut crossers);
         add_flows(&mut all, crossers.iter().copied());
@@ -73,7 +131,7 @@ impl Problem {
 
     /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
     pub fn link_traffic_vjp(&self, by: &[LawGradient]) -> TrafficAdjoints {
-        let (crossers, crossings) = self.traffic_flows_and_links();
+        let (crossers, crossings) = self.traffic_flows_and_links(self.flows.iter());
         let adjoints = crossings.iter().zip(&self.links).zip(by);
         let mut adjoints: Vec<LinkTraffic> = adjoints
             .map(|((crossing, link), by)| crossing.queue_model_vjp(link.calibration, by))

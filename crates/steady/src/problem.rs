@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use netflow_fluid::link_traffic::LinkTraffic;
 use netflow_fluid::queue_fixed_point::{Queue, acks_per_data, ln_pass};
+use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_network::compiled::{LinkEvent, PathPair};
 use netflow_network::{
     ACK_BYTES, Aqm, BufferLimit, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy,
@@ -35,6 +37,8 @@ pub(crate) struct Problem {
     /// Probability that the link's own random loss spares a packet of each hop.
     pub hop_pass: Vec<f64>,
     pub profiles: Vec<Arc<dyn Profile>>,
+    /// Random loss of every link.
+    losses: Vec<LinkLoss>,
     /// Per class: the transfers whose mean rate it is.
     pub transfers: Vec<Option<Arc<TransferSizes>>>,
     /// Flow range of each profile; fixed-rate sources are last.
@@ -49,6 +53,14 @@ pub(crate) struct Problem {
     pub without_route: Vec<ConnectionId>,
     /// Links with traffic, in ascending order.
     pub used_links: Vec<u32>,
+}
+
+/// Hops of the flows of a [part](Problem::of_part): see the fields of [`Problem`].
+#[derive(Debug, Default)]
+pub(crate) struct Hops {
+    pub link: Vec<u32>,
+    pub bits: Vec<f64>,
+    pub pass: Vec<f64>,
 }
 
 /// Link parameters.
@@ -98,6 +110,9 @@ pub(crate) struct Flow {
     pub acks: f64,
     /// ln of the probability that no link's random loss drops a data packet on the path.
     pub ln_pass: f64,
+    /// Fraction of its packets that reaches the first hop. Links with a constant state need not be among the
+    /// hops; see [`Problem::of_part`].
+    pub entry_pass: f64,
 }
 
 impl Flow {
@@ -240,6 +255,7 @@ impl Problem {
             hop_bits: Vec::new(),
             hop_pass: Vec::new(),
             profiles: Vec::new(),
+            losses,
             transfers: (0..inner.classes.len() as u32)
                 .map(|class| inner.spec_of_class(class).transfers.clone())
                 .collect(),
@@ -267,7 +283,7 @@ impl Problem {
             let ways = routes.paths(inner, class, branch);
             *blocked = ways.is_empty();
             for way in ways {
-                problem.add_flow(network, class, way, &losses, &mut known);
+                problem.add_flow(network, class, way, &mut known);
             }
         }
         let ids = (0..).zip(&inner.class_of);
@@ -283,8 +299,7 @@ impl Problem {
         &mut self,
         network: &Network,
         class: u32,
-        (share, way): (f64, PathPair<'_>),
-        losses: &[LinkLoss],
+        way: (f64, PathPair<'_>),
         known: &mut HashMap<*const (), u32>,
     ) {
         let inner = network.tables();
@@ -302,13 +317,27 @@ impl Problem {
         if profile == NO_PROFILE && rate_pps <= 0.0 {
             return; // it is silent
         }
+        self.push_flow(network, class, way, profile, rate_pps);
+    }
+
+    /// Appends a flow of a class with this profile, or this rate, on a pair of paths.
+    fn push_flow(
+        &mut self,
+        network: &Network,
+        class: u32,
+        (share, way): (f64, PathPair<'_>),
+        profile: u32,
+        rate_pps: f64,
+    ) {
+        let inner = network.tables();
+        let spec = inner.spec_of_class(class);
         let bits = |l: u32, bytes: f64| {
             let overhead = inner.links[l as usize].overhead;
             overhead.wire_bits(8.0 * bytes)
         };
         let pass = |l: u32, bytes: f64| {
             let on_wire = bits(l, bytes) / 8.0;
-            1.0 - losses[l as usize].probability(on_wire)
+            1.0 - self.losses[l as usize].probability(on_wire)
         };
         let first = self.hop_link.len() as u32;
         let middle = first + way.data.len() as u32;
@@ -343,13 +372,54 @@ impl Problem {
             data_bits: 8.0 * bytes,
             acks,
             ln_pass: lost.sum(),
+            entry_pass: 1.0,
         });
     }
 
-    /// Sorts the flows by profile and class, and rebuilds the indices.
-    fn index_flows(&mut self) {
-        self.flows
-            .sort_by_key(|flow| (flow.profile, flow.class, flow.isolated_connection));
+    /// Appends a flow like `like`, of the same class, on another pair of paths. The indices of flows do not
+    /// include it.
+    pub fn append_rerouted(&mut self, network: &Network, like: &Flow, way: (f64, PathPair<'_>)) {
+        self.push_flow(network, like.class, way, like.profile, like.rate_pps);
+    }
+
+    /// Removes appended flows.
+    pub fn truncate(&mut self, flows: usize, hops: usize) {
+        self.flows.truncate(flows);
+        self.hop_link.truncate(hops);
+        self.hop_bits.truncate(hops);
+        self.hop_pass.truncate(hops);
+    }
+
+    /// Returns the flows of a class in the network's own state.
+    pub fn flows_of_class(&self, class: u32) -> Range<usize> {
+        let all = &self.flows_of[class as usize];
+        all.start as usize..all.end as usize
+    }
+
+    /// Creates the problem of these links alone, all of them with traffic. Links elsewhere have a constant state,
+    /// which is part of `flows` and of `hops`. The flows are sorted by profile.
+    pub fn of_part(&self, links: Vec<LinkParams>, flows: Vec<Flow>, hops: Hops) -> Problem {
+        let mut part = Problem {
+            used_links: (0..links.len() as u32).collect(),
+            links,
+            flows,
+            hop_link: hops.link,
+            hop_bits: hops.bits,
+            hop_pass: hops.pass,
+            profiles: self.profiles.clone(),
+            losses: Vec::new(),
+            transfers: Vec::new(),
+            groups: Vec::new(),
+            flows_of: Vec::new(),
+            isolated: BTreeMap::new(),
+            later_events: 0,
+            without_route: Vec::new(),
+        };
+        part.group_by_profile();
+        part
+    }
+
+    fn group_by_profile(&mut self) {
         self.groups.clear();
         let mut first = 0;
         for same in self.flows.chunk_by(|a, b| a.profile == b.profile) {
@@ -357,6 +427,13 @@ impl Problem {
                 .push((same[0].profile, first..first + same.len()));
             first += same.len();
         }
+    }
+
+    /// Sorts the flows by profile and class, and rebuilds the indices.
+    fn index_flows(&mut self) {
+        self.flows
+            .sort_by_key(|flow| (flow.profile, flow.class, flow.isolated_connection));
+        self.group_by_profile();
         let mut first = 0;
         for same in (self.flows)
             .chunk_by(|a, b| (a.class, a.isolated_connection) == (b.class, b.isolated_connection))
@@ -442,6 +519,11 @@ impl Problem {
         ]
     }
 
+    /// Returns the round-trip time of a flow without waiting, in seconds.
+    pub fn base_rtt_s(&self, flow: &Flow) -> f64 {
+        self.base_delays_s(flow).iter().sum()
+    }
+
     /// Returns the bits on the wire of a packet of a hop if it is sent there, else 0.
     pub fn sent_bits(&self, hop: usize, is_sent: bool) -> f64 {
         if is_sent { self.hop_bits[hop] } else { 0.0 }
@@ -449,6 +531,11 @@ impl Problem {
 }
 
 impl LinkParams {
+    /// Returns the queue model for this traffic.
+    pub fn queue_model(&self, traffic: &LinkTraffic) -> DropTailTcpLaw {
+        traffic.queue_model(self.calibration, self.red.is_some())
+    }
+
     /// Sets the bandwidth in bit/s; a buffer given as a time scales with it.
     pub fn set_bandwidth(&mut self, bps: f64) {
         self.bandwidth_bps = bps;

@@ -11,7 +11,7 @@ use netflow_fluid::queue_fixed_point::{QueueFixedPoint, window_limited_pps};
 use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_profile::Profile;
 
-use crate::problem::{Flow, NO_PROFILE, Problem};
+use crate::problem::{Flow, LinkParams, NO_PROFILE, Problem};
 
 /// Number of sources evaluated at a time.
 const BATCH: usize = 64;
@@ -20,7 +20,7 @@ const BATCH: usize = 64;
 const MIN_WINDOW_PKTS: f64 = 0.02;
 
 /// Smallest traffic, which keeps its logarithm finite.
-const MIN_RATE: f64 = 1e-280;
+pub(crate) const MIN_RATE: f64 = 1e-280;
 
 /// State of one link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,7 +81,7 @@ pub(crate) struct NetworkState {
     pub flows: Vec<FlowState>,
     /// Packets/s at the entrance of each hop, counted in data packets.
     pub hops: Vec<f64>,
-    base_rtt_s: Vec<f64>,
+    pub base_rtt_s: Vec<f64>,
     /// Queue-filling traffic of each link.
     pub laws: Vec<DropTailTcpLaw>,
     /// True if quantities derived from the inputs must be recomputed.
@@ -97,6 +97,23 @@ impl NetworkState {
         }
     }
 
+    /// Creates the state of a [part](Problem::of_part) with these queue models, and round-trip times without
+    /// the waits at the part's links.
+    pub fn of_part(
+        part: &Problem,
+        laws: Vec<DropTailTcpLaw>,
+        base_rtt_s: Vec<f64>,
+    ) -> NetworkState {
+        NetworkState {
+            links: vec![LinkState::default(); part.links.len()],
+            flows: vec![FlowState::default(); part.flows.len()],
+            hops: vec![0.0; part.hop_link.len()],
+            base_rtt_s,
+            laws,
+            stale: false,
+        }
+    }
+
     /// Marks bandwidths, delays, buffers or flows as changed.
     pub fn inputs_changed(&mut self) {
         self.stale = true;
@@ -106,16 +123,14 @@ impl NetworkState {
         self.stale = false;
         self.flows.resize(problem.flows.len(), FlowState::default());
         self.hops.resize(problem.hop_link.len(), 0.0);
-        self.base_rtt_s.clear();
         let crossings = problem.link_traffic();
         self.laws.clear();
         let links = crossings.iter().zip(&problem.links);
         self.laws
-            .extend(links.map(|(crossing, link)| {
-                crossing.queue_model(link.calibration, link.red.is_some())
-            }));
-        let fixed_s = |flow| problem.base_delays_s(flow).iter().sum::<f64>();
-        self.base_rtt_s.extend(problem.flows.iter().map(fixed_s));
+            .extend(links.map(|(crossing, link)| link.queue_model(crossing)));
+        self.base_rtt_s.clear();
+        let base_rtt_s = |flow| problem.base_rtt_s(flow);
+        self.base_rtt_s.extend(problem.flows.iter().map(base_rtt_s));
     }
 
     /// Evaluates the network at `z` and writes the residual to `residuals`; with derivatives if `slopes`
@@ -133,37 +148,15 @@ impl NetworkState {
             let at = &mut self.links[l];
             at.bits_ps = at.bits_ps.max(MIN_RATE);
             at.pkts_ps = at.pkts_ps.max(MIN_RATE);
-            (residuals[2 * l], residuals[2 * l + 1]) = (z[2 * l], z[2 * l + 1]);
-            residuals[2 * l] -= libm::log(at.bits_ps / problem.links[l].bandwidth_bps);
-            residuals[2 * l + 1] -= libm::log(at.bits_ps / at.pkts_ps);
+            let both = at.residuals(&problem.links[l], z[2 * l], z[2 * l + 1]);
+            (residuals[2 * l], residuals[2 * l + 1]) = both.into();
         }
     }
 
     fn update_links(&mut self, problem: &Problem, z: &[f64]) {
         for &l in &problem.used_links {
             let l = l as usize;
-            let link = &problem.links[l];
-            let mean_bits = libm::exp(z[2 * l + 1]);
-            let queue = link.queue(mean_bits);
-            let buffer_pkts = queue.buffer_pkts;
-            let rest = queue.fixed_point(z[2 * l], &self.laws[l]);
-            let packet_s = mean_bits / link.bandwidth_bps;
-            let wait_packet_s = if self.laws[l].is_paced() {
-                0.0
-            } else {
-                packet_s
-            };
-            self.links[l] = LinkState {
-                fixed_point: rest,
-                pass: libm::exp(rest.ln_pass),
-                waiting_s: rest.queue_pkts * wait_packet_s,
-                packet_s,
-                wait_packet_s,
-                buffer_pkts,
-                buffer_by_v: -link.buffer.by_ln_bits(mean_bits),
-                bits_ps: 0.0,
-                pkts_ps: 0.0,
-            };
+            self.links[l] = LinkState::at(&problem.links[l], &self.laws[l], z[2 * l], z[2 * l + 1]);
         }
     }
 
@@ -173,21 +166,7 @@ impl NetworkState {
             let fixed_s = &self.base_rtt_s[range.clone()];
             let at = &mut self.flows[range.clone()];
             for ((at, flow), &fixed_s) in at.iter_mut().zip(flows).zip(fixed_s) {
-                let links = |hops: std::ops::Range<usize>| {
-                    problem.hop_link[hops]
-                        .iter()
-                        .map(|&l| &self.links[l as usize])
-                };
-                let data = flow.data_hops();
-                at.ln_pass = flow.ln_pass;
-                at.rtt_s = fixed_s;
-                for link in links(data) {
-                    at.ln_pass += link.fixed_point.ln_pass;
-                    at.rtt_s += link.waiting_s;
-                }
-                at.rtt_s += links(flow.ack_hops())
-                    .map(|link| link.waiting_s)
-                    .sum::<f64>();
+                at.experience(problem, flow, fixed_s, &self.links);
             }
             if *profile == NO_PROFILE {
                 for (at, flow) in at.iter_mut().zip(flows) {
@@ -214,7 +193,7 @@ impl NetworkState {
 
     fn update_link_rates(&mut self, problem: &Problem) {
         for (flow, at) in problem.flows.iter().zip(&self.flows) {
-            let mut pps = flow.sent_pps(at.rate_pps);
+            let mut pps = flow.sent_pps(at.rate_pps) * flow.entry_pass;
             let mut over = |hops: std::ops::Range<usize>, pkts: f64| {
                 for h in hops {
                     let link = &mut self.links[problem.hop_link[h] as usize];
@@ -231,6 +210,35 @@ impl NetworkState {
 }
 
 impl LinkState {
+    /// Returns the state of a link at ln(load) = `u` and ln(mean bits of a packet) = `v`, without rates.
+    pub fn at(link: &LinkParams, law: &DropTailTcpLaw, u: f64, v: f64) -> LinkState {
+        let mean_bits = libm::exp(v);
+        let queue = link.queue(mean_bits);
+        let buffer_pkts = queue.buffer_pkts;
+        let rest = queue.fixed_point(u, law);
+        let packet_s = mean_bits / link.bandwidth_bps;
+        let wait_packet_s = if law.is_paced() { 0.0 } else { packet_s };
+        LinkState {
+            fixed_point: rest,
+            pass: libm::exp(rest.ln_pass),
+            waiting_s: rest.queue_pkts * wait_packet_s,
+            packet_s,
+            wait_packet_s,
+            buffer_pkts,
+            buffer_by_v: -link.buffer.by_ln_bits(mean_bits),
+            bits_ps: 0.0,
+            pkts_ps: 0.0,
+        }
+    }
+
+    /// Returns the residuals of a link with this state and these unknowns.
+    pub fn residuals(&self, link: &LinkParams, u: f64, v: f64) -> [f64; 2] {
+        [
+            u - libm::log(self.bits_ps / link.bandwidth_bps),
+            v - libm::log(self.bits_ps / self.pkts_ps),
+        ]
+    }
+
     /// Returns the derivatives of ln(fraction accepted) and of the waiting time by ln of the mean
     /// packet's bits.
     pub fn by_v(&self) -> [f64; 2] {
@@ -244,13 +252,35 @@ impl LinkState {
 }
 
 impl FlowState {
+    /// Sets loss and round-trip time of a flow's path; `base_rtt_s` is without waiting.
+    pub fn experience(
+        &mut self,
+        problem: &Problem,
+        flow: &Flow,
+        base_rtt_s: f64,
+        links: &[LinkState],
+    ) {
+        let links = |hops: std::ops::Range<usize>| {
+            let hops = problem.hop_link[hops].iter();
+            hops.map(|&l| &links[l as usize])
+        };
+        self.ln_pass = flow.ln_pass;
+        self.rtt_s = base_rtt_s;
+        for link in links(flow.data_hops()) {
+            self.ln_pass += link.fixed_point.ln_pass;
+            self.rtt_s += link.waiting_s;
+        }
+        let acks_wait_s = links(flow.ack_hops()).map(|link| link.waiting_s);
+        self.rtt_s += acks_wait_s.sum::<f64>();
+    }
+
     pub fn loss(&self) -> f64 {
         loss_from_ln_pass(self.ln_pass)
     }
 
     /// Computes the steady rate of a TCP source whose profile gives `profile_pps` for the loss of
     /// its path.
-    fn respond(&mut self, profile: &dyn Profile, flow: &Flow, profile_pps: f64, slopes: bool) {
+    pub fn respond(&mut self, profile: &dyn Profile, flow: &Flow, profile_pps: f64, slopes: bool) {
         let (loss, rtt_s) = (self.loss(), self.rtt_s);
         let through = libm::exp(self.ln_pass);
         // Lost packets are retransmitted.

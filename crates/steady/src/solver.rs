@@ -17,10 +17,10 @@ use crate::{SteadyError, SteadyOptions};
 /// Range of ln(load) of random starting points.
 const RANDOM_LN_LOAD: std::ops::Range<f64> = -1.5..1.5;
 /// ln(load) of an overloaded link at the first starting point.
-const MAX_START_LN_LOAD: f64 = -0.05;
+pub(crate) const MAX_START_LN_LOAD: f64 = -0.05;
 /// Two states are the same if they differ by less than this at every link.
 const SAME_STATE_TOLERANCE: f64 = 1e-5;
-const MAX_NEWTON_STEPS: usize = 200;
+pub(crate) const MAX_NEWTON_STEPS: usize = 200;
 /// Number of random starting points tried if the first does not converge.
 const MAX_EXTRA_STARTS: u64 = 8;
 
@@ -312,7 +312,7 @@ impl Solver {
             return;
         }
         for &i in &new {
-            (z[i], z[i + 1]) = (-30.0, libm::log(8000.0));
+            z[i..i + 2].copy_from_slice(&empty_link());
         }
         let mut residuals = vec![0.0; z.len()];
         self.point.evaluate(&self.problem, z, false, &mut residuals);
@@ -369,6 +369,11 @@ impl Solver {
             link,
         }
     }
+}
+
+/// Returns ln(load) and ln(mean bits of a packet) of a link without effect on its traffic.
+pub(crate) fn empty_link() -> [f64; 2] {
+    [-30.0, libm::log(8000.0)]
 }
 
 pub(crate) fn check(

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::newton::NewtonOutcome;
 use crate::problem::NO_PROFILE;
-use crate::residual::{BindingConstraint, LinkState, loss_from_ln_pass};
+use crate::residual::{BindingConstraint, loss_from_ln_pass};
 use crate::solver::Solver;
 
 /// Steady state of a network.
@@ -151,8 +151,10 @@ impl Steady {
     /// Collects the results from the solver's state, which is at `z`.
     pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: NewtonOutcome) -> Steady {
         let inner = solver.network.tables();
+        let used = &solver.problem.used_links;
+        let is_used = |l: usize| used.binary_search(&(l as u32)).is_ok();
         let mut links: Vec<LinkSteady> = (0..inner.links.len())
-            .map(|l| solver.link_steady(l))
+            .map(|l| solver.link_steady(l, is_used(l)))
             .collect();
         solver.add_loads(&mut links);
         solver.mark_estimates(&mut links);
@@ -193,7 +195,7 @@ impl Steady {
 
 /// Combines the flows into which one connection is split. Only fixed-rate sources are split, so the
 /// flows differ in their paths only.
-fn sum_flows(flows: &[ConnectionSteady]) -> ConnectionSteady {
+pub(crate) fn sum_flows(flows: &[ConnectionSteady]) -> ConnectionSteady {
     let mut all = flows[0];
     if flows.len() == 1 {
         return all;
@@ -211,8 +213,9 @@ fn sum_flows(flows: &[ConnectionSteady]) -> ConnectionSteady {
 }
 
 impl Solver {
-    fn link_steady(&self, l: usize) -> LinkSteady {
-        if self.problem.used_links.binary_search(&(l as u32)).is_err() {
+    /// Returns the results of one link without loads and estimates.
+    pub(crate) fn link_steady(&self, l: usize, is_used: bool) -> LinkSteady {
+        if !is_used {
             return LinkSteady {
                 buffer_pkts: self.problem.links[l].buffer.nominal_pkts,
                 ..LinkSteady::default()
@@ -260,10 +263,8 @@ impl Solver {
         }
     }
 
-    /// Returns two differences per link from the mean wait of all packets, in seconds. The first is
-    /// that of packets of other sources that meet bursts. The second is that of packets of
-    /// transfers, which also wait behind their own burst. Both are 0 without transfers.
-    fn burst_wait_differences(&self) -> Vec<[f64; 2]> {
+    /// Returns the [differences](Self::burst_wait_difference) of every link.
+    pub(crate) fn burst_wait_differences(&self) -> Vec<[f64; 2]> {
         let mut transfers_pps = vec![0.0; self.point.links.len()];
         for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {
             if self.problem.transfers[flow.class as usize].is_some() {
@@ -272,21 +273,45 @@ impl Solver {
                 }
             }
         }
-        let links = self.point.links.iter().zip(transfers_pps).enumerate();
-        let aside_s = |(l, (at, pps)): (usize, (&LinkState, f64))| {
-            let (filling, k) = (&self.point.laws[l], at.buffer_pkts);
-            if pps <= 0.0 || !filling.has_bursts() {
-                return [0.0; 2];
-            }
-            let (queue_pkts, found_pkts) = (at.fixed_point.queue_pkts, at.fixed_point.found_pkts);
-            let others_pkts = queue_pkts.min(found_pkts);
-            let others_s = (others_pkts - found_pkts) * at.packet_s;
-            let more_pkts = filling.added_by_bursts_pkts(at.fixed_point.ln_rho, k);
-            let own_s = own_burst_wait_s(more_pkts, at.fixed_point.utilization, pps);
-            let most_s = (k - others_pkts).max(0.0) * at.packet_s;
-            [others_s, others_s + own_s.min(most_s)]
-        };
-        links.map(aside_s).collect()
+        let links = transfers_pps.into_iter().enumerate();
+        links
+            .map(|(l, pps)| self.burst_wait_difference(l, pps))
+            .collect()
+    }
+
+    /// Returns two differences from the mean wait of all packets at a link, in seconds, given the packets/s of
+    /// transfers. The first is that of packets of other sources that meet bursts. The second is that of packets
+    /// of transfers, which also wait behind their own burst. Both are 0 without transfers.
+    pub(crate) fn burst_wait_difference(&self, l: usize, transfers_pps: f64) -> [f64; 2] {
+        let at = &self.point.links[l];
+        let (filling, k) = (&self.point.laws[l], at.buffer_pkts);
+        if transfers_pps <= 0.0 || !filling.has_bursts() {
+            return [0.0; 2];
+        }
+        let (queue_pkts, found_pkts) = (at.fixed_point.queue_pkts, at.fixed_point.found_pkts);
+        let others_pkts = queue_pkts.min(found_pkts);
+        let others_s = (others_pkts - found_pkts) * at.packet_s;
+        let more_pkts = filling.added_by_bursts_pkts(at.fixed_point.ln_rho, k);
+        let own_s = own_burst_wait_s(more_pkts, at.fixed_point.utilization, transfers_pps);
+        let most_s = (k - others_pkts).max(0.0) * at.packet_s;
+        [others_s, others_s + own_s.min(most_s)]
+    }
+
+    /// Returns rate, goodput, loss and delay of a flow; other values are not set.
+    pub(crate) fn flow_traffic(&self, i: usize, aside_s: &[[f64; 2]]) -> ConnectionSteady {
+        let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
+        let rate_pps = flow.sent_pps(at.rate_pps);
+        let in_bursts = self.problem.transfers[flow.class as usize].is_some();
+        let hops = self.problem.hop_link[flow.data_hops()].iter();
+        let aside_s = hops.map(|&l| aside_s[l as usize][usize::from(in_bursts)]);
+        ConnectionSteady {
+            sending: true,
+            rate_pps,
+            goodput_pps: rate_pps * libm::exp(at.ln_pass),
+            loss_probability: at.loss(),
+            delay_s: self.delay_s(i) + aside_s.sum::<f64>(),
+            ..ConnectionSteady::default()
+        }
     }
 
     fn flow_steady(
@@ -297,23 +322,14 @@ impl Solver {
     ) -> ConnectionSteady {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         let spec = self.network.tables().spec_of_class(flow.class);
-        let rate_pps = flow.sent_pps(at.rate_pps);
-        let in_bursts = self.problem.transfers[flow.class as usize].is_some();
         let crosses = |is: fn(&LinkSteady) -> bool| {
             let mut hops = flow.data_hops().chain(flow.ack_hops());
             hops.any(|h| is(&links[self.problem.hop_link[h] as usize]))
         };
         let queues = crosses(|link| link.estimate.is_some());
         let losses = crosses(LinkSteady::loss_is_estimate);
-        let hops = self.problem.hop_link[flow.data_hops()].iter();
-        let aside_s = hops.map(|&l| aside_s[l as usize][usize::from(in_bursts)]);
         ConnectionSteady {
-            sending: true,
-            rate_pps,
-            goodput_pps: rate_pps * libm::exp(at.ln_pass),
-            loss_probability: at.loss(),
             rtt_s: spec.source.is_answered().then_some(at.rtt_s),
-            delay_s: self.delay_s(i) + aside_s.sum::<f64>(),
             limited_by: at.limit,
             provenance: match flow.profile {
                 NO_PROFILE => Provenance::Measured,
@@ -327,6 +343,7 @@ impl Solver {
                 losses,
                 Some(at.loss()),
             ),
+            ..self.flow_traffic(i, aside_s)
         }
     }
 

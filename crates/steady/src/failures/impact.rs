@@ -1,9 +1,11 @@
 //! Connections affected by a failure.
 
+use std::cmp::Ordering;
+
 use netflow_network::{ConnectionId, Network};
 
 use super::{Failing, LOST_FRACTION_STEP, MIN_LOST_FRACTION};
-use crate::Steady;
+use crate::{ConnectionSteady, Steady};
 
 /// Factor of the mean delay from which a connection counts as affected.
 pub const SLOWDOWN_THRESHOLD: f64 = 2.0;
@@ -69,18 +71,18 @@ impl AffectedConnection {
     }
 }
 
-/// Returns all active connections by the fraction of goodput lost, largest first. Ties are in order
-/// of demand, then of name.
-pub(super) fn rank_by_loss(
+/// Returns the impact on the active ones of these connections.
+pub(super) fn impacts(
     network: &Network,
     failing: &[Failing],
+    changed: impl Iterator<Item = ConnectionId>,
     intact: &Steady,
-    after: &Steady,
+    after: &[ConnectionSteady],
 ) -> Vec<AffectedConnection> {
-    let all = network.connections().filter_map(|id| {
+    let all = changed.filter_map(|id| {
         let spec = network.connection_spec(id);
         let bits = 8.0 * spec.packet_size_bytes;
-        let (before, now) = (intact.connection(id), after.connection(id));
+        let (before, now) = (intact.connection(id), &after[id.index()]);
         let lost = 1.0 - now.goodput_pps / before.goodput_pps;
         let ends = [spec.from, spec.to].map(Failing::Node);
         let harm = if ends.iter().any(|end| failing.contains(end)) {
@@ -101,15 +103,22 @@ pub(super) fn rank_by_loss(
             offered_bps: bits * before.rate_pps,
         })
     });
-    let mut all: Vec<AffectedConnection> = all.collect();
+    all.collect()
+}
+
+/// Compares by the fraction of goodput lost, largest first. Ties are in order of demand, then of name.
+pub(super) fn by_loss(
+    network: &Network,
+    a: &AffectedConnection,
+    b: &AffectedConnection,
+) -> Ordering {
     let steps = |it: &AffectedConnection| (it.lost_fraction / MIN_LOST_FRACTION).round();
     let name = |it: &AffectedConnection| network.connection_name(it.connection);
-    all.sort_by(|a, b| {
-        let by_loss = steps(b).total_cmp(&steps(a));
-        let by_offer = b.offered_bps.total_cmp(&a.offered_bps);
-        by_loss.then(by_offer).then_with(|| name(a).cmp(name(b)))
-    });
-    all
+    let by_loss = steps(b).total_cmp(&steps(a));
+    let by_offer = || b.offered_bps.total_cmp(&a.offered_bps);
+    by_loss
+        .then_with(by_offer)
+        .then_with(|| name(a).cmp(name(b)))
 }
 
 /// Returns the number of affected connections, where one with `count = n` counts n times, and the
@@ -117,16 +126,17 @@ pub(super) fn rank_by_loss(
 /// are last.
 pub(super) fn most_affected(
     network: &Network,
-    ranked: &[AffectedConnection],
+    changed: &[AffectedConnection],
     max_count: usize,
 ) -> (u64, Vec<AffectedConnection>) {
-    let suffering = || ranked.iter().filter(|it| it.is_affected());
+    let suffering = || changed.iter().filter(|it| it.is_affected());
     let count = |it: &AffectedConnection| u64::from(network.connection_spec(it.connection).count);
     let all = suffering().map(count).sum();
     if max_count == 0 {
         return (all, Vec::new());
     }
     let mut first: Vec<AffectedConnection> = suffering().copied().collect();
+    first.sort_by(|a, b| by_loss(network, a, b));
     let ends = |it: &AffectedConnection| it.impact == ImpactKind::EndpointFails;
     let kbps = |it: &AffectedConnection| (it.lost_bps() / 1e3).round();
     // The sort is stable: ties keep their order.

@@ -2,7 +2,7 @@
 
 use netflow_network::{ConnectionId, LinkId, Network};
 
-use crate::Steady;
+use crate::{ConnectionSteady, LinkSteady};
 
 /// Load above which a link is busy. Loads are compared as tables print them, in steps of 0.01 %.
 pub const BUSY_LOAD: f64 = 0.9;
@@ -22,9 +22,13 @@ pub struct Worst {
 }
 
 impl Worst {
-    pub(super) fn of(steady: &Steady, network: &Network) -> Worst {
-        let links = || network.links().zip(&steady.links);
-        let connections = network.connections().zip(&steady.connections);
+    pub(super) fn of(
+        network: &Network,
+        links: &[LinkSteady],
+        connections: &[ConnectionSteady],
+    ) -> Worst {
+        let links = || network.links().zip(links);
+        let connections = network.connections().zip(connections);
         let arriving = connections.filter(|(_, it)| it.goodput_pps > 0.0);
         Worst {
             load: max_by_value(links().map(|(id, it)| (id, it.load))),

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use netflow_network::{LinkId, Network};
+use netflow_network::Network;
 use serde::Serialize;
 
-use crate::{ConnectionSelection, Measure, Sensitivities, Solver, Steady, SteadyError};
+use crate::{ConnectionSelection, Measure, Sensitivities, Solver, Steady, SteadyError, Upgrade};
 
 /// Row of the sensitivities to one link, per unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -249,14 +249,14 @@ pub struct UpgradeRow<'a> {
 pub fn upgrades<'a>(
     network: &'a Network,
     without: &Steady,
-    with: &[(LinkId, Steady)],
+    with: &[Upgrade],
 ) -> Vec<UpgradeRow<'a>> {
-    let rows = with.iter().map(|(link, with)| UpgradeRow {
-        link: network.link_name(*link),
+    let rows = with.iter().map(|with| UpgradeRow {
+        link: network.link_name(with.link),
         goodput_bps: with.totals.goodput_bps - without.totals.goodput_bps,
         delay_s: with.totals.delay_s - without.totals.delay_s,
         loss_probability: with.totals.loss_probability - without.totals.loss_probability,
-        load: with.link(*link).load,
+        load: with.load,
     });
     let mut rows: Vec<UpgradeRow<'_>> = rows.collect();
     let (goodput_bps, delay_s) = (without.totals.goodput_bps, without.totals.delay_s);

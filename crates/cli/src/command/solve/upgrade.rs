@@ -27,17 +27,10 @@ pub(super) fn answer(
     options: &SteadyOptions,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut with = Vec::new();
-    for link in seen.network.links() {
-        if seen.steady.link(link).offered_pps <= 0.0 {
-            continue;
-        }
-        if interrupt::requested() {
-            return Err(Failure::Interrupted("no results".to_owned()));
-        }
-        let found = solver.solve_with_upgrade(link, more_bps, seen.steady, options);
-        with.push((link, found.map_err(steady_failure)?));
-    }
+    let with = solver
+        .upgrades(more_bps, seen.steady, options, &interrupt::requested)
+        .map_err(steady_failure)?
+        .ok_or_else(|| Failure::Interrupted("no results".to_owned()))?;
     let rows = rows::upgrades(seen.network, seen.steady, &with);
     let totals = &seen.steady.totals;
     let answer = object! {
