@@ -95,10 +95,8 @@ impl Problem {
         let crossings: Vec<_> = crossings.collect();
         let flows = crossings.iter().map(|&(flow, place, is_data)| {
             let path = &paths[place][usize::from(place == 0)..];
-            let (data, return_path): (&[u32], &[u32]) = match is_data {
-                true => (path, &[]),
-                false => (&[], path),
-            };
+            let (data, return_path): (&[u32], &[u32]) =
+                if is_data { (path, &[]) } else { (&[], path) };
             TrafficFlow {
                 data,
                 return_path,
