@@ -125,6 +125,12 @@ fn rate_of_netem_is_the_bandwidth() {
     assert_eq!(link.delay_line.limit_pkts, None);
     assert!(!link.delay_line.jitter.unwrap().reorders);
     assert!(has(&assumed(text), "includes 82 delayed packets"));
+    // The path holds 1651 frames, more than the limit: the limit bounds the rate.
+    let text = "qdisc netem 1: root limit 1000 delay 200ms rate 100Mbit\n";
+    let link = spec(text);
+    assert_eq!(link.buffer, Buffer::Packets(1000.0));
+    assert_eq!(link.delay_line.limit_pkts, Some(1000));
+    assert!(has(&assumed(text), "is below the 1651 packets"));
     let atm =
         spec("qdisc netem 1: root limit 10 rate 1Mbit packetoverhead 8 cellsize 48 celloverhead 5");
     assert_eq!(atm.overhead.bytes, 22.0);

@@ -210,14 +210,23 @@ impl DescribedLink {
             let bps = stack.bucket.as_ref().map(|(bucket, _)| bucket.rate_bps);
             let bps = bps.or(netem.limiting_bps()).unwrap_or_default();
             let in_flight = (bps * netem.delay_s / (8.0 * 1514.0)).floor();
-            let waiting = (netem.limit as f64 - in_flight).max(1.0);
-            let text = format!(
-                "the limit of netem ({} packets) includes {in_flight} delayed packets of 1514 B at the full rate: \
-                 buffer of {waiting} packets",
-                netem.limit
-            );
-            self.assume_if(in_flight > 0.0, &text);
-            self.set("buffer", quoted(format_args!("{waiting} pkt")));
+            let limit = netem.limit.max(1);
+            let waiting = limit as f64 - in_flight;
+            if waiting < 1.0 {
+                self.assumptions.push(format!(
+                    "the limit of netem ({limit} packets) is below the {in_flight} packets of 1514 B that the link \
+                     delays at the full rate: `in-flight-limit`, and a buffer of its own for waiting packets"
+                ));
+                self.set("in-flight-limit", quoted(format_args!("{limit} pkt")));
+                self.set("buffer", quoted(format_args!("{limit} pkt")));
+            } else {
+                let text = format!(
+                    "the limit of netem ({limit} packets) includes {in_flight} delayed packets of 1514 B at the full \
+                     rate: buffer of {waiting} packets"
+                );
+                self.assume_if(in_flight > 0.0, &text);
+                self.set("buffer", quoted(format_args!("{waiting} pkt")));
+            }
         } else if !is_queue && netem.limit < UNLIMITED_PKTS {
             self.set(
                 "in-flight-limit",
