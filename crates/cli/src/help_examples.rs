@@ -121,8 +121,8 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "import with demands from a table",
             ),
             (
-                "tc -d qdisc show dev eth0 | netflow import - --format tc -o eth0.toml",
-                "import the queueing disciplines of a Linux interface",
+                "netflow import eth0.tc -o eth0.toml",
+                "import a Linux interface: the output of `tc -d qdisc show dev eth0`",
             ),
         ],
     ),
