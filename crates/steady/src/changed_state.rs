@@ -123,7 +123,7 @@ impl IndexSet {
         self.contains.get(index as usize).is_some_and(|it| *it)
     }
 
-    /// Empties the set and returns what it contained.
+    /// Empties the set and returns its members.
     fn take(&mut self) -> Vec<u32> {
         let members = std::mem::take(&mut self.members);
         for &index in &members {

@@ -1,9 +1,9 @@
 //! Failure analysis: steady states after the failure of each link, node or risk group, or of each
 //! pair of them.
 //!
-//! Routes are those that the network's own events would produce. The solution starts from the steady state of
-//! the intact network, and only links and connections that the failure affects are computed again. A network
-//! for which this finds no steady state is solved as a whole.
+//! Routes are those after the same events of a run. The solution starts from the steady state of the intact
+//! network. If all sources have a fixed rate, only links and connections that the failure affects are computed
+//! again. A network for which this finds no steady state is solved as a whole.
 
 mod cases;
 mod impact;
