@@ -30,9 +30,9 @@ pub(crate) struct EndpointIndex {
     positions: Vec<Vec<(u32, u32)>>,
     /// Number of transfers for which the positions are valid.
     transfers: usize,
-    /// Scratch memory: endpoints with events, and events before which other links have to advance.
+    /// Scratch memory: endpoints with events, and the next events of endpoints that have run.
     due: Vec<u32>,
-    blocked: Vec<(u32, u64)>,
+    later: Vec<(u32, u64)>,
 }
 
 fn receiver_key(transfer: u32) -> usize {
@@ -75,12 +75,16 @@ impl EndpointIndex {
 }
 
 impl Dependencies {
-    /// Schedules the next event of an endpoint at the links with an event list that feed it.
-    fn schedule_endpoint(&mut self, key: usize, at_ns: u64) {
+    /// Schedules the next event of an endpoint at the links with an event list that feed it, except for
+    /// `running`, which is running the endpoint.
+    fn schedule_endpoint(&mut self, key: usize, at_ns: u64, running: Option<usize>) {
         let Some(positions) = self.index.positions.get(key) else {
             return;
         };
         for &(l, number) in positions {
+            if running == Some(l as usize) {
+                continue;
+            }
             if let Some(Some(list)) = self.index.lists.get_mut(l as usize) {
                 list.schedule(number, at_ns);
                 let next_ns = &mut self.links_of[l as usize].next_endpoint_event_ns;
@@ -174,17 +178,19 @@ impl Engine {
         while let Some(wire) = self.topology.wires.changed.pop() {
             if let Some(key) = self.index_key_of_wire(wire) {
                 let at_ns = self.topology.wires.head_ns(wire);
-                self.dependencies.schedule_endpoint(key, at_ns);
+                self.dependencies.schedule_endpoint(key, at_ns, None);
             }
         }
     }
 
-    /// Schedules the next event of an endpoint that has run.
+    /// Schedules the next event of an endpoint that `running` has run, at the other links that feed it. One of
+    /// them may be the last that advances past this event.
     #[inline]
-    pub fn schedule_next(&mut self, fed: Fed, at_ns: u64) {
+    pub fn schedule_elsewhere(&mut self, fed: Fed, at_ns: u64, running: usize) {
         if !self.dependencies.index.positions.is_empty() {
+            let key = self.index_key(fed);
             self.dependencies
-                .schedule_endpoint(self.index_key(fed), at_ns);
+                .schedule_endpoint(key, at_ns, Some(running));
         }
     }
 
@@ -192,7 +198,7 @@ impl Engine {
     /// an event list. Returns the time of the next event.
     pub fn run_due_endpoints(&mut self, l: usize, output_ns: u64, end_ns: u64) -> u64 {
         let mut due = std::mem::take(&mut self.dependencies.index.due);
-        let mut blocked = std::mem::take(&mut self.dependencies.index.blocked);
+        let mut later = std::mem::take(&mut self.dependencies.index.later);
         loop {
             if let Some(list) = self.dependencies.index.list_mut(l as u32) {
                 due.extend(std::iter::from_fn(|| list.pop_before(output_ns)));
@@ -206,22 +212,20 @@ impl Engine {
                     continue;
                 };
                 let next_ns = self.run_endpoint(fed, output_ns, end_ns);
-                if next_ns < output_ns {
-                    blocked.push((number, next_ns));
-                } else {
-                    self.schedule_next(fed, next_ns);
-                }
+                self.schedule_elsewhere(fed, next_ns, l);
+                // An event before the output time waits for another link.
+                later.push((number, next_ns));
             }
             self.schedule_arrivals();
         }
         let list = self.dependencies.index.list_mut(l as u32);
         let next_ns = list.map_or(NEVER, |list| {
-            for (number, next_ns) in blocked.drain(..) {
+            for (number, next_ns) in later.drain(..) {
                 list.schedule(number, next_ns);
             }
             list.next_ns()
         });
-        (self.dependencies.index.due, self.dependencies.index.blocked) = (due, blocked);
+        (self.dependencies.index.due, self.dependencies.index.later) = (due, later);
         next_ns
     }
 }
