@@ -597,3 +597,55 @@ fn engine_matches_reference_simulation() {
     assert!(divided > 40, "{divided} networks in parts");
     assert!(classed > 80, "{classed} networks with classes");
 }
+
+/// The last link that advances past a timer of an endpoint has to run it. Here one link feeds all endpoints, and
+/// others with other delays feed few of them.
+#[test]
+fn users_behind_links_of_several_delays_match_reference_simulation() {
+    let delays_s = [1e-4, 1e-3, 5e-3, 0.02, 0.04, 0.08];
+    let network = |seed: u64| {
+        let mut builder = NetworkBuilder::new();
+        let (router, server) = (builder.node("router"), builder.node("server"));
+        for (from, to) in [(router, server), (server, router)] {
+            let delay_s = delays_s[seed as usize % 6];
+            builder.link(netflow_problems::link(from, to, 4e6, delay_s, 20.0));
+        }
+        let mut workloads = Vec::new();
+        for (i, delay_s) in delays_s.into_iter().enumerate() {
+            let client = builder.node(&format!("client {i}"));
+            for (from, to) in [(client, router), (router, client)] {
+                builder.link(netflow_problems::link(from, to, 1e7, delay_s, 20.0));
+            }
+            let http = Behaviour::Http(Http {
+                request_bytes: Distribution::Constant(300.0),
+                reply_bytes: Distribution::Constant(9000.0),
+                files: Distribution::Constant(2.0),
+                think_s: Distribution::Constant(0.1),
+                pages: Distribution::Constant(4.0),
+            });
+            let name = format!("users {i}");
+            workloads.push(netflow_problems::workload(
+                &name,
+                http,
+                6.0,
+                [client, server],
+            ));
+        }
+        for workload in workloads {
+            builder.workload(workload);
+        }
+        builder.build().expect("a network")
+    };
+    let mut sweeps = 0;
+    for seed in 0..12 {
+        let engine = || Engine::new(network(seed), seed, ns(0.1), Vec::new());
+        let plainly = engine().results_at_intervals(Engine::run_reference, 5, ns(0.4));
+        let mut swept = engine();
+        swept.run_until(ns(0.4));
+        sweeps += usize::from(!swept.dependencies.event_by_event);
+        let told = engine().results_at_intervals(Engine::run_until, 5, ns(0.4));
+        let differs = plainly.iter().zip(&told).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "network {seed}");
+    }
+    assert!(sweeps > 0, "no network was swept");
+}

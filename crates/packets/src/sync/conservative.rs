@@ -190,20 +190,15 @@ impl Engine {
         let mut next_ns = NEVER;
         for i in 0..self.dependencies.links_of[l].receivers.len() {
             let fed = Fed::Receiver(self.dependencies.links_of[l].receivers[i]);
-            let at_ns = self.run_endpoint(fed, output_ns, end_ns);
-            self.schedule_elsewhere(fed, at_ns, l);
-            next_ns = next_ns.min(at_ns);
+            next_ns = next_ns.min(self.run_endpoint(fed, output_ns, end_ns));
         }
         for i in 0..self.dependencies.links_of[l].senders.len() {
             let fed = Fed::Sender(self.dependencies.links_of[l].senders[i]);
-            let at_ns = self.run_endpoint(fed, output_ns, end_ns);
-            self.schedule_elsewhere(fed, at_ns, l);
-            next_ns = next_ns.min(at_ns);
+            next_ns = next_ns.min(self.run_endpoint(fed, output_ns, end_ns));
         }
         for i in 0..self.dependencies.links_of[l].slots.len() {
             let fed = Fed::Slot(self.dependencies.links_of[l].slots[i]);
-            let at_ns = self.run_endpoint(fed, output_ns, end_ns);
-            self.schedule_elsewhere(fed, at_ns, l);
+            self.run_endpoint(fed, output_ns, end_ns);
         }
         self.schedule_arrivals();
         let link = &mut self.dependencies.links_of[l];

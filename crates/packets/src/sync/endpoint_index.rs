@@ -2,6 +2,9 @@
 //!
 //! A link with few endpoints looks at all of them when it advances. A link with many endpoints has an
 //! [event list](EventList), and looks only at endpoints with an event.
+//!
+//! If several links feed an endpoint, no list has its entry later than its next event. Arrivals are scheduled in all
+//! lists. A timer is set by an earlier event, for which each list has an entry until its link has advanced past it.
 
 use netflow_tcpmodel::tcp::NEVER;
 
@@ -75,16 +78,12 @@ impl EndpointIndex {
 }
 
 impl Dependencies {
-    /// Schedules the next event of an endpoint at the links with an event list that feed it, except for
-    /// `running`, which is running the endpoint.
-    fn schedule_endpoint(&mut self, key: usize, at_ns: u64, running: Option<usize>) {
+    /// Schedules an arrival at an endpoint at the links with an event list that feed it.
+    fn schedule_arrival(&mut self, key: usize, at_ns: u64) {
         let Some(positions) = self.index.positions.get(key) else {
             return;
         };
         for &(l, number) in positions {
-            if running == Some(l as usize) {
-                continue;
-            }
             if let Some(Some(list)) = self.index.lists.get_mut(l as usize) {
                 list.schedule(number, at_ns);
                 let next_ns = &mut self.links_of[l as usize].next_endpoint_event_ns;
@@ -178,19 +177,8 @@ impl Engine {
         while let Some(wire) = self.topology.wires.changed.pop() {
             if let Some(key) = self.index_key_of_wire(wire) {
                 let at_ns = self.topology.wires.head_ns(wire);
-                self.dependencies.schedule_endpoint(key, at_ns, None);
+                self.dependencies.schedule_arrival(key, at_ns);
             }
-        }
-    }
-
-    /// Schedules the next event of an endpoint that `running` has run, at the other links that feed it. One of
-    /// them may be the last that advances past this event.
-    #[inline]
-    pub fn schedule_elsewhere(&mut self, fed: Fed, at_ns: u64, running: usize) {
-        if !self.dependencies.index.positions.is_empty() {
-            let key = self.index_key(fed);
-            self.dependencies
-                .schedule_endpoint(key, at_ns, Some(running));
         }
     }
 
@@ -212,7 +200,6 @@ impl Engine {
                     continue;
                 };
                 let next_ns = self.run_endpoint(fed, output_ns, end_ns);
-                self.schedule_elsewhere(fed, next_ns, l);
                 // An event before the output time waits for another link.
                 later.push((number, next_ns));
             }
