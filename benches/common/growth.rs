@@ -76,8 +76,7 @@ const GROWTHS: &[Growth] = &[
         long: [900, 3600],
         max_exponent: 1.8,
         prepare: |nodes| {
-            let mesh = LargeScenario::mesh(nodes.isqrt(), false);
-            let loaded = load(&mesh.with_traffic(Traffic::Demands, 4 * nodes));
+            let loaded = mesh_with_demands(nodes);
             Box::new(move || {
                 let options = SteadyOptions {
                     starts: 0,
@@ -94,8 +93,7 @@ const GROWTHS: &[Growth] = &[
         long: [256, 1024],
         max_exponent: 2.9,
         prepare: |nodes| {
-            let mesh = LargeScenario::mesh(nodes.isqrt(), false);
-            let loaded = load(&mesh.with_traffic(Traffic::Demands, 4 * nodes));
+            let loaded = mesh_with_demands(nodes);
             Box::new(move || {
                 let options = FailureOptions {
                     nodes: false,
@@ -139,6 +137,12 @@ const GROWTHS: &[Growth] = &[
 fn load(large: &LargeScenario) -> CompiledScenario {
     let read = scenario::from_str("large.toml", large.text(), large.directory(), &[]);
     read.unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Returns a mesh with four demands for each node.
+fn mesh_with_demands(nodes: usize) -> CompiledScenario {
+    let mesh = LargeScenario::mesh(nodes.isqrt(), false);
+    load(&mesh.with_traffic(Traffic::Demands, 4 * nodes))
 }
 
 fn routes(large: LargeScenario) -> Box<dyn FnOnce()> {
