@@ -109,6 +109,8 @@ pub struct LinkSums {
     pub departed_pkts: f64,
     /// Packets among these that were lost in transit; `None` if the link never has such loss.
     pub link_lost_pkts: Option<f64>,
+    /// Lost packets that the AQM dropped before the buffer was full; 0 in the fluid model.
+    pub early_drop_pkts: f64,
     /// Packets that the queue marked instead of dropping them (CE, RFC 3168); 0 in the fluid model.
     pub marked_pkts: f64,
     /// Time integral of the queue in packet-seconds.
@@ -146,6 +148,7 @@ impl LinkSums {
                     0.0
                 }
             }),
+            early_drop_pkts: self.early_drop_pkts - before.early_drop_pkts,
             marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
             departed_queue_time: self.departed_queue_time - before.departed_queue_time,

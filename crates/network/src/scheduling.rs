@@ -79,6 +79,14 @@ impl Network {
             .any(|&queue| self.link_spec(queue).queue.marks())
     }
 
+    /// Returns true if the queue of a link, or of one of its classes, drops packets before its buffer is full.
+    pub fn drops_early(&self, link: LinkId) -> bool {
+        let queues = self.queues_of(link);
+        queues
+            .iter()
+            .any(|&queue| self.link_spec(queue).queue != DropPolicy::DropTail)
+    }
+
     /// Returns the first link with HTB.
     pub(crate) fn first_link_with_htb(&self) -> Option<LinkId> {
         let mut shared = self.inner.shared_links.iter();

@@ -30,6 +30,9 @@ pub struct LinkTotals {
     /// Packets among these that were lost in transit, by [`LinkSpec::loss`](crate::LinkSpec::loss); `None`
     /// for a link without such loss.
     pub link_lost_pkts: Option<f64>,
+    /// Lost packets that the AQM dropped before the buffer was full. `None` in the fluid model, and for a drop-tail
+    /// queue.
+    pub early_drop_pkts: Option<f64>,
     /// Packets that the queue marked instead of dropping them (CE, RFC 3168), for senders with ECN. `None` in
     /// the fluid model, and for a queue that does not mark.
     pub marked_pkts: Option<f64>,

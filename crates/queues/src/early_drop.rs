@@ -9,15 +9,6 @@ use rand_pcg::Pcg32;
 
 use crate::PacketInfo;
 
-/// Reason for the drop of a packet that arrives at a FIFO queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// Early drop by RED or RIO.
-    Early,
-    /// Full buffer.
-    BufferFull,
-}
-
 /// Cases in which RED marks ECN-capable packets instead of dropping them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedMarks {

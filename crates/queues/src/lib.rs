@@ -35,8 +35,8 @@ use std::ops::Add;
 use netflow_units::{Fifo, Size};
 
 pub use aqm::{
-    AckFilter, Aqm, AqmQueue, Cake, CoDel, DualPi2, FqCoDel, Isolation, PacketDetails, PacketInfo,
-    Pie, TcpAck, Tins, WaitingPacket,
+    AckFilter, Aqm, AqmQueue, Cake, CoDel, DropReason, Drops, DualPi2, FqCoDel, Isolation,
+    PacketDetails, PacketInfo, Pie, TcpAck, Tins, WaitingPacket,
 };
 pub use delay_line::{
     DelayLine, DelayLineQueue, JITTER_TABLE_SCALE, Jitter, JitterDistribution, JitterTable,
@@ -45,7 +45,7 @@ pub use delay_line::{
 pub use delivery_trace::{DeliveryTrace, TraceError, TraceServer};
 pub use departure_ring::DepartureRing;
 pub use dscp::Dscp;
-pub use early_drop::{DropReason, EarlyDrop, PrecedenceCounts, RedMarks, stretched_ns};
+pub use early_drop::{EarlyDrop, PrecedenceCounts, RedMarks, stretched_ns};
 pub use ecn::EcnCodepoint;
 pub use fifo_link::{Departure, FifoLink};
 pub use htb::{Htb, HtbClass, HtbTree};

@@ -222,6 +222,10 @@ pub struct LinkSummary {
     /// Packets that left the queue and were lost in transit; null if the link has no loss in transit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_lost_pkts: Option<f64>,
+    /// Lost packets that the AQM (RED, RIO, CoDel, FQ-CoDel, PIE, DualPI2, CAKE) dropped before the buffer was full;
+    /// null in the fluid model and for drop-tail queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early_drop_pkts: Option<f64>,
     /// Packets that the queue marked instead of dropping (CE, RFC 3168); null in the fluid model and if the queue does
     /// not mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -496,6 +500,7 @@ impl LinkSummary {
             offered_pkts: 0.0,
             lost_pkts: 0.0,
             link_lost_pkts: Some(0.0),
+            early_drop_pkts: Some(0.0),
             marked_pkts: Some(0.0),
             precedences: Vec::new(),
             arrival_cov: Some(0.0),
@@ -653,6 +658,7 @@ impl Summary {
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 link_lost_pkts: totals.link_lost_pkts,
+                early_drop_pkts: totals.early_drop_pkts,
                 marked_pkts: totals.marked_pkts,
                 precedences: simulation
                     .precedence_totals(id)
@@ -939,6 +945,7 @@ mod tests {
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
                 link_lost_pkts: Some(3.0),
+                early_drop_pkts: None,
                 marked_pkts: None,
                 precedences: vec![PrecedenceSummary {
                     offered_pkts: 8.0,

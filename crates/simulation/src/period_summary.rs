@@ -134,6 +134,12 @@ impl Run for Simulation {
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
             link_lost_pkts: sums.link_lost_pkts,
+            early_drop_pkts: match self.stepper() {
+                EngineKind::Packets(_) => {
+                    (self.network().drops_early(id)).then_some(sums.early_drop_pkts)
+                }
+                EngineKind::Fluid(_) => None,
+            },
             marked_pkts: match self.stepper() {
                 EngineKind::Packets(_) if self.network().marks(id) => Some(sums.marked_pkts),
                 _ => None,

@@ -110,6 +110,7 @@ impl Engine for Fluid {
             lost_pkts: link.lost_pkts,
             departed_pkts: link.departed_pkts,
             link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
+            early_drop_pkts: 0.0,
             marked_pkts: 0.0,
             queue_time: link.queue_time,
             departed_queue_time: link.queue_time,

@@ -11,7 +11,7 @@ use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
 use crate::link::queue::Link;
-use crate::link::queue_disc::wire_bytes;
+use crate::link::queue_disc::{DroppedPackets, wire_bytes};
 
 /// Relation between a queue and the link that transmits for it.
 #[derive(Clone, Debug, Default)]
@@ -168,10 +168,10 @@ impl Engine {
             && let Some(number) = sharing.scheduler.dequeue(now_ns)
         {
             let l = sharing.links[number] as usize;
-            let mut dropped = Vec::new();
+            let mut dropped = DroppedPackets::default();
             let next = self.links[l].queue.dequeue(now_ns, &mut dropped);
             // The scheduler has counted one of them.
-            let more = dropped.len() + usize::from(next.is_some()) - 1;
+            let more = dropped.packets.len() + usize::from(next.is_some()) - 1;
             let bytes = next.as_ref().map(|(waits, ..)| waits.bytes());
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
             if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {

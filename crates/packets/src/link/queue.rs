@@ -3,14 +3,14 @@
 use netflow_diffserv::TokenBucket;
 use netflow_network::service_ns;
 use netflow_queues::{
-    Buffer, DelayLineQueue, DepartureRing, EarlyDrop, FifoLink, LinkLoss, Losses, PacketDetails,
-    PacketInfo, PrecedenceCounts, TraceServer, stretched_ns,
+    Buffer, DelayLineQueue, DepartureRing, DropReason, EarlyDrop, FifoLink, LinkLoss, Losses,
+    PacketDetails, PacketInfo, PrecedenceCounts, TraceServer, stretched_ns,
 };
 use netflow_units::Fifo;
 use rand_pcg::Pcg32;
 
 use crate::link::class_scheduler::Transmission;
-use crate::link::queue_disc::{CONGESTED, QueueDisc, QueuedPacket, wire_bytes};
+use crate::link::queue_disc::{CONGESTED, DroppedPackets, QueueDisc, QueuedPacket, wire_bytes};
 use crate::link::wire::Packet;
 use crate::topology::HopSpec;
 
@@ -340,6 +340,8 @@ impl PlainQueue<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCounts {
     pub lost: u64,
+    /// Lost packets that the AQM dropped before the buffer was full.
+    pub dropped_early: u64,
     pub accepted: u64,
     /// Packets that the queue has marked and that departed or will.
     pub marked: u64,
@@ -490,12 +492,19 @@ impl Queue {
                     0
                 };
                 let info = packet_info(packet, bytes, spec);
-                let departure = fifo.arrive(now_ns, service_ns, &info).ok();
-                if departure.is_some_and(|departure| departure.marked) {
-                    packet.metadata |= CONGESTED;
-                    self.counts.marked += 1;
+                match fifo.arrive(now_ns, service_ns, &info) {
+                    Ok(departure) => {
+                        if departure.marked {
+                            packet.metadata |= CONGESTED;
+                            self.counts.marked += 1;
+                        }
+                        Some(departure.at_ns)
+                    }
+                    Err(reason) => {
+                        self.counts.dropped_early += u64::from(reason == DropReason::Early);
+                        None
+                    }
                 }
-                departure.map(|departure| departure.at_ns)
             }
         };
         self.counts.record(now_ns, service_ns, left_ns);
@@ -526,7 +535,7 @@ impl Queue {
         waits: QueuedPacket,
         spec: &HopSpec,
         details: impl FnOnce() -> PacketDetails,
-        dropped: &mut Vec<QueuedPacket>,
+        dropped: &mut DroppedPackets,
     ) {
         self.counts.accepted += 1;
         let info = packet_info(&waits.packet, waits.bytes(), spec);
@@ -540,7 +549,7 @@ impl Queue {
     pub fn dequeue(
         &mut self,
         now_ns: u64,
-        dropped: &mut Vec<QueuedPacket>,
+        dropped: &mut DroppedPackets,
     ) -> Option<(QueuedPacket, u64, bool)> {
         self.managed_mut()?.dequeue(now_ns, dropped)
     }

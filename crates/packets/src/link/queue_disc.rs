@@ -1,6 +1,8 @@
 //! Managed queues, whose discipline chooses the next packet when the link is free.
 
-use netflow_queues::{Aqm, AqmQueue, Buffer, EarlyDrop, PacketDetails, PacketInfo, stretched_ns};
+use netflow_queues::{
+    Aqm, AqmQueue, Buffer, DropReason, Drops, EarlyDrop, PacketDetails, PacketInfo, stretched_ns,
+};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
@@ -34,6 +36,22 @@ pub(crate) fn delay_ns(now_ns: u64, metadata: u64) -> u64 {
 pub(crate) struct QueuedPacket {
     pub packet: Packet,
     pub bits: f64,
+}
+
+/// Packets that a queue has dropped.
+#[derive(Debug, Default)]
+pub(crate) struct DroppedPackets {
+    pub packets: Vec<QueuedPacket>,
+    /// Number of them that were dropped before the buffer was full.
+    pub early: u64,
+}
+
+impl Drops<QueuedPacket> for DroppedPackets {
+    #[inline]
+    fn record(&mut self, packet: QueuedPacket, reason: DropReason) {
+        self.packets.push(packet);
+        self.early += u64::from(reason == DropReason::Early);
+    }
 }
 
 /// Managed queue and the link behind it.
@@ -133,7 +151,7 @@ impl QueueDisc {
         arrival: QueuedPacket,
         info: PacketInfo,
         details: impl FnOnce() -> PacketDetails,
-        dropped: &mut Vec<QueuedPacket>,
+        dropped: &mut DroppedPackets,
     ) {
         let now_ns = arrival.packet.time_ns;
         self.queue.set_busy_until(self.free_ns);
@@ -157,7 +175,7 @@ impl QueueDisc {
     pub fn dequeue(
         &mut self,
         now_ns: u64,
-        dropped: &mut Vec<QueuedPacket>,
+        dropped: &mut DroppedPackets,
     ) -> Option<(QueuedPacket, u64, bool)> {
         let sent = self.queue.dequeue(now_ns, dropped)?;
         if self.shaper_bps.is_some() {

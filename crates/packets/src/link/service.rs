@@ -8,7 +8,7 @@ use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, change_copies, record_loss};
 use crate::link::class_scheduler::Transmission;
 use crate::link::queue::Link;
-use crate::link::queue_disc::{QueuedPacket, wire_bytes};
+use crate::link::queue_disc::{DroppedPackets, QueuedPacket, wire_bytes};
 use crate::link::wire::{Packet, count_before};
 use crate::topology::{HopSpec, Sizes};
 
@@ -200,7 +200,7 @@ impl Engine {
             link.queue.lose(spec);
             return self.count_loss(waits.packet.hop, now_ns);
         }
-        let mut dropped = Vec::new();
+        let mut dropped = DroppedPackets::default();
         let (network, ends) = (&self.network, &self.topology.ends);
         let details = || spec.details(network.tables(), ends, &waits.packet);
         if let (Some(trace), Some(managed)) = (&mut link.trace, link.queue.managed_mut())
@@ -210,7 +210,7 @@ impl Engine {
         }
         link.queue.enqueue(waits, spec, details, &mut dropped);
         if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
-            sharing.record_arrival(now_ns, l, waits.bits, dropped.len());
+            sharing.record_arrival(now_ns, l, waits.bits, dropped.packets.len());
         }
         self.drop_managed(l, now_ns, dropped);
         self.transmit_waiting(sender, now_ns);
@@ -229,7 +229,7 @@ impl Engine {
             if now_ns > until_ns {
                 return;
             }
-            let mut dropped = Vec::new();
+            let mut dropped = DroppedPackets::default();
             let next = managed.dequeue(now_ns, &mut dropped);
             if let Some(next) = next {
                 self.transmit(l, l, now_ns, next);
@@ -320,8 +320,9 @@ impl Engine {
     }
 
     /// Counts packets that the queue of a link has accepted and then dropped.
-    pub fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<QueuedPacket>) {
-        for waits in dropped {
+    pub fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: DroppedPackets) {
+        self.links[l].queue.counts.dropped_early += dropped.early;
+        for waits in dropped.packets {
             let counts = &mut self.links[l].queue.counts;
             counts.accepted -= 1;
             counts.lost += 1;

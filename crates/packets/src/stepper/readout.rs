@@ -217,6 +217,7 @@ impl Engine for Packets {
             lost_pkts: counts.lost as f64,
             departed_pkts: (counts.accepted - queued as u64) as f64,
             link_lost_pkts: self.engine.links[l].link_lost().map(|pkts| pkts as f64),
+            early_drop_pkts: counts.dropped_early as f64,
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             departed_queue_time: self.engine.departed_queue_time_ns(l) * 1e-9,

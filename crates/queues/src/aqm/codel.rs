@@ -1,7 +1,9 @@
 //! CoDel (controlled delay) active queue management: head drop when the sojourn time stays above a target
 //! (RFC 8289).
 
-use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
+use super::{
+    Discipline, DropReason, Drops, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket,
+};
 use crate::Buffer;
 
 /// Controlled delay: drops at the head of the queue when no packet has had a sojourn time below the target
@@ -71,7 +73,7 @@ impl CoDelState {
         now_ns: u64,
         largest: &mut u32,
         mut pop: impl FnMut() -> Option<(WaitingPacket<P>, u64)>,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) -> Option<WaitingPacket<P>> {
         let mut take = |first_above_ns: &mut Option<u64>| {
             let Some((packet, left_bytes)) = pop() else {
@@ -98,7 +100,7 @@ impl CoDelState {
                     self.drop_next_ns = rules.next_drop(self.drop_next_ns, self.count);
                     break;
                 }
-                dropped.extend(first.map(|it| it.packet));
+                drop_early(first, dropped);
                 (first, late) = take(&mut self.first_above_ns);
                 if late {
                     self.drop_next_ns = rules.next_drop(self.drop_next_ns, self.count)
@@ -108,7 +110,7 @@ impl CoDelState {
             }
         } else if late {
             if !mark(&mut first, rules) {
-                dropped.extend(first.map(|it| it.packet));
+                drop_early(first, dropped);
                 (first, _) = take(&mut self.first_above_ns);
             }
             self.dropping = true;
@@ -167,17 +169,17 @@ impl<P> Discipline<P> for CoDelQueue<P> {
         _info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         if self.fifo.fits(packet.bytes, buffer) {
             self.fifo.push(packet)
         } else {
-            dropped.push(packet.packet)
+            dropped.record(packet.packet, DropReason::BufferFull)
         }
     }
 
     #[inline]
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
         let fifo = &mut self.fifo;
         let pop = || fifo.pop().map(|packet| (packet, fifo.bytes));
         let (rules, largest) = (&self.rules, &mut self.largest);
@@ -200,6 +202,13 @@ impl<P> Discipline<P> for CoDelQueue<P> {
 
     fn iter(&self) -> Box<dyn Iterator<Item = &WaitingPacket<P>> + '_> {
         Box::new(self.fifo.iter())
+    }
+}
+
+/// Drops a packet early.
+fn drop_early<P>(packet: Option<WaitingPacket<P>>, dropped: &mut impl Drops<P>) {
+    if let Some(packet) = packet {
+        dropped.record(packet.packet, DropReason::Early);
     }
 }
 

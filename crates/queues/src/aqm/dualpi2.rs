@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use netflow_units::SplitMix64;
 
-use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
+use super::{
+    Discipline, DropReason, Drops, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket,
+};
 use crate::Buffer;
 
 /// Two queues that share a link: L for L4S traffic (ECT(1) and CE, RFC 9331), and C for the other packets.
@@ -211,12 +213,12 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
         _info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         self.run_due_updates(packet.arrived_ns);
         let bytes = self.bytes() + u64::from(packet.bytes);
         if !buffer.fits(self.len() + 1, bytes) {
-            dropped.push(packet.packet);
+            dropped.record(packet.packet, DropReason::BufferFull);
             return;
         }
         self.largest = packet.bytes.max(self.largest);
@@ -233,13 +235,13 @@ impl<P> Discipline<P> for DualPi2Queue<P> {
         }
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
         self.run_due_updates(now_ns);
         loop {
             let (mut packet, change, has_step) = self.next()?;
             match self.decide(&packet, now_ns, has_step) {
                 Verdict::Drop => {
-                    dropped.push(packet.packet);
+                    dropped.record(packet.packet, DropReason::Early);
                     continue;
                 }
                 Verdict::Mark => packet.marked = true,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Discipline, PacketDetails, PacketInfo, WaitingPacket};
+use super::{Discipline, DropReason, Drops, PacketDetails, PacketInfo, WaitingPacket};
 use crate::{Buffer, EarlyDrop};
 
 /// A FIFO queue without a limit of its own.
@@ -89,7 +89,7 @@ impl<P> Discipline<P> for LimitedFifo<P> {
         info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         let now_ns = packet.arrived_ns;
         let (mut pkts, mut bytes) = (self.fifo.len(), self.fifo.bytes);
@@ -100,7 +100,7 @@ impl<P> Discipline<P> for LimitedFifo<P> {
         if let Some(early) = &mut self.early_drop {
             match early.admit(now_ns, pkts, self.free_ns, info) {
                 Some(marked) => packet.marked = marked,
-                None => return dropped.push(packet.packet),
+                None => return dropped.record(packet.packet, DropReason::Early),
             }
         }
         let fits = buffer.fits(pkts + 1, bytes + u64::from(packet.bytes));
@@ -114,11 +114,11 @@ impl<P> Discipline<P> for LimitedFifo<P> {
         if fits {
             self.fifo.push(packet);
         } else {
-            dropped.push(packet.packet);
+            dropped.record(packet.packet, DropReason::BufferFull);
         }
     }
 
-    fn dequeue(&mut self, now_ns: u64, _dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, _dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
         let packet = self.fifo.pop()?;
         self.sending_bytes = packet.bytes;
         if let Some(early) = &mut self.early_drop {

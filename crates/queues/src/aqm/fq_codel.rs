@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use super::codel::{CoDel, CoDelState};
 use netflow_units::hash_mix;
 
-use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
+use super::{
+    Discipline, DropReason, Drops, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket,
+};
 use crate::Buffer;
 
 /// Queues served by deficit round robin, new ones first, each with CoDel (RFC 8290). A hash assigns flows to
@@ -105,7 +107,7 @@ impl<P> FqCoDelQueue<P> {
 
     /// Drops half of the bytes of the queue with the most bytes.
     #[cold]
-    fn drop_from_longest(&mut self, dropped: &mut Vec<P>) {
+    fn drop_from_longest(&mut self, dropped: &mut impl Drops<P>) {
         let backlog = |index: u32| {
             let fifo = &self.queues[index as usize].fifo;
             (fifo.bytes, fifo.len())
@@ -119,7 +121,7 @@ impl<P> FqCoDelQueue<P> {
         let (before, half) = (queue.fifo.bytes, queue.fifo.bytes / 2);
         let mut n = 0;
         while let Some(packet) = queue.fifo.pop() {
-            dropped.push(packet.packet);
+            dropped.record(packet.packet, DropReason::BufferFull);
             n += 1;
             if n == DROP_BATCH || before - queue.fifo.bytes >= half {
                 break;
@@ -150,7 +152,7 @@ impl<P> Discipline<P> for FqCoDelQueue<P> {
         info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         let index = self.queue_of(info.flow);
         let queue = &mut self.queues[index as usize];
@@ -169,7 +171,7 @@ impl<P> Discipline<P> for FqCoDelQueue<P> {
     }
 
     /// Returns the next packet to send (RFC 8290, section 4.2).
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };

@@ -78,6 +78,31 @@ impl<P> WaitingPacket<P> {
     }
 }
 
+/// Reason for the drop of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// Decision of the AQM, before the buffer is full.
+    Early,
+    /// Full buffer.
+    BufferFull,
+    /// Acknowledgement that a later one replaces.
+    AckFilter,
+}
+
+/// Receiver of dropped packets.
+pub trait Drops<P> {
+    /// Records a dropped packet.
+    fn record(&mut self, packet: P, reason: DropReason);
+}
+
+/// Packets without the reasons.
+impl<P> Drops<P> for Vec<P> {
+    #[inline]
+    fn record(&mut self, packet: P, _reason: DropReason) {
+        self.push(packet);
+    }
+}
+
 /// Settings of a discipline.
 trait Settings {
     /// Returns true if it marks ECN-capable packets.
@@ -91,14 +116,14 @@ trait Settings {
 
 /// Queue of a discipline.
 trait Discipline<P> {
-    /// Adds a packet. Packets dropped as a result are pushed to `dropped`: this one or others.
+    /// Adds a packet. Packets dropped as a result are recorded in `dropped`: this one or others.
     fn enqueue(
         &mut self,
         packet: WaitingPacket<P>,
         info: &PacketInfo,
         details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     );
 
     /// Returns the time in ns from which on the next packet may be sent.
@@ -107,9 +132,9 @@ trait Discipline<P> {
         0
     }
 
-    /// Returns the next packet to send; none before [`ready_ns`](Self::ready_ns). Packets dropped meanwhile are pushed
-    /// to `dropped`.
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>>;
+    /// Returns the next packet to send; none before [`ready_ns`](Self::ready_ns). Packets dropped meanwhile are
+    /// recorded in `dropped`.
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>>;
 
     /// Returns the number of waiting packets.
     fn len(&self) -> usize;
@@ -194,7 +219,7 @@ macro_rules! disciplines {
                 info: &PacketInfo,
                 details: impl FnOnce() -> PacketDetails,
                 buffer: Buffer,
-                dropped: &mut Vec<P>,
+                dropped: &mut impl Drops<P>,
             ) {
                 match self {
                     $(State::$name(queue) => queue.enqueue(packet, info, details, buffer, dropped),)*
@@ -211,7 +236,7 @@ macro_rules! disciplines {
             }
 
             #[inline]
-            fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+            fn dequeue(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
                 match self {
                     $(State::$name(queue) => queue.dequeue(now_ns, dropped),)*
                     State::Fifo(queue) => queue.dequeue(now_ns, dropped),
@@ -366,8 +391,8 @@ impl<P> AqmQueue<P> {
         self.buffer = buffer;
     }
 
-    /// Adds a packet. Packets dropped because of a full buffer, or early, are pushed to `dropped`: this one
-    /// or others. The details are computed only if the discipline uses them.
+    /// Adds a packet. Packets dropped because of a full buffer, or early, are recorded in `dropped`: this
+    /// one or others. The details are computed only if the discipline uses them.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -375,7 +400,7 @@ impl<P> AqmQueue<P> {
         packet: P,
         info: PacketInfo,
         details: impl FnOnce() -> PacketDetails,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         let PacketInfo { bytes, ecn, .. } = info;
         let packet = WaitingPacket {
@@ -397,9 +422,13 @@ impl<P> AqmQueue<P> {
     }
 
     /// Returns the next packet to send when the link is free; none before [`ready_ns`](Self::ready_ns). Packets
-    /// dropped meanwhile are pushed to `dropped`; the queue may be empty afterwards.
+    /// dropped meanwhile are recorded in `dropped`; the queue may be empty afterwards.
     #[inline]
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    pub fn dequeue(
+        &mut self,
+        now_ns: u64,
+        dropped: &mut impl Drops<P>,
+    ) -> Option<WaitingPacket<P>> {
         self.state.dequeue(now_ns, dropped)
     }
 

@@ -3,7 +3,9 @@
 
 use netflow_units::SplitMix64;
 
-use super::{Discipline, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket};
+use super::{
+    Discipline, DropReason, Drops, FifoQueue, PacketDetails, PacketInfo, Settings, WaitingPacket,
+};
 use crate::Buffer;
 
 /// Proportional integral controller enhanced. It drops arriving packets with a probability that grows while
@@ -254,12 +256,12 @@ impl<P> Discipline<P> for PieQueue<P> {
         _info: &PacketInfo,
         _details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         self.run_due_updates(packet.arrived_ns);
         if !self.fifo.fits(packet.bytes, buffer) {
             self.state.accumulated_probability = 0.0;
-            dropped.push(packet.packet);
+            dropped.record(packet.packet, DropReason::BufferFull);
             return;
         }
         self.largest = packet.bytes.max(self.largest);
@@ -268,13 +270,13 @@ impl<P> Discipline<P> for PieQueue<P> {
         if state.drops_early(rules, few, &mut self.random)
             && !(rules.ecn && state.probability <= rules.mark_ecn_threshold && packet.mark())
         {
-            dropped.push(packet.packet);
+            dropped.record(packet.packet, DropReason::Early);
             return;
         }
         self.fifo.push(packet);
     }
 
-    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, _: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
         self.run_due_updates(now_ns);
         let packet = self.fifo.pop()?;
         self.state.delay_ns = if self.fifo.is_empty() {

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use netflow_network::{
     AckFilter, Aqm, Buffer, Cake, CoDel, ConnectionId, DualPi2, Interval, Isolation, LinkTotals,
-    Overhead, Pie, Recorder,
+    Overhead, Pie, Recorder, Red,
 };
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -86,6 +86,48 @@ fn through_pie(
     })
 }
 
+/// RED drops early below a large buffer, and loses packets at a small one, too. A drop-tail queue has no early drops.
+#[test]
+fn early_drops_are_counted_separately() {
+    let red = DropPolicy::Red(Red {
+        min_pkts: 5.0,
+        max_pkts: 15.0,
+        max_p: 0.1,
+        weight: 0.02,
+        gentle: true,
+        ecn: false,
+        hard_drop: true,
+    });
+    let losses = |queue, buffer_pkts| {
+        let mut b = NetworkBuilder::new();
+        let (from, to) = (b.node("A"), b.node("B"));
+        for (from, to) in [(from, to), (to, from)] {
+            b.link(LinkSpec {
+                buffer: Buffer::Packets(buffer_pkts),
+                queue,
+                ..LinkSpec::new(from, to, 10e6)
+            });
+        }
+        let poisson = Source::Poisson { rate_pps: 1_500.0 };
+        b.connection(netflow_problems::connection("c", from, to, poisson));
+        let network = b.build().unwrap();
+        let link = network.links().next().unwrap();
+        let mut simulation = simulation(network, Model::PACKETS, 20.0);
+        simulation
+            .run_until(20.0, &mut NullRecorder, || false)
+            .unwrap();
+        let totals = simulation.link_totals(link);
+        (totals.early_drop_pkts, totals.lost_pkts)
+    };
+    let (early, lost) = losses(red, 1_000.0);
+    assert!(lost > 1_000.0 && early == Some(lost), "{early:?} {lost}");
+    let (early, lost) = losses(red, 15.0);
+    let early = early.unwrap();
+    assert!(early > 100.0 && early < 0.9 * lost, "{early} {lost}");
+    let (early, lost) = losses(DropPolicy::DropTail, 8.0);
+    assert!(lost > 1_000.0 && early.is_none(), "{early:?} {lost}");
+}
+
 /// Recorder that checks every interval.
 struct IntervalChecker;
 
@@ -140,6 +182,9 @@ fn mean_queue_includes_packets_dropped_later() {
             "{queue:?} {load:.2}: {seen:.2} seen, {:.2} told",
             totals.mean_queue_pkts
         );
+        let early_drop_pkts = totals.early_drop_pkts.unwrap();
+        assert!(early_drop_pkts <= totals.lost_pkts, "{totals:?}");
+        assert!(load < 1.5 || early_drop_pkts > 10.0, "{totals:?}");
         let error = (totals.mean_queue_pkts - seen).abs();
         assert!(error < 0.5 + 0.02 * seen, "{totals:?} {seen}");
         // Departed packets have the measured delays of the connections, minus the link's own 2 ms.

@@ -74,6 +74,7 @@ fn with_class_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary>
             loss_is_estimate: queues.iter().any(|it| it.loss_is_estimate),
             offered_pkts,
             lost_pkts,
+            early_drop_pkts: known(|it| it.early_drop_pkts),
             marked_pkts: known(|it| it.marked_pkts),
             // The spread of a sum over seeds is not the sum of the spreads.
             spread: (own.spread.iter())

@@ -11,7 +11,7 @@ mod tins;
 
 use netflow_units::{SplitMix64, hash_mix};
 
-use super::{Discipline, PacketDetails, PacketInfo, Settings, WaitingPacket};
+use super::{Discipline, DropReason, Drops, PacketDetails, PacketInfo, Settings, WaitingPacket};
 use crate::Buffer;
 pub use ack_filter::{AckFilter, TcpAck};
 pub use flow_table::Isolation;
@@ -183,7 +183,7 @@ impl<P> CakeQueue<P> {
     }
 
     /// Removes an acknowledgement that the last packet of a flow queue replaces.
-    fn filter_acks(&mut self, tin: usize, flow: usize, dropped: &mut Vec<P>) {
+    fn filter_acks(&mut self, tin: usize, flow: usize, dropped: &mut impl Drops<P>) {
         let packets = &self.tins[tin].table.flows[flow].packets;
         let last = packets.back().and_then(|packet| packet.ack.as_deref());
         let Some(&(number, _)) = last else { return };
@@ -192,14 +192,15 @@ impl<P> CakeQueue<P> {
             ack.map(|(_, ack)| ack)
         });
         if let Some(index) = self.settings.ack_filter.redundant(acks) {
-            let ack = self.remove(tin, flow, index);
-            dropped.extend(ack.map(|ack| ack.packet));
+            if let Some(ack) = self.remove(tin, flow, index) {
+                dropped.record(ack.packet, DropReason::AckFilter);
+            }
         }
     }
 
     /// Drops the first packet of the queue with the most bytes.
     #[cold]
-    fn drop_from_longest(&mut self, now_ns: u64, dropped: &mut Vec<P>) {
+    fn drop_from_longest(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) {
         let mut longest = (0, 0, 0);
         for (t, tin) in self.tins.iter().enumerate() {
             for (f, flow) in tin.table.flows.iter().enumerate() {
@@ -209,8 +210,9 @@ impl<P> CakeQueue<P> {
             }
         }
         let (_, tin, flow) = longest;
-        let packet = self.remove(tin, flow, 0);
-        dropped.extend(packet.map(|packet| packet.packet));
+        if let Some(packet) = self.remove(tin, flow, 0) {
+            dropped.record(packet.packet, DropReason::BufferFull);
+        }
         let tin = &mut self.tins[tin];
         let cobalt = &mut tin.table.flows[flow].cobalt;
         cobalt.record_overflow(&tin.settings.cobalt, now_ns);
@@ -297,7 +299,7 @@ impl<P> CakeQueue<P> {
         now_ns: u64,
         t: usize,
         flow: usize,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) -> Option<WaitingPacket<P>> {
         let settings = self.tins[t].settings.cobalt;
         loop {
@@ -320,7 +322,7 @@ impl<P> CakeQueue<P> {
             if !is_dropped || it.packets.is_empty() {
                 return Some(packet);
             }
-            dropped.push(packet.packet);
+            dropped.record(packet.packet, DropReason::Early);
         }
     }
 }
@@ -334,7 +336,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
         info: &PacketInfo,
         details: impl FnOnce() -> PacketDetails,
         buffer: Buffer,
-        dropped: &mut Vec<P>,
+        dropped: &mut impl Drops<P>,
     ) {
         let details = details();
         let (now_ns, bytes) = (packet.arrived_ns, u64::from(packet.bytes));
@@ -379,7 +381,7 @@ impl<P> Discipline<P> for CakeQueue<P> {
     }
 
     #[inline(never)]
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut impl Drops<P>) -> Option<WaitingPacket<P>> {
         let mut may_decay = true;
         while self.len > 0 && self.next_ns <= now_ns {
             self.current = self.next_tin(now_ns);

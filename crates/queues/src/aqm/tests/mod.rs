@@ -38,6 +38,62 @@ fn a_threshold_marks() {
     }
 }
 
+/// Dropped packets by reason.
+#[derive(Default)]
+struct Reasons {
+    early: usize,
+    buffer_full: usize,
+    ack_filter: usize,
+}
+
+impl Drops<usize> for Reasons {
+    fn record(&mut self, _packet: usize, reason: DropReason) {
+        *match reason {
+            DropReason::Early => &mut self.early,
+            DropReason::BufferFull => &mut self.buffer_full,
+            DropReason::AckFilter => &mut self.ack_filter,
+        } += 1;
+    }
+}
+
+/// A burst overflows the buffer. A load of 200 % with a large buffer is dropped early, by every discipline.
+#[test]
+fn drops_have_reasons() {
+    let info = PacketInfo {
+        bytes: 1500,
+        ..PacketInfo::default()
+    };
+    for discipline in Aqm::all() {
+        let mut drops = Reasons::default();
+        let mut queue = AqmQueue::new(discipline, Buffer::Packets(10), 1);
+        for number in 0..30 {
+            queue.enqueue(0, number, info, PacketDetails::default, &mut drops);
+        }
+        // FQ-CoDel drops several at once.
+        assert_eq!(drops.buffer_full, 30 - queue.len(), "{discipline:?}");
+        assert!((5..=10).contains(&queue.len()), "{discipline:?}");
+        assert_eq!((drops.early, drops.ack_filter), (0, 0), "{discipline:?}");
+
+        let mut drops = Reasons::default();
+        let mut queue = AqmQueue::new(discipline, Buffer::Unbounded, 1);
+        let mut sent = 0;
+        for number in 0..20_000 {
+            let now_ns = number as u64 * MS;
+            queue.enqueue(now_ns, number, info, PacketDetails::default, &mut drops);
+            if number % 2 == 0 {
+                sent += usize::from(queue.dequeue(now_ns, &mut drops).is_some());
+            }
+        }
+        assert!(drops.early > 1_000, "{discipline:?}: {}", drops.early);
+        assert_eq!(
+            (drops.buffer_full, drops.ack_filter),
+            (0, 0),
+            "{discipline:?}"
+        );
+        assert_eq!(drops.early + sent + queue.len(), 20_000, "{discipline:?}");
+    }
+}
+
 /// A packet that will arrive. Its index is its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use netflow_network::{
-    Aqm, Buffer, Change, CoDel, ConnectionId, DropPolicy, LinkId, LinkSpec, Network, Overhead,
-    Source,
+    AckFilter, Aqm, Buffer, Cake, Change, CoDel, ConnectionId, DropPolicy, Isolation, LinkId,
+    LinkSpec, Network, Overhead, Source, Tins,
 };
 
 use super::linux_tcp::{LinuxTcp, default_socket_buffer_bytes, linux_tcp};
@@ -289,8 +289,9 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             let quantum = Some(fq.quantum_bytes);
             queue(network, id, "ns3::FqCoDelQueueDisc", &settings, quantum)?
         }
-        DropPolicy::Managed(Aqm::Cake(_)) => {
-            return unsupported(place(), "ns-3 has no CAKE queue");
+        DropPolicy::Managed(Aqm::Cake(rules)) => {
+            let (disc, settings) = cobalt(&rules).or_else(|what| unsupported(place(), what))?;
+            queue(network, id, disc, &settings, Some(CAKE_QUANTUM_BYTES))?
         }
         DropPolicy::Managed(Aqm::DualPi2(_)) => {
             return unsupported(place(), "ns-3 has no DualPI2 queue");
@@ -375,8 +376,11 @@ fn supports_overhead(spec: &LinkSpec) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Attribute of a queue: name and value.
+type Attribute = (&'static str, String);
+
 /// Returns the attributes of CoDel.
-fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
+fn codel(rules: &CoDel) -> Result<Vec<Attribute>, &'static str> {
     let mut settings = vec![
         ("Target", format!("{}ns", rules.target_ns)),
         ("Interval", format!("{}ns", rules.interval_ns)),
@@ -390,6 +394,42 @@ fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
         None => {}
     }
     Ok(settings)
+}
+
+/// Quantum of CAKE without a shaper, in bytes.
+const CAKE_QUANTUM_BYTES: u32 = 1514;
+
+/// Returns ns-3's queue and the attributes of CAKE's COBALT, for a CAKE of one tin without shaper and filter.
+fn cobalt(cake: &Cake) -> Result<(&'static str, Vec<Attribute>), &'static str> {
+    let &Cake {
+        bandwidth_bps,
+        rtt_ns,
+        isolation,
+        tins,
+        ack_filter,
+    } = cake;
+    if (bandwidth_bps, tins, ack_filter) != (None, Tins::BestEffort, AckFilter::Off) {
+        return Err(
+            "ns-3 has CAKE's flow queues and COBALT only: use `tins = \"besteffort\"`, and neither `bandwidth` nor `ack-filter`",
+        );
+    }
+    let mut settings = vec![
+        ("Target", format!("{}ns", rtt_ns / 20)),
+        ("Interval", format!("{rtt_ns}ns")),
+        ("UseEcn", "true".to_owned()),
+        // A feature that CAKE does not have: BLUE acts on long delays.
+        ("BlueThreshold", "1000000s".to_owned()),
+    ];
+    match isolation {
+        Isolation::FlowBlind => Ok(("ns3::CobaltQueueDisc", settings)),
+        Isolation::Flows => {
+            settings.push(("EnableSetAssociativeHash", "true".to_owned()));
+            Ok(("ns3::FqCobaltQueueDisc", settings))
+        }
+        _ => Err(
+            "ns-3 has no fairness between hosts: use `isolation = \"flows\"` or `\"flowblind\"`",
+        ),
+    }
 }
 
 /// Returns the largest packet size of all connections, in bytes.

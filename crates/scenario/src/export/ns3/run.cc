@@ -235,6 +235,9 @@ class Network {
             if (auto fair = DynamicCast<FqCoDelQueueDisc>(disc)) {
                 fair->SetQuantum(queue.quantum);
                 fair->SetAttribute("Perturbation", UintegerValue(RngSeedManager::GetRun()));
+            } else if (auto fair = DynamicCast<FqCobaltQueueDisc>(disc)) {
+                fair->SetQuantum(queue.quantum);
+                fair->SetAttribute("Perturbation", UintegerValue(RngSeedManager::GetRun()));
             }
             disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&LinkMonitor::Enqueue, monitor));
             disc->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&LinkMonitor::RefuseItem, monitor));
