@@ -191,10 +191,10 @@ impl<P> CakeQueue<P> {
             let ack = packet.ack.as_deref().filter(|(flow, _)| *flow == number);
             ack.map(|(_, ack)| ack)
         });
-        if let Some(index) = self.settings.ack_filter.redundant(acks) {
-            if let Some(ack) = self.remove(tin, flow, index) {
-                dropped.record(ack.packet, DropReason::AckFilter);
-            }
+        if let Some(index) = self.settings.ack_filter.redundant(acks)
+            && let Some(ack) = self.remove(tin, flow, index)
+        {
+            dropped.record(ack.packet, DropReason::AckFilter);
         }
     }
 
