@@ -6,6 +6,7 @@
 //! again. A network for which this finds no steady state is solved as a whole.
 
 mod cases;
+mod headroom;
 mod impact;
 mod worst;
 
@@ -16,6 +17,7 @@ use crate::changed_state::{ChangedState, Intact, Outcome};
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
+pub use headroom::{HeadroomUnderFailures, headroom_under_failures};
 pub use impact::{AffectedConnection, ImpactKind, SLOWDOWN_THRESHOLD};
 pub use worst::{BUSY_LOAD, Worst};
 
@@ -139,12 +141,7 @@ impl Failures {
     pub fn moved_parts_warning(&self) -> Option<String> {
         let moved = self.cases.iter().filter(|case| case.moved_whole > 0);
         let (moved, all) = (moved.count(), self.cases.len());
-        (moved > 0).then(|| {
-            format!(
-                "in {moved} of {all} cases (`*`, `rerouted_unsplit`) flows move to one of several equal-cost paths: the load of this path is \
-                 overestimated"
-            )
-        })
+        (moved > 0).then(|| crate::rows::moved_parts_warning(moved, all))
     }
 
     /// Returns the cases from the worst on. Cases without a steady state are first, then by lost

@@ -4,7 +4,7 @@ use netflow_network::{ConnectionId, LinkId, Network};
 use serde::Serialize;
 
 use crate::solver::{ConnectionSelection, Solver, check};
-use crate::{Steady, SteadyError, SteadyOptions};
+use crate::{ConnectionSteady, LinkSteady, Steady, SteadyError, SteadyOptions};
 
 /// Upper bounds for all links and connections; infinity means no bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,9 +59,41 @@ const FACTOR_TOLERANCE: f64 = 1e-9;
 
 /// Largest value relative to its bound, and which bound.
 #[derive(Clone, Copy, Debug)]
-struct BoundUsage {
-    fraction: f64,
+pub(crate) struct BoundUsage {
+    pub fraction: f64,
     binding: Option<Binding>,
+}
+
+/// Returns the largest use of a bound in this state of the network.
+pub(crate) fn bound_usage(
+    network: &Network,
+    links: &[LinkSteady],
+    connections: &[ConnectionSteady],
+    bounds: &Bounds,
+) -> BoundUsage {
+    let mut near = BoundUsage {
+        fraction: 0.0,
+        binding: None,
+    };
+    let mut look = |is: f64, bound: f64, binding: Binding| {
+        let part = is / bound;
+        if part > near.fraction {
+            near = BoundUsage {
+                fraction: part,
+                binding: Some(binding),
+            };
+        }
+    };
+    for (id, link) in network.links().zip(links) {
+        look(link.load, bounds.utilization, Binding::Utilization(id));
+    }
+    for (id, it) in network.connections().zip(connections) {
+        if it.sending {
+            look(it.delay_s, bounds.delay_s, Binding::Delay(id));
+            look(it.loss_probability, bounds.loss, Binding::Loss(id));
+        }
+    }
+    near
 }
 
 impl Solver {
@@ -163,29 +195,7 @@ impl Solver {
     }
 
     fn bound_usage(&self, at: &Steady, bounds: &Bounds) -> BoundUsage {
-        let mut near = BoundUsage {
-            fraction: 0.0,
-            binding: None,
-        };
-        let mut look = |is: f64, bound: f64, binding: Binding| {
-            let part = is / bound;
-            if part > near.fraction {
-                near = BoundUsage {
-                    fraction: part,
-                    binding: Some(binding),
-                };
-            }
-        };
-        for (id, link) in self.network().links().zip(&at.links) {
-            look(link.load, bounds.utilization, Binding::Utilization(id));
-        }
-        for (id, it) in self.network().connections().zip(&at.connections) {
-            if it.sending {
-                look(it.delay_s, bounds.delay_s, Binding::Delay(id));
-                look(it.loss_probability, bounds.loss, Binding::Loss(id));
-            }
-        }
-        near
+        bound_usage(self.network(), &at.links, &at.connections, bounds)
     }
 }
 

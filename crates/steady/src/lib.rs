@@ -49,7 +49,8 @@ use netflow_network::Network;
 pub use error::SteadyError;
 pub use failures::{
     AffectedConnection, AfterFailure, BUSY_LOAD, Failing, FailureCase, FailureKind, FailureOptions,
-    Failures, ImpactKind, LinkUnderFailure, SLOWDOWN_THRESHOLD, Worst, failures,
+    Failures, HeadroomUnderFailures, ImpactKind, LinkUnderFailure, SLOWDOWN_THRESHOLD, Worst,
+    failures, headroom_under_failures,
 };
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;

@@ -380,6 +380,10 @@ impl Problem {
     /// include it.
     pub fn append_rerouted(&mut self, network: &Network, like: &Flow, way: (f64, PathPair<'_>)) {
         self.push_flow(network, like.class, way, like.profile, like.rate_pps);
+        if let Some(flow) = self.flows.last_mut() {
+            // They may be scaled.
+            (flow.demand, flow.application_pps) = (like.demand, like.application_pps);
+        }
     }
 
     /// Removes appended flows.

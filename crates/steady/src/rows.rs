@@ -7,9 +7,9 @@ mod transfers;
 
 pub use failures::{
     AffectedRow, FailureRow, IntactRow, LinkUnderFailureRow, affected, failure_kinds, failures,
-    intact, under_failures,
+    intact, moved_parts_warning, under_failures,
 };
-pub use headroom::{HeadroomRow, headroom};
+pub use headroom::{HeadroomRow, HeadroomUnderFailuresRow, headroom, headroom_under_failures};
 pub use sensitivities::{
     DemandSensitivityRow, MeasureSensitivities, SensitivityRow, UpgradeRow, demand_sensitivities,
     link_sensitivities, upgrades,

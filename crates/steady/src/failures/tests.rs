@@ -298,3 +298,59 @@ fn failures_equal_networks_solved_as_a_whole() {
         assert!(compared.blocked > 20, "{compared:?}");
     }
 }
+
+/// The headroom under failures is the smallest of the headrooms of all cases, each found alone.
+#[test]
+fn headroom_under_failures_is_that_of_the_worst_case() {
+    use Traffic::{All, BulkTcp, Fixed, LimitedTcp, Transfers};
+    let options = FailureOptions::default();
+    let all = crate::ConnectionSelection::All;
+    let (mut limited_by_failures, mut disconnecting) = (0, 0);
+    for (i, traffic) in (0..50).zip([Fixed, Transfers, BulkTcp, LimitedTcp, All].iter().cycle()) {
+        let network = network(100 + i, *traffic);
+        let what = format!("{traffic:?} {i}");
+        let bounds = crate::Bounds {
+            utilization: if i % 2 == 0 { 0.9 } else { f64::INFINITY },
+            delay_s: if i % 3 == 0 { f64::INFINITY } else { 0.05 },
+            loss: if i % 2 == 0 { f64::INFINITY } else { 0.02 },
+        };
+        let found = headroom_under_failures(&network, f64::INFINITY, &bounds, &options, &|| false);
+        let intact = Solver::new(&network, f64::INFINITY)
+            .and_then(|mut solver| solver.headroom(&bounds, all, &options.steady));
+        let (found, intact) = match (found, intact) {
+            (Ok(found), Ok(intact)) => (found.unwrap(), intact),
+            (Err(error), Err(alone)) => {
+                assert_eq!(error, alone, "{what}");
+                continue;
+            }
+            other => panic!("{what}: {other:?}"),
+        };
+        let rerouter = Rerouter::new(&network, f64::INFINITY);
+        let cases = Cases::enumerate(&network, &options, rerouter.down_before()).unwrap();
+        let (mut least, mut without_steady_state) = (intact.factor, 0);
+        for &case in &cases.all {
+            let routes = rerouter.reroute_around(&cases.links(&network, case));
+            let solver = Solver::rerouted(&network, f64::INFINITY, &routes);
+            match solver.and_then(|mut it| it.headroom(&bounds, all, &options.steady)) {
+                // `None` is no headroom at all, the least.
+                Ok(headroom) if headroom.factor < least => least = headroom.factor,
+                Ok(_) => {}
+                Err(SteadyError::NothingToScale) => {}
+                Err(_) => without_steady_state += 1,
+            }
+        }
+        assert_eq!(found.intact, intact, "{what}");
+        assert_eq!(found.least.factor.is_some(), least.is_some(), "{what}");
+        let (is, should) = (found.least.factor.unwrap_or(0.0), least.unwrap_or(0.0));
+        assert!(
+            (is - should).abs() <= 1e-5 * should,
+            "{what}: {is} instead of {should}"
+        );
+        assert!(found.without_steady_state <= without_steady_state, "{what}");
+        assert_eq!(found.cases, cases.all.len());
+        limited_by_failures += usize::from(!found.failing.is_empty());
+        disconnecting += found.disconnecting;
+    }
+    assert!(limited_by_failures > 20, "{limited_by_failures}");
+    assert!(disconnecting > 100, "{disconnecting}");
+}

@@ -230,7 +230,7 @@ fn failure_row<'a>(
 }
 
 /// Returns the name of the failed elements.
-fn failure_name(network: &Network, failing: &[Failing]) -> String {
+pub(super) fn failure_name(network: &Network, failing: &[Failing]) -> String {
     let names: Vec<String> = failing.iter().map(|it| it.name(network)).collect();
     names.join(" + ")
 }
@@ -270,6 +270,14 @@ pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
         max_loss_link: worst.loss.1,
         goodput_bps: found.intact.totals.goodput_bps,
     }
+}
+
+/// Returns the warning that flows move as a whole in some cases, where routers would split them.
+pub fn moved_parts_warning(moved: usize, all: usize) -> String {
+    format!(
+        "in {moved} of {all} cases (`*`, `rerouted_unsplit`) flows move to one of several equal-cost paths: the load of \
+         this path is overestimated"
+    )
 }
 
 /// Returns the kinds of failures present, single or pairs, in order.

@@ -1,5 +1,6 @@
 //! The subcommand `netflow failures SCENARIO`.
 
+mod headroom;
 mod print;
 
 use std::io::Write;
@@ -9,9 +10,13 @@ use clap::{Args, ValueHint};
 use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::failures::FailureReport;
 use netflow::report::{PAGE_ENDINGS, PAGE_MARK};
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::Network;
-use netflow::steady::{FailureOptions, failures as analyse, rows};
+use netflow::steady::{
+    Failing, FailureOptions, failures as analyse, headroom_under_failures, rows,
+};
 
+use super::solve::headroom::BoundsArguments;
 use super::solve::steady_failure;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
@@ -56,6 +61,14 @@ pub struct FailuresArguments {
     /// Evaluate simultaneous failures of every two of these, instead of single failures
     #[arg(long)]
     pairs: bool,
+
+    /// Find the largest factor by which all demands can grow within the given limits, without failures and after
+    /// each; without a limit, within a load of 100 % of every link
+    #[arg(long, conflicts_with_all = ["output", "affected"])]
+    headroom: bool,
+
+    #[command(flatten)]
+    bounds: BoundsArguments,
 
     /// Number of cases to evaluate, drawn at random [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -109,6 +122,9 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let network = &scenario.network;
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
     let options = arguments.options(network, scenario.options.seed)?;
+    if arguments.headroom {
+        return arguments.print_headroom(&scenario, at_s, &options, out);
+    }
     let work = || analyse(network, at_s, &options, &interrupt::requested);
     let found = on_threads(arguments.threads, work)?.map_err(steady_failure)?;
     let found = found.ok_or_else(|| Failure::Interrupted("no results".to_owned()))?;
@@ -122,12 +138,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     for warning in found.moved_parts_warning().into_iter().chain(users) {
         problems::warn_message(&warning);
     }
-    for failing in &found.down_already {
-        let (kind, name) = (failing.kind().name(), failing.name(network));
-        problems::warn_message(&format!(
-            "{kind} {name} is already down; its failure is left out"
-        ));
-    }
+    warn_down_already(network, &found.down_already);
     let seen = FailureReport::new(network, &found, at_s);
     let hurt = rows::affected(network, &found);
     if let Some(path) = &arguments.output {
@@ -143,12 +154,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         links: &seen.links,
         hurt: &hurt,
     };
-    let format = if arguments.json {
-        Format::Json
-    } else {
-        arguments.format
-    };
-    Ok(format.print(
+    Ok(arguments.format().print(
         out,
         &answer,
         |out| {
@@ -170,7 +176,54 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     )?)
 }
 
+fn warn_down_already(network: &Network, elements: &[Failing]) {
+    for failing in elements {
+        let (kind, name) = (failing.kind().name(), failing.name(network));
+        problems::warn_message(&format!(
+            "{kind} {name} is already down; its failure is left out"
+        ));
+    }
+}
+
 impl FailuresArguments {
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    fn print_headroom(
+        &self,
+        scenario: &CompiledScenario,
+        at_s: f64,
+        options: &FailureOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let network = &scenario.network;
+        let bounds = self.bounds.bounds();
+        let work =
+            || headroom_under_failures(network, at_s, &bounds, options, &interrupt::requested);
+        let found = on_threads(self.threads, work)?.map_err(steady_failure)?;
+        let found = found.ok_or_else(|| Failure::Interrupted("no results".to_owned()))?;
+        for warning in steady_warnings(scenario, &found.intact.steady, at_s) {
+            problems::warn_message(&warning);
+        }
+        headroom::warnings(&found)
+            .iter()
+            .for_each(|warning| problems::warn_message(warning));
+        warn_down_already(network, &found.down_already);
+        let answer = rows::headroom_under_failures(network, at_s, &bounds, &found);
+        let notes = steady_notes(scenario, &found.least.steady);
+        Ok(self.format().print(
+            out,
+            &answer,
+            |out| csv::write([&answer], out),
+            |out| {
+                headroom::print_text(network, &answer, &found, out)?;
+                let notes: &[String] = if self.no_notes { &[] } else { &notes };
+                print_notes(notes, out)
+            },
+        )?)
+    }
+
     fn options(&self, network: &Network, seed: u64) -> Result<FailureOptions, Failure> {
         if self.srlgs && network.risk_groups().len() == 0 {
             return Err(Failure::Usage {

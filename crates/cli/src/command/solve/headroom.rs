@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use clap::Args;
 use netflow::number::{percent, short};
 use netflow::simulation::Network;
 use netflow::steady::rows::{self, HeadroomRow};
@@ -11,6 +12,42 @@ use super::{SolvedState, steady_failure};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::notes::print_notes;
+use crate::parse::{positive_time, probability};
+
+/// Limits of `--headroom`.
+#[derive(Args)]
+pub(crate) struct BoundsArguments {
+    /// Limit for the load of every link: demanded traffic over bandwidth
+    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
+    max_utilization: Option<f64>,
+
+    /// Limit for the mean one-way delay of every connection
+    #[arg(long, value_name = "TIME", value_parser = positive_time, requires = "headroom")]
+    max_delay: Option<f64>,
+
+    /// Limit for the fraction of packets that a connection loses
+    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
+    max_loss: Option<f64>,
+}
+
+impl BoundsArguments {
+    /// Returns the limits; without any, a load of 100 %.
+    pub fn bounds(&self) -> Bounds {
+        let given = [self.max_utilization, self.max_delay, self.max_loss];
+        if given.iter().all(Option::is_none) {
+            return Bounds {
+                utilization: 1.0,
+                ..Bounds::default()
+            };
+        }
+        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
+        Bounds {
+            utilization: endless(self.max_utilization),
+            delay_s: endless(self.max_delay),
+            loss: endless(self.max_loss),
+        }
+    }
+}
 
 /// Minimum loss probability that the answer reports.
 const MIN_REPORTED_LOSS: f64 = 1e-6;
@@ -97,7 +134,8 @@ fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::R
     }
 }
 
-fn limited_by(network: &Network, binding: Binding, found: &Headroom) -> String {
+/// Names the bound that is reached, with its value.
+pub(crate) fn limited_by(network: &Network, binding: Binding, found: &Headroom) -> String {
     let name = binding.name(network);
     match binding {
         Binding::Utilization(id) => {

@@ -1,6 +1,6 @@
 //! The subcommand `netflow solve SCENARIO`.
 
-mod headroom;
+pub(super) mod headroom;
 mod print;
 mod sensitivity;
 mod settling_run;
@@ -12,17 +12,16 @@ use clap::Args;
 use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{ConnectionId, Network};
-use netflow::steady::{
-    Bounds, ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions, rows,
-};
+use netflow::steady::{ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions, rows};
 
+use self::headroom::BoundsArguments;
 use crate::failure::Failure;
 use crate::input::{ScenarioArguments, unknown_name};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
 use crate::output::notes::print_notes;
-use crate::parse::{bandwidth, positive_time, probability};
+use crate::parse::{bandwidth, positive_time};
 use crate::problems;
 
 /// Compute the steady state of a scenario
@@ -68,17 +67,8 @@ pub struct SolveArguments {
     #[arg(long)]
     headroom: bool,
 
-    /// Limit for the load of every link: demanded traffic over bandwidth
-    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
-    max_utilization: Option<f64>,
-
-    /// Limit for the mean one-way delay of every connection
-    #[arg(long, value_name = "TIME", value_parser = positive_time, requires = "headroom")]
-    max_delay: Option<f64>,
-
-    /// Limit for the fraction of packets that a connection loses
-    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
-    max_loss: Option<f64>,
+    #[command(flatten)]
+    bounds: BoundsArguments,
 
     /// Scale only this demand or connection, with all of its parts; `NAME/1` is one part
     #[arg(long, alias = "scale", value_name = "NAME", requires = "headroom")]
@@ -149,7 +139,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         return sensitivity::answer(&seen, &mut solver, which, arguments.target.as_deref(), out);
     }
     if arguments.headroom {
-        let bounds = arguments.bounds();
+        let bounds = arguments.bounds.bounds();
         let scaled = arguments.headroom_of.as_deref();
         let only = requested_connections(&scenario, scaled)?;
         let scale = only
@@ -218,24 +208,6 @@ struct SolvedState<'a> {
     top: usize,
     /// Notes after the tables.
     notes: &'a [String],
-}
-
-impl SolveArguments {
-    fn bounds(&self) -> Bounds {
-        let given = [self.max_utilization, self.max_delay, self.max_loss];
-        if given.iter().all(Option::is_none) {
-            return Bounds {
-                utilization: 1.0,
-                ..Bounds::default()
-            };
-        }
-        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
-        Bounds {
-            utilization: endless(self.max_utilization),
-            delay_s: endless(self.max_delay),
-            loss: endless(self.max_loss),
-        }
-    }
 }
 
 /// Returns the connections of the requested demand or connection, if there is one.
