@@ -1249,12 +1249,13 @@ impl NetworkBuilder {
         // shortest path.
         let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         let mut looked_for = Vec::new();
+        let mut opposites = given.opposites();
         for (it, path) in asked().zip(&data) {
             back.push(match (it.return_path, path) {
                 (Some(nodes), _) => given.path(it.spec, nodes, (it.to, it.from), &mut errors),
                 (None, None) => None,
                 (None, Some(path)) => {
-                    let reversed = given.reversed(path, it.path.is_some());
+                    let reversed = given.reversed(path, it.path.is_some(), &mut opposites);
                     if reversed.is_none() {
                         looked_for.push(back.len());
                     }
