@@ -54,6 +54,13 @@ pub struct BranchCounts {
     pub delivered_pkts: f64,
 }
 
+/// Returns the shortest and the longest possible step in seconds.
+fn possible_steps_s(setup: &Setup) -> (f64, f64) {
+    let longest_s = setup.options.longest_step_s();
+    let steps = setup.steps.iter().map(ComponentSteps::shortest_s);
+    (steps.fold(longest_s, f64::min), longest_s)
+}
+
 impl Fluid {
     /// Creates the engine at time 0 with empty queues.
     ///
@@ -93,6 +100,19 @@ impl Fluid {
             });
         }
         Ok(Self::assemble(setup, duration_s, seed, state))
+    }
+
+    /// Returns the shortest and the longest possible step of a run in seconds, without the state of the run.
+    ///
+    /// # Errors
+    /// As [`Fluid::new`].
+    pub fn possible_steps_s(
+        network: Network,
+        duration_s: f64,
+        options: FluidOptions,
+    ) -> Result<(f64, f64), RunError> {
+        let (setup, _) = Self::setup(network, duration_s, options, &[])?;
+        Ok(possible_steps_s(&setup))
     }
 
     fn setup(
@@ -243,12 +263,8 @@ impl Fluid {
     /// Returns the shortest and the longest step chosen so far, in seconds. Before the first step these are
     /// the limits of the step control.
     pub fn step_range_s(&self) -> (f64, f64) {
-        let longest_s = self.setup.options.longest_step_s();
-        let steps = self.setup.steps.iter();
-        let shortest_s = steps
-            .map(ComponentSteps::shortest_s)
-            .fold(longest_s, f64::min);
-        self.step_range_s.unwrap_or((shortest_s, longest_s))
+        let possible_s = || possible_steps_s(&self.setup);
+        self.step_range_s.unwrap_or_else(possible_s)
     }
 
     /// Returns the complete state, which can be cloned, saved and resumed from.

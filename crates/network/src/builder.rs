@@ -998,7 +998,7 @@ impl NetworkBuilder {
             control_only: BTreeSet::new(),
         };
         // An unreachable receiver is an error while all links work; later it is the effect of a failure.
-        let mut ways = self.all_path_pairs(&router, classes, &down)?;
+        let ways = self.all_path_pairs(&router, classes, &down)?;
         let own_path = |connection: u32| {
             let own = ways[class_of[connection as usize] as usize].as_ref();
             self.nodes_of(own.map_or(&[], |ways| &ways.data))
@@ -1008,35 +1008,60 @@ impl NetworkBuilder {
         if !errors.is_empty() {
             return Err(errors);
         }
-        routes.open_epoch(0.0, classes, &ways, &|_| true);
+        routes.open_epoch(0.0, classes, ways.into_iter().enumerate());
         routes.set_control_paths(class_of, classes, &set);
+        let lengths: Vec<u64> = self.links.iter().map(length).collect();
+        // Paths depend only on the links that are down.
+        let mut down_links = BTreeSet::new();
+        let mut epoch_with = HashMap::from([(down_links.clone(), 0)]);
         let changes = events.iter().filter(|e| e.change.reroutes());
         let changes: Vec<&LinkEvent> = changes.collect();
+        // Each event needs the distances of all nodes from one node and to another one.
+        let router = if 2 * changes.len() > self.nodes.len() {
+            router.with_distances()
+        } else {
+            router
+        };
         for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
+            let at_s = at_once[0].at_s;
             let links: BTreeSet<u32> = at_once.iter().map(|e| e.link).collect();
-            let mut either = down.clone();
+            let before = down.clone();
             for e in at_once {
-                either[e.link as usize] = false;
                 down[e.link as usize] = e.change == Change::Down;
+                if e.change == Change::Down {
+                    down_links.insert(e.link);
+                } else {
+                    down_links.remove(&e.link);
+                }
             }
-            let affected = self.affected_classes(&router, classes, &ways, &links, &either);
+            if let Some(&known) = epoch_with.get(&down_links) {
+                let known: &Epoch = &routes.epochs[known];
+                let again = Epoch {
+                    at_s,
+                    ..known.clone()
+                };
+                routes.epochs.push(again);
+                continue;
+            }
+            epoch_with.insert(down_links.clone(), routes.epochs.len());
+            let mut either = before;
+            for &link in &links {
+                either[link as usize] = false;
+            }
+            let affected =
+                self.affected_classes(&router, classes, &routes, &links, &either, &lengths);
             let each = affected.iter().map(|&class| classes[class].connection);
             let each: Vec<_> = each.map(|c| (c, self.spec_of(c))).collect();
             let new = self.path_pairs_of_specs(&router, &each, &down).0;
-            let mut changed = vec![false; classes.len()];
-            for (class, new) in affected.into_iter().zip(new) {
-                changed[class] = new != ways[class];
-                ways[class] = new;
-            }
-            routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
+            routes.open_epoch(at_s, classes, affected.into_iter().zip(new));
             let (set, _) = self.path_pairs_of_allowed_paths(&router, &routes.settable, &down);
             routes.set_control_paths(class_of, classes, &set);
         }
         Ok(routes)
     }
 
-    /// Returns the classes whose paths may change when these links go down or up. `either` has the links that are down
-    /// before and after.
+    /// Returns the classes whose paths in the last epoch may change when these links go down or up. `either` has the links
+    /// that are down before and after, `lengths` the length of every link.
     ///
     /// A path changes only if a best path led, or leads, over one of the links: then a path over it is at most as long as
     /// the path before. Explicit and reversed paths choose among the links between two nodes.
@@ -1044,42 +1069,47 @@ impl NetworkBuilder {
         &self,
         router: &Router,
         classes: &[Class],
-        ways: &[Option<PathPairs>],
+        routes: &Routes,
         links: &BTreeSet<u32>,
         either: &[bool],
+        lengths: &[u64],
     ) -> Vec<usize> {
         if links.len() > MAX_SEARCHED_LINKS {
             return (0..classes.len()).collect();
         }
-        let link = |&link: &u32| &self.links[link as usize];
         // The queue of a class fails with its link.
         let links = links.range(..self.first_class_queue() as u32);
-        let over = links.clone().map(|it| {
-            let length = length(link(it));
-            router.distances_over(*it, length, either)
-        });
+        let over = links.map(|&it| router.distances_over(it, lengths[it as usize], either));
         let over: Vec<DistancesOver> = over.collect();
+        // Links between the same nodes, in both directions, and their class queues.
+        let mut is_parallel = vec![false; self.links.len()];
+        for &DistancesOver { ends, .. } in &over {
+            let forward = router.links_between(ends.0, ends.1);
+            for link in forward.chain(router.links_between(ends.1, ends.0)) {
+                is_parallel[link as usize] = true;
+            }
+        }
+        for (queue, parent, _) in self.class_queue_links() {
+            is_parallel[queue as usize] = is_parallel[parent as usize];
+        }
+        let branches = &routes.epochs[routes.epochs.len() - 1].class_path_of;
         let is_affected = |&class: &usize| {
             let spec = self.spec_of(classes[class].connection);
-            let Some(ways) = &ways[class] else {
+            let Some((data, back)) = branches[class].map(|it| routes.paths(it.get())) else {
                 return true;
             };
             let (from, to) = (spec.from.0, spec.to.0);
-            let of_links = |path: &[u32]| path.iter().map(|it| length(link(it))).sum();
-            let lengths: [u64; 2] = [of_links(&ways.data), of_links(&ways.back)];
-            let mut nodes = ways.data.iter().chain(&ways.back).map(link);
+            let length = |path: &[u32]| path.iter().map(|&it| lengths[it as usize]).sum();
+            let [there, back_again]: [u64; 2] = [length(data), length(back)];
+            let mut both = data.iter().chain(back);
             spec.path.is_some()
                 || spec.return_path.is_some()
-                || ways.back.is_empty() // no return path yet, and none needed
+                || back.is_empty() // no return path yet, and none needed
                 || over.iter().any(|it| {
-                    it.length(from, to).is_some_and(|it| it <= lengths[0])
-                        || it.length(to, from).is_some_and(|it| it <= lengths[1])
+                    it.length(from, to).is_some_and(|it| it <= there)
+                        || it.length(to, from).is_some_and(|it| it <= back_again)
                 })
-                || nodes.any(|link| {
-                    let ends = (link.from.0, link.to.0);
-                    let reversed = (ends.1, ends.0);
-                    over.iter().any(|it| it.ends == ends || it.ends == reversed)
-                })
+                || both.any(|&link| is_parallel[link as usize])
         };
         (0..classes.len()).filter(is_affected).collect()
     }
@@ -1219,12 +1249,13 @@ impl NetworkBuilder {
         // shortest path.
         let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         let mut looked_for = Vec::new();
+        let mut opposites = given.opposites();
         for (it, path) in asked().zip(&data) {
             back.push(match (it.return_path, path) {
                 (Some(nodes), _) => given.path(it.spec, nodes, (it.to, it.from), &mut errors),
                 (None, None) => None,
                 (None, Some(path)) => {
-                    let reversed = given.reversed(path, it.path.is_some());
+                    let reversed = given.reversed(path, it.path.is_some(), &mut opposites);
                     if reversed.is_none() {
                         looked_for.push(back.len());
                     }
@@ -1328,30 +1359,35 @@ fn request(from: NodeId, to: NodeId) -> Request {
 }
 
 impl Routes {
-    /// Starts an epoch at `at_s`: classes that `changed` get a new branch, the others keep theirs.
+    /// Starts an epoch at `at_s`: these classes get new paths, the others keep theirs.
     fn open_epoch(
         &mut self,
         at_s: f64,
         classes: &[Class],
-        ways: &[Option<PathPairs>],
-        changed: &dyn Fn(usize) -> bool,
+        ways: impl Iterator<Item = (usize, Option<PathPairs>)>,
     ) {
         let mut branch_of = match self.epochs.last() {
-            Some(before) => before.class_path_of.clone(),
-            None => vec![None; ways.len()],
+            Some(before) => before.class_path_of.to_vec(),
+            None => vec![None; classes.len()],
         };
-        for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
-            branch_of[class] = ways.as_ref().and_then(|ways| {
-                let place = control_index_of_class(&self.settable, &classes[class]);
-                let branch = self.class_path(class as u32, &classes[class], place, ways);
-                self.control_only.remove(&branch);
-                NonMaxU32::new(branch)
-            });
+        for (class, ways) in ways {
+            let now = branch_of[class].map(|it| self.paths(it.get()));
+            let is_same = now == ways.as_ref().map(|it| (&*it.data, &*it.back));
+            if !is_same {
+                branch_of[class] = ways.and_then(|ways| {
+                    let place = control_index_of_class(&self.settable, &classes[class]);
+                    let branch = self.class_path(class as u32, &classes[class], place, &ways);
+                    self.control_only.remove(&branch);
+                    NonMaxU32::new(branch)
+                });
+            }
         }
+        let unrouted = (0..).zip(&branch_of).filter(|(_, it)| it.is_none());
         self.epochs.push(Epoch {
             at_s,
-            class_path_of: branch_of,
-            control_paths: Vec::new(),
+            unrouted: unrouted.map(|(class, _)| class).collect(),
+            class_path_of: branch_of.into(),
+            control_paths: Arc::default(),
         });
     }
 
@@ -1384,7 +1420,7 @@ impl Routes {
             set.push(branches);
         }
         if let Some(epoch) = self.epochs.last_mut() {
-            epoch.control_paths = set;
+            epoch.control_paths = set.into();
         }
     }
 
@@ -1409,14 +1445,11 @@ impl Routes {
             (None, Some(first)) => {
                 let first = first.class_path_of[number as usize];
                 let paths = self.class_paths_of_changed.entry(number);
-                paths.or_insert_with(|| first.map(NonMaxU32::get).into_iter().collect())
+                paths.or_insert_with(|| first.map(NonMaxU32::get).into_iter().collect());
+                &self.class_paths_of_changed[&number]
             }
         };
-        let is_equal = |&b: &u32| {
-            let links = |(start, end): (u32, u32)| &self.path_links[start as usize..end as usize];
-            let ClassPath { data, back, .. } = self.branches[b as usize];
-            links(data) == ways.data && links(back) == ways.back
-        };
+        let is_equal = |&b: &u32| self.paths(b) == (&ways.data, &ways.back);
         if let Some(known) = known.iter().copied().find(is_equal) {
             return known;
         }
@@ -1437,6 +1470,12 @@ impl Routes {
                 back,
             }));
         first
+    }
+
+    /// Returns the data path and the return path of a branch.
+    fn paths(&self, branch: u32) -> (&[u32], &[u32]) {
+        let ClassPath { data, back, .. } = self.branches[branch as usize];
+        (self.links(data), self.links(back))
     }
 
     pub fn links(&self, (start, end): (u32, u32)) -> &[u32] {

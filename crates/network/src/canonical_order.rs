@@ -8,11 +8,11 @@
 
 use std::hash::{Hash, Hasher};
 
-use netflow_units::NonMaxU32;
+use fnv::FnvHasher;
 
-use crate::compiled::{CompiledNetwork, PathPair};
+use crate::compiled::{ClassPath, CompiledNetwork, PathPair};
 use crate::hash::fnv_hash;
-use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Source};
+use crate::{AggregateSpec, Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Source};
 
 fn link_key(link: &LinkSpec) -> u64 {
     let LinkSpec {
@@ -81,7 +81,7 @@ pub fn canonical_keys(
         let key = &mut links[event.link as usize];
         *key = fnv_hash((*key, event.at_s.to_bits(), format!("{:?}", event.change)));
     }
-    let mut branches: Vec<u64> = (0..ways.len()).map(|b| branch_key(inner, b)).collect();
+    let mut branches = branch_keys(inner, ways.len());
     // Four rounds of refinement separate nearly all that differ.
     for _ in 0..4 {
         for (key, way) in branches.iter_mut().zip(ways) {
@@ -105,8 +105,33 @@ pub fn canonical_keys(
     (links, branches)
 }
 
-fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
-    let hasher = &mut fnv::FnvHasher::default();
+fn branch_keys(inner: &CompiledNetwork, branches: usize) -> Vec<u64> {
+    let mut hashers: Vec<FnvHasher> = (0..branches).map(|b| settings_hash(inner, b)).collect();
+    for (epoch, at) in inner.epochs.iter().enumerate() {
+        for branch in at.class_path_of.iter().flatten() {
+            epoch.hash(&mut hashers[branch.index()]);
+        }
+    }
+    let key = |(mut hasher, branch): (FnvHasher, &ClassPath)| {
+        if let Some(aggregate) = inner.classes[branch.class as usize].aggregate {
+            let aggregate = &inner.aggregates[aggregate as usize];
+            let AggregateSpec {
+                edge, rtt_s, rto_s, ..
+            } = aggregate;
+            format!("{edge:?}{rtt_s:?}{rto_s:?}").hash(&mut hasher);
+        }
+        hasher.finish()
+    };
+    hashers
+        .into_iter()
+        .zip(&inner.class_paths)
+        .map(key)
+        .collect()
+}
+
+/// Returns a hasher with the settings of a branch's connections.
+fn settings_hash(inner: &CompiledNetwork, b: usize) -> FnvHasher {
+    let mut hasher = FnvHasher::default();
     let branch = &inner.class_paths[b];
     let class = &inner.classes[branch.class as usize];
     let spec = &inner.connections[class.connection as usize];
@@ -130,36 +155,22 @@ fn branch_key(inner: &CompiledNetwork, b: usize) -> u64 {
         acks,
     } = spec;
     let bits = |x: &Option<f64>| x.map(f64::to_bits);
-    (branch.precedence, class.weight.to_bits()).hash(hasher);
+    (branch.precedence, class.weight.to_bits()).hash(&mut hasher);
     match source {
-        Source::Ns2Tcp(w) => format!("{w:?}").hash(hasher),
-        Source::Tcp(stack) => format!("{stack:?}").hash(hasher),
-        Source::Profile(p) => p.name().hash(hasher),
-        Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
-        Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),
+        Source::Ns2Tcp(w) => format!("{w:?}").hash(&mut hasher),
+        Source::Tcp(stack) => format!("{stack:?}").hash(&mut hasher),
+        Source::Profile(p) => p.name().hash(&mut hasher),
+        Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(&mut hasher),
+        Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(&mut hasher),
         Source::Users(traffic) => {
-            (3, traffic.mean_pps.to_bits(), traffic.replies).hash(hasher);
+            (3, traffic.mean_pps.to_bits(), traffic.replies).hash(&mut hasher);
         }
     }
-    format!("{application:?}").hash(hasher);
+    format!("{application:?}").hash(&mut hasher);
     if let Some(transfers) = transfers {
-        transfers.equality_key().hash(hasher);
+        transfers.equality_key().hash(&mut hasher);
     }
-    (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
-    (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
-    for (epoch, at) in inner.epochs.iter().enumerate() {
-        let class_path = at.class_path_of.get(branch.class as usize).copied();
-        if class_path.flatten().map(NonMaxU32::index) == Some(b) {
-            epoch.hash(hasher);
-        }
-    }
-    if let Some(aggregate) = class.aggregate {
-        let aggregate = &inner.aggregates[aggregate as usize];
-        format!(
-            "{:?}{:?}{:?}",
-            aggregate.edge, aggregate.rtt_s, aggregate.rto_s
-        )
-        .hash(hasher);
-    }
-    hasher.finish()
+    (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(&mut hasher);
+    (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(&mut hasher);
+    hasher
 }

@@ -1,6 +1,7 @@
 //! The compiled network that engines read: arrays by dense id.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use netflow_units::NonMaxU32;
 
@@ -99,15 +100,18 @@ pub struct ClassPath {
     pub back: (u32, u32),
 }
 
-/// Period from `at_s` on, in which class c sends over `class_path_of[c]` (`None`: it cannot send).
+/// Period from `at_s` on, in which class c sends over `class_path_of[c]` (`None`: it cannot send). Epochs with the same
+/// links down share their arrays.
 #[derive(Clone, Debug)]
 pub struct Epoch {
     /// Start in seconds.
     pub at_s: f64,
     /// Branch of every class.
-    pub class_path_of: Vec<Option<NonMaxU32>>,
+    pub class_path_of: Arc<[Option<NonMaxU32>]>,
+    /// Classes without a branch, in order.
+    pub unrouted: Arc<[u32]>,
     /// Branches over each of the paths of [`CompiledNetwork::controllable`].
-    pub control_paths: Vec<Vec<Option<NonMaxU32>>>,
+    pub control_paths: Arc<[Vec<Option<NonMaxU32>>]>,
 }
 
 /// Change of a link.

@@ -13,7 +13,15 @@ pub(crate) struct ExplicitPaths<'a> {
     pub down: &'a [bool],
 }
 
+/// Opposite direction of each link: unknown, none, or a link.
+pub(crate) struct Opposites(Vec<Option<Option<u32>>>);
+
 impl ExplicitPaths<'_> {
+    /// Returns unknown opposite directions of all links.
+    pub fn opposites(&self) -> Opposites {
+        Opposites(vec![None; self.builder.links.len()])
+    }
+
     /// Returns the links along these nodes, which must start and end at `ends`. If this is not a valid path,
     /// it adds an error and returns `None`.
     pub fn path(
@@ -54,29 +62,34 @@ impl ExplicitPaths<'_> {
 
     /// Returns the reversed path, over each link's opposite direction. If that is down, it uses another link
     /// between the same nodes. Returns `None` if there is no reverse link, or if none works and the path is
-    /// not pinned.
-    pub fn reversed(&self, path: &[u32], pinned: bool) -> Option<Vec<u32>> {
-        let backwards = path.iter().rev().map(|&link| {
-            let spec = &self.builder.links[link as usize];
-            let of_circuit = |other: &u32| {
-                let other = &self.builder.links[*other as usize];
-                other.circuit == spec.circuit
-            };
-            let between = || self.router.links_between(spec.to.0, spec.from.0);
-            let partner = self
-                .builder
-                .risk_groups
-                .opposite_directions
-                .get(&link)
-                .copied();
-            let own = partner.or_else(|| between().find(of_circuit));
-            let back = match own {
-                Some(own) if self.works(own) => own,
-                _ => self.one_between(spec.to.0, spec.from.0)?,
-            };
-            (pinned || self.works(back)).then_some(back)
-        });
-        backwards.collect()
+    /// not pinned. `known` keeps the results of single links.
+    pub fn reversed(&self, path: &[u32], pinned: bool, known: &mut Opposites) -> Option<Vec<u32>> {
+        let mut backwards = Vec::with_capacity(path.len());
+        for &link in path.iter().rev() {
+            let opposite = &mut known.0[link as usize];
+            let back = (*opposite.get_or_insert_with(|| self.opposite(link)))?;
+            if !pinned && !self.works(back) {
+                return None;
+            }
+            backwards.push(back);
+        }
+        Some(backwards)
+    }
+
+    /// Returns the link for the opposite direction of a link, if there is one.
+    fn opposite(&self, link: u32) -> Option<u32> {
+        let spec = &self.builder.links[link as usize];
+        let of_circuit = |other: &u32| {
+            let other = &self.builder.links[*other as usize];
+            other.circuit == spec.circuit
+        };
+        let between = || self.router.links_between(spec.to.0, spec.from.0);
+        let partners = &self.builder.risk_groups.opposite_directions;
+        let partner = partners.get(&link).copied();
+        match partner.or_else(|| between().find(of_circuit)) {
+            Some(own) if self.works(own) => Some(own),
+            _ => self.one_between(spec.to.0, spec.from.0),
+        }
     }
 
     fn works(&self, link: u32) -> bool {

@@ -317,7 +317,7 @@ impl Network {
         let crosses = |branch: Option<NonMaxU32>| {
             branch.is_some_and(|branch| inner.data_path(branch.get()).contains(&link))
         };
-        let mut classes = (0..inner.classes.len() as u32).zip(branches);
+        let mut classes = (0..inner.classes.len() as u32).zip(&**branches);
         classes.any(|(class, &branch)| {
             let bits = overhead.wire_bits(8.0 * inner.spec_of_class(class).packet_size_bytes);
             let takes_ns = bits / bandwidth_bps * 1e9;

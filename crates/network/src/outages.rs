@@ -33,7 +33,11 @@ impl Network {
         let mut outages: Vec<(f64, f64)> = Vec::new();
         for ((number, epoch), to_s) in epochs {
             let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
-            if inner.class_path_of(number, class, path).is_some() || from_s >= to_s {
+            let is_routed = match path {
+                None => epoch.unrouted.binary_search(&class).is_err(),
+                Some(_) => inner.class_path_of(number, class, path).is_some(),
+            };
+            if is_routed || from_s >= to_s {
                 continue;
             }
             match outages.last_mut() {

@@ -130,7 +130,7 @@ pub struct Rerouter {
     /// Ends of divided traffic that events have rerouted.
     rerouted_before: HashSet<(NodeId, NodeId)>,
     /// Branch of every class before the failures.
-    branch_of: Vec<Option<NonMaxU32>>,
+    branch_of: Arc<[Option<NonMaxU32>]>,
     /// Classes whose branch crosses each link.
     classes_over: Csr<u32>,
 }
@@ -151,7 +151,7 @@ impl Rerouter {
         let now = epochs[epoch]
             .class_path_of
             .iter()
-            .zip(&epochs[0].class_path_of);
+            .zip(&*epochs[0].class_path_of);
         let moved = (0..).zip(now).filter(|(_, (now, first))| now != first);
         let moved = moved.map(|(class, _)| inner.spec_of_class(class));
         let moved_before = moved
@@ -159,7 +159,7 @@ impl Rerouter {
             .map(ends)
             .collect();
         let branch_of = epochs[epoch].class_path_of.clone();
-        let branches = (0..).zip(&branch_of);
+        let branches = (0..).zip(&*branch_of);
         let branches = branches.filter_map(|(class, it)| Some((class, (*it)?.get())));
         let crossed = branches.flat_map(|(class, branch)| {
             let links = inner
@@ -214,7 +214,7 @@ impl Rerouter {
         divided.extend(moved_parts.iter().map(|&class| ends(spec(class))));
         let mut shared = Vec::new();
         if !divided.is_empty() {
-            let classes = (0..).zip(&self.branch_of).filter(|(_, it)| it.is_some());
+            let classes = (0..).zip(&*self.branch_of).filter(|(_, it)| it.is_some());
             let classes = classes.map(|(class, _)| class).filter(is_divided);
             shared.extend(classes.filter(|&class| divided.contains(&ends(spec(class)))));
         }

@@ -1,6 +1,7 @@
 //! Tests of routes after failures and recoveries of links.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use netflow_network::{
     Acks, Change, ConnectionSpec, EventSpec, FlowHash, LinkId, LinkSpec, Network, NetworkBuilder,
@@ -44,7 +45,8 @@ fn paths(network: &Network, name: &str, time_s: f64) -> [Vec<String>; 2] {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// After each event, paths equal those of a network that has only the working links.
+    /// After each event, paths equal those of a network that has only the working links. Connections without a path there
+    /// have no route. States with the same working links share their arrays.
     #[test]
     fn paths_after_events_are_those_of_the_working_links(
         nodes in 3_usize..8,
@@ -101,6 +103,15 @@ proptest! {
             states.push((at_s, down.clone()));
         }
         let network = b.build().unwrap();
+        let epoch = |at_s: f64| {
+            let inner = network.tables();
+            &inner.epochs[inner.epoch_at(at_s)]
+        };
+        for (at_s, down) in &states {
+            let same = states.iter().find(|(_, it)| it == down);
+            let same = same.map(|(same_s, _)| &epoch(*same_s).class_path_of);
+            prop_assert!(same.is_some_and(|it| Arc::ptr_eq(it, &epoch(*at_s).class_path_of)));
+        }
         for (at_s, down) in states {
             let working = links.iter().zip(&down).filter(|(_, down)| !**down);
             let working: Vec<Link> = working.map(|(link, _)| *link).collect();
@@ -109,6 +120,11 @@ proptest! {
             let fresh = b.build().unwrap();
             for name in &connected {
                 prop_assert_eq!(paths(&network, name, at_s), paths(&fresh, name, 0.0), "{} {}", at_s, name);
+            }
+            for id in network.connections() {
+                let unrouted = network.unrouted_intervals(id, at_s, at_s + 0.5);
+                let is_routed = connected.contains(&network.connection_spec(id).name);
+                prop_assert_eq!(unrouted, if is_routed { vec![] } else { vec![(at_s, at_s + 0.5)] });
             }
         }
     }

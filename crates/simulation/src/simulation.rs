@@ -349,6 +349,23 @@ impl Simulation {
         }
     }
 
+    /// Returns the shortest and longest possible step of a simulation in seconds, without its state; `None` for the packet
+    /// model.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`] for the fluid model.
+    pub fn possible_steps_s(
+        network: Network,
+        options: Options,
+    ) -> Result<Option<(f64, f64)>, RunError> {
+        match options.model {
+            Model::Packets(_) => Ok(None),
+            Model::Fluid(fluid) => {
+                Fluid::possible_steps_s(network, options.duration_s, fluid).map(Some)
+            }
+        }
+    }
+
     /// Returns the mutable state, which can be cloned, saved and resumed from. Returns `None` in
     /// the packet model: clone the simulation instead.
     pub fn state(&self) -> Option<&State> {

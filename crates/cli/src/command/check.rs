@@ -151,9 +151,8 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
     }
     let network = &scenario.network;
     if network.connection_count() <= MAX_CHECKED_CONNECTIONS
-        && let Ok(simulation) =
-            uncalibrated(network).and_then(|network| Simulation::new(network, scenario.options))
-        && let Some(steps_s) = simulation.step_range_s()
+        && let Ok(Some(steps_s)) = uncalibrated(network)
+            .and_then(|network| Simulation::possible_steps_s(network, scenario.options))
     {
         writeln!(out, " time steps of {}", format_range_ms(steps_s))?;
     }

@@ -3,8 +3,8 @@
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Change, ConnectionSpec, EventSpec, FluidOptions, LinkId, LinkSpec, Network, NetworkBuilder,
-    Options, Run, Simulation, Source, Step,
+    Change, ConnectionSpec, EventSpec, FluidOptions, LinkId, LinkSpec, Model, Network,
+    NetworkBuilder, Options, PacketOptions, Run, Simulation, Source, Step,
 };
 
 use crate::comparison;
@@ -73,6 +73,33 @@ fn assert_few_differ(seeds: std::ops::Range<u64>, most_steps: u64, most_differen
         "{} differ",
         differ.len()
     );
+}
+
+/// The range of possible steps is that of a simulation that has not begun. Its shortest step is within the range.
+#[test]
+fn possible_steps_are_those_of_a_new_simulation() {
+    for seed in 1000..1010 {
+        let wide = wide_network(seed);
+        let options = Options {
+            duration_s: wide.duration_s,
+            ..Options::default()
+        };
+        let possible_s = Simulation::possible_steps_s(wide.build(), options).unwrap();
+        let mut simulation = Simulation::new(wide.build(), options).unwrap();
+        assert_eq!(possible_s, simulation.step_range_s());
+        simulation.step().unwrap();
+        let (shortest_s, longest_s) = possible_s.unwrap();
+        let first_s = simulation.step_range_s().unwrap();
+        assert!(shortest_s <= first_s.0 && first_s.1 <= longest_s, "{seed}");
+        let packets = Options {
+            model: Model::Packets(PacketOptions::default()),
+            ..options
+        };
+        assert_eq!(
+            Simulation::possible_steps_s(wide.build(), packets),
+            Ok(None)
+        );
+    }
 }
 
 #[test]
