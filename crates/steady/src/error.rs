@@ -1,6 +1,6 @@
 //! Errors of the steady-state solver.
 
-use netflow_network::PerPacketElement;
+use netflow_network::LinkElement;
 
 /// Reason why a steady state was not found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -19,11 +19,11 @@ pub enum SteadyError {
         "the {element} of link {link} needs the packet model; use `netflow run --model packet`, or {}",
         element.alternative()
     )]
-    PerPacketElement {
+    LinkElement {
         /// Name of the link.
         link: String,
         /// The element.
-        element: PerPacketElement,
+        element: LinkElement,
     },
     /// The time is not positive.
     #[error("at {at_s} s: the time must be positive")]

@@ -130,16 +130,26 @@ impl QueueWait {
         transfers_pps: f64,
     ) -> QueueWait {
         let here = LinkCondition::of(link, filling);
+        let waiting_s = link.drain_s.unwrap_or(here.waiting_s);
         let nothing = QueueWait {
             ln_pass: here.ln_pass,
-            bandwidth_bps: link.bandwidth_bps,
+            bandwidth_bps: link.transmission_bps(),
             ..QueueWait::default()
         };
+        if link.queue_pkts <= EMPTY_QUEUE_PKTS
+            && let Some(pause_s) = link.drain_s
+        {
+            return QueueWait {
+                mean_s: pause_s,
+                max_s: pause_s,
+                ..nothing
+            };
+        }
         if link.queue_pkts <= EMPTY_QUEUE_PKTS || link.down || filling.is_paced() {
             return nothing;
         }
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));
-        let packet_s = here.waiting_s / mean_pkts;
+        let packet_s = waiting_s / mean_pkts;
         let rho = mean_pkts / (1.0 + mean_pkts);
         let found = if rho < plan.light_rho {
             QueueOnArrival::light(mean_pkts, buffer_pkts)

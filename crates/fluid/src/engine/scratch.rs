@@ -22,6 +22,8 @@ pub(crate) struct Scratch {
     pub on_the_way: LinkPassFractions,
     /// Loss and wait of a packet that arrives at each link at the start of the step.
     pub conditions: Vec<LinkCondition>,
+    /// The same with waiting times at later bandwidths; empty if no link follows a series.
+    pub reported: Vec<LinkCondition>,
     /// Arrivals by block.
     pub arrivals: Vec<Arrivals>,
     /// Arrivals by link, for levels that take their arrivals at once.
@@ -58,6 +60,10 @@ impl Scratch {
             fixed: Vec::new(),
             on_the_way: LinkPassFractions::default(),
             conditions: vec![LinkCondition::default(); plan.links.len()],
+            reported: match state.links.iter().any(|link| link.drain_s.is_some()) {
+                true => vec![LinkCondition::default(); plan.links.len()],
+                false => Vec::new(),
+            },
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
             fates: vec![QueueOutcome::default(); plan.links.len()],
