@@ -240,6 +240,8 @@ impl State {
             fixed,
             fillings,
             transfers_pps,
+            has_series,
+            on_the_way,
             ..
         } = scratch;
         let (state, component) = (self, &plan.components[c]);
@@ -247,7 +249,7 @@ impl State {
         let every = (steps / SAMPLING_GROWTH_STEPS)
             .next_power_of_two()
             .min(MAX_SAMPLING_STEPS);
-        if !switches && !steps.is_multiple_of(every) {
+        if !switches && !*has_series && !steps.is_multiple_of(every) {
             return;
         }
         plan.count_transfers(component, &state.branches, transfers_pps);
@@ -257,7 +259,14 @@ impl State {
         }
         let (branches, waits) = (&state.branches, &*waits);
         let sample = |b: usize, delays: &mut BranchDelays| {
-            delays.add_sample(plan, &plan.branches[b], &branches[b], &fixed[b], waits);
+            // A constant loss in transit changes no weight.
+            let transit_ln_pass = if *has_series {
+                on_the_way.ln_pass[b]
+            } else {
+                0.0
+            };
+            let (branch, now) = (&plan.branches[b], &branches[b]);
+            delays.add_sample(plan, branch, now, &fixed[b], waits, transit_ln_pass);
         };
         let all = &mut state.told.delays;
         if plan.components.len() == 1 {
@@ -279,6 +288,7 @@ impl BranchDelays {
         now: &BranchState,
         fixed: &FixedDelays,
         waits: &[QueueWait],
+        transit_ln_pass: f64,
     ) {
         let sent_pkts = now.sent_pkts - self.sent_pkts;
         if sent_pkts <= 0.0 {
@@ -287,7 +297,7 @@ impl BranchDelays {
         self.sent_pkts = now.sent_pkts;
         let gap_s = 1.0 / now.rate_pps.max(1e-9);
         let (there, round) = path_delays(plan, branch, fixed, waits, gap_s);
-        let pkts = sent_pkts * exp(there.ln_pass);
+        let pkts = sent_pkts * exp(there.ln_pass + transit_ln_pass);
         if pkts > 0.0 {
             self.one_way.add(pkts, there.law);
             self.difference += pkts * (0.5 * there.step_variance).sqrt();

@@ -24,6 +24,8 @@ pub(crate) struct Scratch {
     pub conditions: Vec<LinkCondition>,
     /// The same with waiting times at later bandwidths; empty if no link follows a series.
     pub reported: Vec<LinkCondition>,
+    /// True if a link follows a series, whose rows may be shorter than the time between samples of delays.
+    pub has_series: bool,
     /// Arrivals by block.
     pub arrivals: Vec<Arrivals>,
     /// Arrivals by link, for levels that take their arrivals at once.
@@ -60,6 +62,7 @@ impl Scratch {
             fixed: Vec::new(),
             on_the_way: LinkPassFractions::default(),
             conditions: vec![LinkCondition::default(); plan.links.len()],
+            has_series: inner.links.iter().any(|link| link.series.is_some()),
             reported: match state.links.iter().any(|link| link.drain_s.is_some()) {
                 true => vec![LinkCondition::default(); plan.links.len()],
                 false => Vec::new(),

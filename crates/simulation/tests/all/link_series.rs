@@ -66,18 +66,20 @@ fn check_two_levels(low_pps: f64, rows_bps: &[f64], period_s: f64) {
         let simulation = run(net, model.clone(), 40.0 * period_s);
         let totals = simulation.link_totals(id);
         let name = model.name();
-        assert_eq!(totals.lost_pkts, 0.0, "{name:?}");
-        // The fluid model has random arrivals, whose queue at 50 % utilization is one packet.
-        let near = |is: f64, should: f64, error: f64| {
-            assert!(
-                (is - should).abs() < error,
-                "{name:?} {offset_s}: {is} {should}"
-            );
+        assert!(totals.lost_pkts < 1e-3, "{name:?}: {}", totals.lost_pkts);
+        // The fluid model has random arrivals, whose queue is a little longer.
+        let error = match model {
+            Model::Packets(_) => 0.01,
+            Model::Fluid(_) => 0.04,
         };
-        near(totals.max_queue_pkts, most_pkts, 4.0);
-        near(totals.mean_queue_pkts, mean_pkts, 1.5);
+        let near = |is: f64, should: f64| {
+            let found = (is / should - 1.0).abs();
+            assert!(found < error, "{name:?} {offset_s}: {is} {should}");
+        };
+        near(totals.max_queue_pkts, most_pkts);
+        near(totals.mean_queue_pkts, mean_pkts);
         // Little's law, with 10 ms of propagation.
-        near(delay_of(&simulation), mean_pkts / 500.0 + 0.01, 0.006);
+        near(delay_of(&simulation), mean_pkts / 500.0 + 0.01);
     }
 }
 
