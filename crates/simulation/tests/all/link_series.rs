@@ -70,7 +70,7 @@ fn check_two_levels(low_pps: f64, rows_bps: &[f64], period_s: f64) {
         // The fluid model has random arrivals, whose queue is a little longer.
         let error = match model {
             Model::Packets(_) => 0.01,
-            Model::Fluid(_) => 0.04,
+            Model::Fluid(_) => 0.05,
         };
         let near = |is: f64, should: f64| {
             let found = (is / should - 1.0).abs();
