@@ -180,21 +180,23 @@ impl SeriesColumns {
             delays_s,
             losses,
         } = self;
-        let columns: [(_, fn(f64) -> bool, _); 3] = [
-            (bandwidths_bps, |it| it == 0.0 || it >= 1.0, "bandwidth"),
-            (delays_s, |it| it >= 0.0, "delay"),
-            (losses, |it| (0.0..=1.0).contains(&it), "loss"),
-        ];
         let whole = |reason: String| SeriesError { row: None, reason };
-        for (values, is_allowed, name) in columns {
+        for (values, name) in [
+            (bandwidths_bps, "bandwidth"),
+            (delays_s, "delay"),
+            (losses, "loss"),
+        ] {
             let Some(values) = values else { continue };
             if values.len() != rows {
-                return Err(whole(format!(
-                    "column `{name}` has {} rows of {rows}",
-                    values.len()
-                )));
+                let count = values.len();
+                return Err(whole(format!("column `{name}` has {count} rows of {rows}")));
             }
-            let bad = |it: &f64| !it.is_finite() || !is_allowed(*it);
+            let is_allowed = |it: f64| match name {
+                "bandwidth" => it == 0.0 || it >= 1.0,
+                "loss" => it <= 1.0,
+                _ => true,
+            };
+            let bad = |it: &f64| !(it.is_finite() && *it >= 0.0 && is_allowed(*it));
             if let Some(row) = values.iter().position(bad) {
                 return Err(SeriesError {
                     row: Some(row),

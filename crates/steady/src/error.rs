@@ -16,7 +16,8 @@ pub enum SteadyError {
     },
     /// An element of a link needs the packet model.
     #[error(
-        "the {element} of link {link} needs the packet model; use `netflow run --model packet`, or {}",
+        "the {element} of link {link} needs {}, or {}",
+        simulation_of(*element),
         element.alternative()
     )]
     LinkElement {
@@ -90,5 +91,13 @@ impl SteadyError {
     /// Returns whether a profile in place of the congestion window would make the network solvable.
     pub fn needs_profile(&self) -> bool {
         matches!(self, SteadyError::Unsupported { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
+    }
+}
+
+/// Returns how a run simulates an element that has no steady state.
+fn simulation_of(element: LinkElement) -> &'static str {
+    match element {
+        LinkElement::Series => "a run over time; use `netflow run`",
+        _ => "the packet model; use `netflow run --model packet`",
     }
 }

@@ -63,9 +63,10 @@ impl Scratch {
             on_the_way: LinkPassFractions::default(),
             conditions: vec![LinkCondition::default(); plan.links.len()],
             has_series: inner.links.iter().any(|link| link.series.is_some()),
-            reported: match state.links.iter().any(|link| link.drain_s.is_some()) {
-                true => vec![LinkCondition::default(); plan.links.len()],
-                false => Vec::new(),
+            reported: if state.links.iter().any(|link| link.drain_s.is_some()) {
+                vec![LinkCondition::default(); plan.links.len()]
+            } else {
+                Vec::new()
             },
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],

@@ -63,7 +63,7 @@ fn check_two_levels(low_pps: f64, rows_bps: &[f64], period_s: f64) {
     for (model, offset_s) in MODELS.iter().flat_map(|model| [(model, 0.0), (model, 0.5)]) {
         let follow = |link: &mut LinkSpec| link.series = Some(series(rows_bps, offset_s));
         let (net, id) = network(&source, follow, []);
-        let simulation = run(net, model.clone(), 40.0 * period_s);
+        let simulation = run(net, *model, 40.0 * period_s);
         let totals = simulation.link_totals(id);
         let name = model.name();
         assert!(totals.lost_pkts < 1e-3, "{name:?}: {}", totals.lost_pkts);
@@ -110,7 +110,7 @@ fn series_equals_events() {
             continue;
         }
         let results = |net: Network, id: LinkId| {
-            let simulation = run(net, model.clone(), 20.0);
+            let simulation = run(net, *model, 20.0);
             let links = simulation.link_totals(id);
             let connection = simulation.network().connections().next().unwrap();
             let of = simulation.connection_totals(connection);
@@ -155,7 +155,7 @@ fn delay_and_loss_follow_their_columns() {
             });
         };
         let (net, id) = network(&source, follow, []);
-        let simulation = run(net, model.clone(), 200.0);
+        let simulation = run(net, *model, 200.0);
         let totals = simulation.link_totals(id);
         let lost = totals.link_lost_pkts.unwrap() / totals.departed_pkts;
         assert!((lost - 0.1).abs() < 0.01, "{lost}");
