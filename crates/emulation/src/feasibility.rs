@@ -155,6 +155,7 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             shaper,
             loss: _, // any value is emulated
             trace,
+            series,
             delay_line,
             metric: _,      // in the routes
             calibration: _, // of the fluid model
@@ -164,7 +165,9 @@ pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, I
             return Err(Infeasible::Shaper(link));
         }
         let trace = trace.as_ref().map(|_| "delivery trace");
-        if let Some(element) = trace.or_else(|| delay_line.first_element()) {
+        let series = series.as_ref().map(|_| "trace over time");
+        let element = trace.or(series).or_else(|| delay_line.first_element());
+        if let Some(element) = element {
             let link = network.link_name(id).to_owned();
             return Err(Infeasible::LinkElement { link, element });
         }

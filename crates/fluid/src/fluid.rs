@@ -10,7 +10,7 @@ use netflow_network::engine::Engine as _;
 use netflow_network::queue_reliability::{TrafficKind, TrafficMix};
 use netflow_network::{
     Application, Aqm, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy,
-    FluidOptions, LinkId, Network, RunError, Source, Totals, UserStats,
+    FluidOptions, LinkElement, LinkId, Network, RunError, Source, Totals, UserStats,
 };
 use netflow_units::Csr;
 
@@ -490,7 +490,19 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             ),
         });
     }
-    if let Some((link, element)) = network.first_per_packet_element() {
+    let paused = network
+        .links()
+        .find(|&link| network.link_spec(link).pauses());
+    if let (Some(link), Some(users)) = (paused, network.workloads().next()) {
+        return bad(format!(
+            "the trace of link {} has a bandwidth of 0, which users `{}` need the packet model for: set `model = \"packet\"`",
+            network.link_name(link),
+            users.name
+        ));
+    }
+    if let Some((link, element)) =
+        network.first_unsupported_element(|element| element == LinkElement::Series)
+    {
         let name = network.link_name(link);
         return bad(format!(
             "the {element} of link {name} needs the packet model: set `model = \"packet\"`, or {}",

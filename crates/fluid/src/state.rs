@@ -1,6 +1,6 @@
 //! State of a run: everything that changes.
 
-use netflow_network::{AppliedLimits, ControlState, LinkLoss};
+use netflow_network::{AppliedLimits, ChangeCursor, ControlState, LinkLoss};
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
@@ -23,7 +23,7 @@ pub struct State {
     /// Clock of each component.
     pub(crate) clocks: Vec<Clock>,
     pub(crate) epoch: usize,
-    pub(crate) next_event: usize,
+    pub(crate) changes: ChangeCursor,
     pub(crate) links: Vec<LinkState>,
     pub(crate) branches: Vec<BranchState>,
     /// Packets in the queue, by hop.
@@ -92,6 +92,9 @@ pub(crate) struct Reporting {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LinkState {
     pub bandwidth_bps: f64,
+    /// Time in which the queue drains, in seconds, if the bandwidth follows a series.
+    #[serde(default)]
+    pub drain_s: Option<f64>,
     /// Propagation delay in seconds, if an event has set it.
     #[serde(default)]
     pub delay_s: Option<f64>,
@@ -209,11 +212,32 @@ pub(crate) struct Forwarded {
     pub fraction: f64,
 }
 
+/// Bandwidth of a paused link in bit/s, which keeps the queue's equations regular.
+pub(crate) const PAUSED_BPS: f64 = 1.0;
+
+impl LinkState {
+    /// Returns whether its series has a bandwidth of 0 now.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.drain_s.is_some() && self.bandwidth_bps <= PAUSED_BPS
+    }
+
+    /// Returns the bandwidth in bit/s at which a packet is transmitted. During a pause it is infinite, because
+    /// [`drain_s`](LinkState::drain_s) counts the pause.
+    pub(crate) fn transmission_bps(&self) -> f64 {
+        if self.is_paused() {
+            f64::INFINITY
+        } else {
+            self.bandwidth_bps
+        }
+    }
+}
+
 impl State {
     pub(crate) fn new(setup: &Setup, duration_s: f64, first_step_s: f64) -> State {
         let (inner, plan) = (&**setup.network.tables(), &setup.plan);
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
+            drain_s: inner.links[l.link as usize].bandwidth_series().map(|_| 0.0),
             delay_s: None,
             share: 1.0,
             down: false,
@@ -251,7 +275,7 @@ impl State {
                 plan.components.len()
             ],
             epoch: 0,
-            next_event: 0,
+            changes: ChangeCursor::new(inner),
             links: plan.links.iter().map(link).collect(),
             branches: vec![BranchState::default(); branches],
             told: Reporting {

@@ -64,6 +64,7 @@ impl Topology {
                 shaper: _,     // left out, as documented
                 loss: _,       // a topology has no loss
                 trace: _,      // left out, as documented
+                series: _,     // left out, as documented
                 delay_line: _, // left out, as documented
                 metric,
                 calibration: _, // of the fluid model

@@ -18,7 +18,8 @@ use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Aqm, Buffer, BuildError, Calibration,
     CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, Dscp, EventSpec, LinkId,
-    LinkSpec, Network, NodeId, Overhead, Source, Tins, WindowSource, classes, diffserv,
+    LinkSpec, Network, NodeId, Overhead, SeriesColumns, Source, Tins, WindowSource, classes,
+    diffserv,
 };
 
 /// Size of an acknowledgement in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
@@ -490,6 +491,12 @@ impl NetworkBuilder {
             if let Err(error) = link.loss.check() {
                 check(error.name, error.value, Allowed::UnitInterval);
             }
+            if link.trace.is_some() && link.series.is_some() {
+                errors.push(BuildError::Class {
+                    subject: subject(),
+                    reason: "a link cannot have both a delivery trace and a series".to_owned(),
+                });
+            }
             if link.trace.is_some() && link.shaper.is_some() {
                 errors.push(BuildError::Class {
                     subject: subject(),
@@ -718,12 +725,22 @@ impl NetworkBuilder {
                 }
                 Change::Pause | Change::Down | Change::Up => {}
             }
-            if let Change::Bandwidth(_) | Change::Pause = e.change
-                && self.links[e.link.index()].trace.is_some()
-            {
+            let link = &self.links[e.link.index()];
+            let columns = link.series.as_ref().map(|it| it.series.columns());
+            let has = |column: fn(&SeriesColumns) -> bool| columns.is_some_and(column);
+            let (name, follows_trace) = match e.change {
+                Change::Bandwidth(_) | Change::Pause => (
+                    "bandwidth",
+                    link.trace.is_some() || has(|it| it.bandwidths_bps.is_some()),
+                ),
+                Change::Delay(_) => ("delay", has(|it| it.delays_s.is_some())),
+                Change::Loss(_) => ("loss", has(|it| it.losses.is_some())),
+                Change::Down | Change::Up => continue,
+            };
+            if follows_trace {
                 errors.push(BuildError::Class {
                     subject: subject(),
-                    reason: "the bandwidth of the link follows its trace".to_owned(),
+                    reason: format!("the {name} of the link follows its trace"),
                 });
             }
         }

@@ -27,7 +27,8 @@ fn link_key(link: &LinkSpec) -> u64 {
         policer,
         shaper,
         loss,
-        trace: _,      // the fluid model rejects it
+        trace: _, // the fluid model rejects it
+        series,
         delay_line: _, // the fluid model rejects it
         metric,
         calibration,
@@ -61,6 +62,9 @@ fn link_key(link: &LinkSpec) -> u64 {
     }
     if !overhead.is_none() {
         queue += &format!("{overhead:?}");
+    }
+    if let Some(series) = series {
+        queue += &format!("{series:?}");
     }
     if let Some(metric) = metric {
         queue += &format!("metric {metric}");

@@ -147,8 +147,16 @@ impl CompiledNetwork {
 
     /// Returns the shortest and the longest propagation delay of a link over time, in seconds.
     pub fn delays_s(&self, link: u32) -> (f64, f64) {
-        let own_s = self.links[link as usize].delay_s;
-        let mut between = (own_s, own_s);
+        let spec = &self.links[link as usize];
+        let of_series = spec
+            .series
+            .iter()
+            .flat_map(|it| &it.series.columns().delays_s);
+        let mut between = of_series
+            .flatten()
+            .map(|&delay_s| (delay_s, delay_s))
+            .reduce(|(least, most), (delay_s, _)| (least.min(delay_s), most.max(delay_s)))
+            .unwrap_or((spec.delay_s, spec.delay_s));
         for event in self.events.iter().filter(|event| event.link == link) {
             if let Change::Delay(delay_s) = event.change {
                 between = if event.at_s <= 0.0 {

@@ -25,10 +25,11 @@ mod explain;
 mod explicit_paths;
 pub mod hash;
 mod ids;
+mod link_element;
+mod link_series;
 mod network;
 mod options;
 mod outages;
-mod per_packet;
 pub mod queue_reliability;
 mod recording;
 mod rerouting;
@@ -52,6 +53,8 @@ pub use ecmp::{EcmpShare, EqualPaths, FlowHash, MAX_HASHED_FLOWS, MAX_PATHS, Pat
 pub use error::{BuildError, RunError};
 pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit, ReachedCeiling};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
+pub use link_element::LinkElement;
+pub use link_series::{ChangeCursor, LinkSeries, SeriesColumns, SeriesError, SeriesSpec};
 pub use netflow_queues::{
     AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, DelayLine, DeliveryTrace, Dscp, DualPi2,
     EcnCodepoint, FqCoDel, GilbertElliott, HtbClass, HtbTree, Isolation, Jitter,
@@ -63,7 +66,6 @@ pub use netflow_tcpmodel::transfer_simulation::{HEADER_BYTES, segment_bytes};
 pub use netflow_workload::ResponseEvent;
 pub use network::{Network, service_ns};
 pub use options::{FluidOptions, Model, ModelName, Options, PacketOptions, Step};
-pub use per_packet::PerPacketElement;
 pub use recording::{
     ClassInterval, ClassNumbers, ConnectionInterval, Interval, IntervalReader, LinkInterval,
     Period, Recorder, Run,

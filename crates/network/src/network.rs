@@ -9,8 +9,8 @@ use netflow_units::NonMaxU32;
 
 use crate::compiled::CompiledNetwork;
 use crate::{
-    ACK_BYTES, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId,
-    PerPacketElement, Source, WorkloadSpec,
+    ACK_BYTES, Change, ConnectionId, ConnectionSpec, EventSpec, LinkElement, LinkId, LinkLoss,
+    LinkSpec, NodeId, Source, WorkloadSpec,
 };
 
 /// Default limit of the random delay before a window source sends, in seconds.
@@ -150,18 +150,25 @@ impl Network {
         &self.inner.connections[id.within(self.inner.owner)].name
     }
 
-    /// Returns the lowest and the highest bandwidth of the link in bit/s, over its initial value and all
-    /// events.
+    /// Returns the lowest and the highest bandwidth of the link in bit/s above 0, over its initial value, its series and
+    /// all events.
     pub fn bandwidths_bps(&self, id: LinkId) -> (f64, f64) {
-        let own_bps = self.link_spec(id).bandwidth_bps;
+        let spec = self.link_spec(id);
+        let own_bps = spec.bandwidth_bps;
+        let of_series = spec
+            .series
+            .iter()
+            .flat_map(|it| &it.series.columns().bandwidths_bps);
+        let of_series = of_series.flatten().filter(|&&bps| bps > 0.0);
+        let own = of_series.fold((own_bps, own_bps), |(least, most), &bps| {
+            (least.min(bps), most.max(bps))
+        });
         let events = self.inner.events.iter();
         let events = events.filter(|event| event.link as usize == id.index());
-        events.fold((own_bps, own_bps), |(least, most), event| {
-            match event.change {
-                Change::Bandwidth(bps) => (least.min(bps), most.max(bps)),
-                Change::Pause | Change::Loss(_) | Change::Delay(_) | Change::Down | Change::Up => {
-                    (least, most)
-                }
+        events.fold(own, |(least, most), event| match event.change {
+            Change::Bandwidth(bps) => (least.min(bps), most.max(bps)),
+            Change::Pause | Change::Loss(_) | Change::Delay(_) | Change::Down | Change::Up => {
+                (least, most)
             }
         })
     }
@@ -255,16 +262,23 @@ impl Network {
         }
     }
 
-    /// Returns the first link with an element that only the packet model simulates, and the element: token buckets,
-    /// delivery traces, delay lines, pauses, HTB.
-    pub fn first_per_packet_element(&self) -> Option<(LinkId, PerPacketElement)> {
-        let mut events = self.events();
-        let pause = events.find(|event| event.change == Change::Pause);
-        let pause = pause.map(|event| (event.link, PerPacketElement::Pause));
-        let element = |id| Some((id, self.link_spec(id).per_packet_element()?));
-        let htb = || Some((self.first_link_with_htb()?, PerPacketElement::Htb));
-        let element = pause.or_else(|| self.links().find_map(element));
-        element.or_else(htb)
+    /// Returns the first link with an element that a model does not support, and the element: token buckets, traces,
+    /// delay lines, pauses, HTB.
+    pub fn first_unsupported_element(
+        &self,
+        is_supported: impl Fn(LinkElement) -> bool,
+    ) -> Option<(LinkId, LinkElement)> {
+        let pauses = self.events().filter(|event| event.change == Change::Pause);
+        let pauses = pauses.map(|event| (event.link, LinkElement::Pause));
+        let of_link = |id| {
+            self.link_spec(id)
+                .elements()
+                .map(move |element| (id, element))
+        };
+        let htb = self.first_link_with_htb();
+        let htb = htb.map(|link| (link, LinkElement::Htb));
+        let mut elements = pauses.chain(self.links().flat_map(of_link)).chain(htb);
+        elements.find(|&(_, element)| !is_supported(element))
     }
 
     /// Returns the specification of the connection.

@@ -9,7 +9,9 @@ use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::TransferSizes;
 
-use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, PerPacketElement, Rio, UserTraffic};
+use crate::{
+    Calibration, EcmpShare, FlowHash, LinkElement, LinkId, NodeId, Rio, SeriesSpec, UserTraffic,
+};
 
 /// Buffer size of a queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,6 +166,8 @@ pub struct LinkSpec {
     pub loss: LinkLoss,
     /// Delivery trace that decides when packets leave; `bandwidth_bps` is its mean then.
     pub trace: Option<TraceSpec>,
+    /// Values over time; `bandwidth_bps`, `delay_s` and `loss` are their means then, or those that it does not change.
+    pub series: Option<SeriesSpec>,
     /// Propagation of each packet after `delay_s`: jitter, reordering, duplication, a limit, slots.
     pub delay_line: DelayLine,
     /// Routing cost, not negative. Either all links have a metric or none has one; without metrics the cost
@@ -224,14 +228,15 @@ impl LinkSpec {
             shaper: None,
             loss: LinkLoss::NONE,
             trace: None,
+            series: None,
             delay_line: DelayLine::default(),
             metric: None,
             calibration: Calibration::default(),
         }
     }
 
-    /// Returns an element that only the packet model simulates: token buckets, delivery trace, delay line.
-    pub fn per_packet_element(&self) -> Option<PerPacketElement> {
+    /// Returns its elements that not every model has: token buckets, traces, delay line.
+    pub fn elements(&self) -> impl Iterator<Item = LinkElement> + use<> {
         let DelayLine {
             jitter,
             reordering,
@@ -240,17 +245,36 @@ impl LinkSpec {
             slots,
         } = &self.delay_line;
         let elements = [
-            (self.policer.is_some(), PerPacketElement::Policer),
-            (self.shaper.is_some(), PerPacketElement::Shaper),
-            (self.trace.is_some(), PerPacketElement::DeliveryTrace),
-            (jitter.is_some(), PerPacketElement::Jitter),
-            (reordering.is_some(), PerPacketElement::Reordering),
-            (*duplication > 0.0, PerPacketElement::Duplication),
-            (limit_pkts.is_some(), PerPacketElement::InFlightLimit),
-            (slots.is_some(), PerPacketElement::Slots),
+            (self.policer.is_some(), LinkElement::Policer),
+            (self.shaper.is_some(), LinkElement::Shaper),
+            (self.trace.is_some(), LinkElement::DeliveryTrace),
+            (self.series.is_some(), LinkElement::Series),
+            (jitter.is_some(), LinkElement::Jitter),
+            (reordering.is_some(), LinkElement::Reordering),
+            (*duplication > 0.0, LinkElement::Duplication),
+            (limit_pkts.is_some(), LinkElement::InFlightLimit),
+            (slots.is_some(), LinkElement::Slots),
         ];
-        let present = elements.into_iter().find(|(is_present, _)| *is_present);
+        let present = elements.into_iter().filter(|(is_present, _)| *is_present);
         present.map(|(_, element)| element)
+    }
+
+    /// Returns its series, if its bandwidth follows it.
+    pub fn bandwidth_series(&self) -> Option<&SeriesSpec> {
+        let has = |it: &&SeriesSpec| it.series.columns().bandwidths_bps.is_some();
+        self.series.as_ref().filter(has)
+    }
+
+    /// Returns whether its bandwidth follows a trace.
+    pub fn has_traced_bandwidth(&self) -> bool {
+        self.trace.is_some() || self.bandwidth_series().is_some()
+    }
+
+    /// Returns whether its series has a bandwidth of 0.
+    pub fn pauses(&self) -> bool {
+        let series = self.series.as_ref();
+        let all = series.and_then(|it| it.series.columns().bandwidths_bps.as_ref());
+        all.is_some_and(|all| all.contains(&0.0))
     }
 
     /// Returns the bandwidth in bit/s that the link sustains: that of its shaper, if it is lower.

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima};
 use netflow_network::compiled::CompiledNetwork;
 use netflow_network::{
-    Change, ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Red, Source,
+    Change, ChangeCursor, ConnectionId, ControlState, DropPolicy, LinkId, LinkSpec, Network, Red,
+    Source,
 };
 use netflow_queues::{DelayLineQueue, EarlyDrop, LossCause, Losses, PrecedenceCounts, TraceServer};
 use netflow_units::Fifo;
@@ -43,7 +44,7 @@ pub(crate) struct Engine {
     /// Sessions of workloads.
     pub sessions: Sessions,
     /// Number of events applied, and current epoch of routes.
-    pub next_event: usize,
+    pub changes: ChangeCursor,
     pub epoch: usize,
     /// Settings of settable connections.
     pub control_states: Vec<ControlState>,
@@ -119,6 +120,7 @@ impl Engine {
                 shaper,
                 ref loss,
                 ref trace,
+                series: _, // in `changes`
                 ref delay_line,
                 metric: _,      // in the routes
                 calibration: _, // of the fluid model
@@ -162,7 +164,7 @@ impl Engine {
                 departed_with_old_delay: Fifo::default(),
                 arrivals: ArrivalCounter::new(burstiness_interval_ns),
             };
-            let pauses = pausing.contains(&(i as u32));
+            let pauses = pausing.contains(&(i as u32)) || network.link_spec(id).pauses();
             if shaper.is_some() || pauses || link.trace.is_some() || link.delay_line.is_some() {
                 link.queue.choose_when_free(buffer);
             }
@@ -195,7 +197,7 @@ impl Engine {
             partitions: Partitions::default(),
             links: network.links().enumerate().map(link).collect(),
             transfers,
-            next_event: 0,
+            changes: ChangeCursor::new(&inner),
             epoch: 0,
             control_states: set,
             now_ns: 0,

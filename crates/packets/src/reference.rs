@@ -5,8 +5,9 @@ use std::sync::Arc;
 use netflow_diffserv::{Curve, Discipline};
 use netflow_network::{
     Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec, HtbClass,
-    HtbTree, MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Rio,
-    Scheduler, Source, TcpVariant, TokenBucketSpec, TraceSpec, WindowSource,
+    HtbTree, LinkSeries, MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass,
+    Red, Rio, Scheduler, SeriesColumns, SeriesSpec, Source, TcpVariant, TokenBucketSpec, TraceSpec,
+    WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{
@@ -329,6 +330,15 @@ fn random_network(seed: u64) -> Network {
             }
         });
     }
+    let (varied, series) = (one_of(rng, &links), random_series(rng));
+    if rng.random_bool(0.3) && varied != traced && !untraced.contains(&varied) {
+        let mut all = links.iter();
+        builder.each_link(|link| {
+            if all.next() == Some(&varied) {
+                link.series = series.clone();
+            }
+        });
+    }
     builder.each_link(|link| link.buffer = with_min_managed_buffer(link.queue, link.buffer));
     let mut number = 0;
     builder.each_link(|link| {
@@ -355,6 +365,28 @@ fn random_trace(rng: &mut impl Rng) -> Option<TraceSpec> {
     let trace = DeliveryTrace::read(&lines.join("\n")).ok()?;
     Some(TraceSpec {
         trace: Arc::new(trace),
+        offset_ns: one_of(rng, &[0, 300_000_000]),
+    })
+}
+
+/// Returns random bandwidths over time, with pauses.
+fn random_series(rng: &mut impl Rng) -> Option<SeriesSpec> {
+    let mut now_s = 0.0;
+    let times_s: Vec<f64> = std::iter::repeat_with(|| {
+        now_s += one_of(rng, &[0.001, 0.05, 0.2003]);
+        now_s
+    })
+    .take(8)
+    .collect();
+    let rates_bps = [0.0, 0.3e6, 0.9e6, 2e6];
+    let bandwidths_bps = times_s.iter().map(|_| one_of(rng, &rates_bps));
+    let columns = SeriesColumns {
+        bandwidths_bps: Some(bandwidths_bps.chain([1e6]).collect()),
+        ..SeriesColumns::default()
+    };
+    let times_s: Vec<f64> = [0.0].into_iter().chain(times_s).collect();
+    Some(SeriesSpec {
+        series: Arc::new(LinkSeries::new(&times_s, None, columns).ok()?),
         offset_ns: one_of(rng, &[0, 300_000_000]),
     })
 }

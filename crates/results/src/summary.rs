@@ -648,8 +648,9 @@ impl Summary {
                     .get(id.index())
                     .map(|bps| bps / bandwidths_bps[id.index()])
                     .filter(|load| load.is_finite()),
-                throughput_bps: (!changes_bandwidth(id) && network.link_spec(id).trace.is_none())
-                    .then(|| totals.utilization * bandwidths_bps[id.index()]),
+                throughput_bps: (!changes_bandwidth(id)
+                    && !network.link_spec(id).has_traced_bandwidth())
+                .then(|| totals.utilization * bandwidths_bps[id.index()]),
                 sojourn_time_s: totals.sojourn_time_s,
                 queue_is_estimate: totals.estimate.is_some(),
                 estimate: totals.estimate,

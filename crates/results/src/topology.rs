@@ -38,7 +38,7 @@ pub struct TopologyLink {
     pub from: String,
     /// Name of the node at its end.
     pub to: String,
-    /// Bandwidth in bit/s at the start of the run.
+    /// Bandwidth in bit/s at the start of the run; the mean of a link that follows a trace.
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds.
     pub delay_s: f64,
@@ -137,6 +137,7 @@ impl Topology {
                 shaper: _,  // like the queue
                 loss,
                 trace: _,       // like the queue
+                series: _,      // like the queue
                 delay_line: _,  // like the queue
                 metric: _,      // used by the routes
                 calibration: _, // part of the results

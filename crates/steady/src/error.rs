@@ -1,6 +1,6 @@
 //! Errors of the steady-state solver.
 
-use netflow_network::PerPacketElement;
+use netflow_network::LinkElement;
 
 /// Reason why a steady state was not found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -16,14 +16,15 @@ pub enum SteadyError {
     },
     /// An element of a link needs the packet model.
     #[error(
-        "the {element} of link {link} needs the packet model; use `netflow run --model packet`, or {}",
+        "the {element} of link {link} needs {}, or {}",
+        simulation_of(*element),
         element.alternative()
     )]
-    PerPacketElement {
+    LinkElement {
         /// Name of the link.
         link: String,
         /// The element.
-        element: PerPacketElement,
+        element: LinkElement,
     },
     /// The time is not positive.
     #[error("at {at_s} s: the time must be positive")]
@@ -90,5 +91,13 @@ impl SteadyError {
     /// Returns whether a profile in place of the congestion window would make the network solvable.
     pub fn needs_profile(&self) -> bool {
         matches!(self, SteadyError::Unsupported { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
+    }
+}
+
+/// Returns how a run simulates an element that has no steady state.
+fn simulation_of(element: LinkElement) -> &'static str {
+    match element {
+        LinkElement::Series => "a run over time; use `netflow run`",
+        _ => "the packet model; use `netflow run --model packet`",
     }
 }

@@ -172,8 +172,8 @@ fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
             "the steady state of its class scheduler is not implemented; use `netflow run`",
         );
     }
-    if let Some((link, element)) = network.first_per_packet_element() {
-        return Err(SteadyError::PerPacketElement {
+    if let Some((link, element)) = network.first_unsupported_element(|_| false) {
+        return Err(SteadyError::LinkElement {
             link: network.link_name(link).to_owned(),
             element,
         });
@@ -562,6 +562,7 @@ fn link_params((spec, room): (&LinkSpec, BufferLimit)) -> LinkParams {
         shaper: _,     // rejected
         loss: _,       // in the delivery probability of each hop
         trace: _,      // rejected
+        series: _,     // rejected
         delay_line: _, // rejected
         metric: _,     // in the routes
         calibration,

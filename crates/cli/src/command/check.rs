@@ -15,6 +15,7 @@ use netflow_files::{FileKind, STANDARD_INPUT};
 use serde::Serialize;
 
 use super::run::tables::{format_outage, format_range_ms};
+use crate::command::explain::followed_trace;
 use crate::failure::Failure;
 use crate::input::{ModelledScenario, read};
 use crate::output::format::{Format, HELP};
@@ -181,6 +182,11 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
     for text in notes.into_iter().flatten() {
         writeln!(out, " {text}")?;
     }
+    let traces = network.links().filter(|&id| !network.is_class_queue(id));
+    let traces = traces.filter_map(|id| followed_trace(network, id));
+    for text in traces.take(MAX_LISTED_LINKS) {
+        writeln!(out, " {text}")?;
+    }
     for id in network.connections() {
         for outage in network.unrouted_intervals(id, 0.0, scenario.options.duration_s) {
             let name = network.connection_name(id);
@@ -195,7 +201,7 @@ fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()
 const RECOMMENDED_RUNTIME_S: f64 = 2.0;
 const MIN_SHOWN_RUNTIME_S: f64 = 0.1;
 
-/// Maximum number of links whose buffers are listed one by one.
+/// Maximum number of links whose buffers or traces are listed one by one.
 const MAX_LISTED_LINKS: usize = 6;
 
 /// Describes the buffers of links without a stated size; `None` if all links state it.

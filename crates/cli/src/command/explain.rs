@@ -9,7 +9,7 @@ use netflow::number::{percent, plain, short};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{
     ACK_BYTES, Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit,
-    LinkId, Model, Network, Slots, Source, TokenBucketSpec, TraceSpec,
+    LinkId, Model, Network, SeriesColumns, Slots, Source, TokenBucketSpec, TraceSpec,
 };
 use netflow::tcpmodel::tcp::TcpState;
 use netflow::units::Bytes;
@@ -266,16 +266,53 @@ fn print_token_buckets(network: &Network, link: LinkId, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// Prints the delivery trace of a link, its in-flight limit and its jitter.
-fn print_propagation(network: &Network, link: LinkId, out: &mut dyn Write) -> io::Result<()> {
+/// Returns the trace that a link follows, in words.
+pub(super) fn followed_trace(network: &Network, link: LinkId) -> Option<String> {
     let (name, spec) = (network.link_name(link), network.link_spec(link));
     if let Some(TraceSpec { trace, .. }) = &spec.trace {
         let (mean, length) = (short(trace.mean_bps() / 1e6), short(trace.duration_s()));
-        let what = "utilization is the time in which packets wait for a delivery";
-        writeln!(
-            out,
-            " {name} follows a trace of {length} s, {mean} Mbit/s on average; {what}"
-        )?;
+        return Some(format!(
+            "{name} follows a trace of {length} s, {mean} Mbit/s on average"
+        ));
+    }
+    let series = &spec.series.as_ref()?.series;
+    let SeriesColumns {
+        bandwidths_bps,
+        delays_s,
+        losses,
+    } = series.columns();
+    let range = |values: &Option<Vec<f64>>, unit: &str, scale: f64| {
+        let values = values.as_ref()?;
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let [least, most, mean] = [least, most, series.mean(values)].map(|it| short(scale * it));
+        Some(format!("{least} to {most} {unit}, {mean} on average"))
+    };
+    let ranges = [
+        range(bandwidths_bps, "Mbit/s", 1e-6),
+        range(delays_s, "ms", 1e3),
+        range(losses, "% loss", 1e2),
+    ];
+    let ranges: Vec<String> = ranges.into_iter().flatten().collect();
+    Some(format!(
+        "{name} follows a trace of {} rows, which repeats after {} s: {}",
+        series.row_count(),
+        short(series.length_s()),
+        ranges.join("; ")
+    ))
+}
+
+/// Prints the trace of a link, its in-flight limit and its jitter.
+fn print_propagation(network: &Network, link: LinkId, out: &mut dyn Write) -> io::Result<()> {
+    let (name, spec) = (network.link_name(link), network.link_spec(link));
+    if let Some(trace) = followed_trace(network, link) {
+        match &spec.trace {
+            Some(_) => {
+                let what = "utilization is the time in which packets wait for a delivery";
+                writeln!(out, " {trace}; {what}")?;
+            }
+            None => writeln!(out, " {trace}")?,
+        }
     }
     let line = &spec.delay_line;
     // Fewer packets than a full link of acknowledgements has in flight.

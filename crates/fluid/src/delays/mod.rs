@@ -130,16 +130,26 @@ impl QueueWait {
         transfers_pps: f64,
     ) -> QueueWait {
         let here = LinkCondition::of(link, filling);
+        let waiting_s = link.drain_s.unwrap_or(here.waiting_s);
         let nothing = QueueWait {
             ln_pass: here.ln_pass,
-            bandwidth_bps: link.bandwidth_bps,
+            bandwidth_bps: link.transmission_bps(),
             ..QueueWait::default()
         };
+        if link.queue_pkts <= EMPTY_QUEUE_PKTS
+            && let Some(pause_s) = link.drain_s
+        {
+            return QueueWait {
+                mean_s: pause_s,
+                max_s: pause_s,
+                ..nothing
+            };
+        }
         if link.queue_pkts <= EMPTY_QUEUE_PKTS || link.down || filling.is_paced() {
             return nothing;
         }
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));
-        let packet_s = here.waiting_s / mean_pkts;
+        let packet_s = waiting_s / mean_pkts;
         let rho = mean_pkts / (1.0 + mean_pkts);
         let found = if rho < plan.light_rho {
             QueueOnArrival::light(mean_pkts, buffer_pkts)
@@ -230,6 +240,8 @@ impl State {
             fixed,
             fillings,
             transfers_pps,
+            has_series,
+            on_the_way,
             ..
         } = scratch;
         let (state, component) = (self, &plan.components[c]);
@@ -237,7 +249,7 @@ impl State {
         let every = (steps / SAMPLING_GROWTH_STEPS)
             .next_power_of_two()
             .min(MAX_SAMPLING_STEPS);
-        if !switches && !steps.is_multiple_of(every) {
+        if !switches && !*has_series && !steps.is_multiple_of(every) {
             return;
         }
         plan.count_transfers(component, &state.branches, transfers_pps);
@@ -247,7 +259,14 @@ impl State {
         }
         let (branches, waits) = (&state.branches, &*waits);
         let sample = |b: usize, delays: &mut BranchDelays| {
-            delays.add_sample(plan, &plan.branches[b], &branches[b], &fixed[b], waits);
+            // A constant loss in transit changes no weight.
+            let transit_ln_pass = if *has_series {
+                on_the_way.ln_pass[b]
+            } else {
+                0.0
+            };
+            let (branch, now) = (&plan.branches[b], &branches[b]);
+            delays.add_sample(plan, branch, now, &fixed[b], waits, transit_ln_pass);
         };
         let all = &mut state.told.delays;
         if plan.components.len() == 1 {
@@ -269,6 +288,7 @@ impl BranchDelays {
         now: &BranchState,
         fixed: &FixedDelays,
         waits: &[QueueWait],
+        transit_ln_pass: f64,
     ) {
         let sent_pkts = now.sent_pkts - self.sent_pkts;
         if sent_pkts <= 0.0 {
@@ -277,7 +297,7 @@ impl BranchDelays {
         self.sent_pkts = now.sent_pkts;
         let gap_s = 1.0 / now.rate_pps.max(1e-9);
         let (there, round) = path_delays(plan, branch, fixed, waits, gap_s);
-        let pkts = sent_pkts * exp(there.ln_pass);
+        let pkts = sent_pkts * exp(there.ln_pass + transit_ln_pass);
         if pkts > 0.0 {
             self.one_way.add(pkts, there.law);
             self.difference += pkts * (0.5 * there.step_variance).sqrt();

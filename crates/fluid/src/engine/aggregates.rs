@@ -233,7 +233,8 @@ impl StepContext<'_> {
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
         let mean_pps = state.record_sent(branch, &wanted, sent, active_s, span.end_s);
-        state.record_feedback(seen, active_s, rests_on);
+        let reported = self.scratch.reported(plan, b, seen);
+        state.record_feedback(reported, active_s, rests_on);
         self.state.windows[b].record_sent(sent.pkts / branch.weight, wanted.mean_pps * active_s);
         for (lane, part) in (b..).zip(marking) {
             self.state.forwarded[lane] = sent.pkts * part;

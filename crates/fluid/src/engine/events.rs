@@ -5,7 +5,7 @@ use netflow_network::compiled::NO_CLASS_PATH;
 
 use super::queue::EMPTY_LN_RHO;
 use super::{Scratch, Setup};
-use crate::state::State;
+use crate::state::{PAUSED_BPS, State};
 
 impl Setup {
     /// Returns the branch of a class in a routing epoch, given its control values.
@@ -26,32 +26,26 @@ impl Setup {
 
     /// Returns the time of the next event or route change; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
-        let events = &self.network.tables().events;
-        events
-            .get(state.next_event)
-            .map_or(f64::INFINITY, |e| e.at_s)
+        state.changes.next_s(self.network.tables())
     }
 
     /// Applies all events that are due.
     pub fn apply_events(&self, state: &mut State, scratch: &mut Scratch) {
         let inner = self.network.tables();
         let (mut changed, mut lose_other) = (false, false);
-        while let Some(e) = inner.events.get(state.next_event) {
-            if e.at_s > state.time_s() {
-                break;
-            }
+        let time_s = state.time_s();
+        while let Some(e) = state.changes.next(inner, |at_s| at_s <= time_s) {
             let rank = self.plan.rank[e.link as usize] as usize;
             match e.change {
                 Change::Delay(delay_s) => {
                     self.set_delay(state, rank, delay_s);
                 }
                 Change::Bandwidth(bps) => state.links[rank].bandwidth_bps = bps,
-                Change::Pause => {} // rejected
+                Change::Pause => state.links[rank].bandwidth_bps = PAUSED_BPS,
                 Change::Loss(loss) => lose_other |= state.set_loss(rank, loss),
                 Change::Down => self.fail(state, rank),
                 Change::Up => state.links[rank].down = false,
             }
-            state.next_event += 1;
             changed = true;
         }
         while let Some(next) = inner.epochs.get(state.epoch + 1) {

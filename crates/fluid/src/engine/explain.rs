@@ -54,20 +54,26 @@ impl Setup {
             // Acknowledgements that are not traffic have propagation delay only.
             let is_traffic =
                 !back || branch.acknowledged != u32::MAX || branch.profile == NO_PROFILE;
+            let is_paused = link.is_paused();
             ExplainedHop {
                 link: LinkId::new(l.link, inner.owner),
                 back,
-                bandwidth_bps: link.bandwidth_bps,
+                bandwidth_bps: if is_paused { 0.0 } else { link.bandwidth_bps },
                 utilization: link.utilization,
                 queue_pkts: link.queue_pkts,
-                service_pps: link.bandwidth_bps * link.share / mean_bits,
+                service_pps: if is_paused {
+                    0.0
+                } else {
+                    link.bandwidth_bps * link.share / mean_bits
+                },
                 waiting_s: if is_traffic {
-                    LinkCondition::of(link, &fillings[rank as usize]).waiting_s
+                    let now = LinkCondition::of(link, &fillings[rank as usize]);
+                    link.drain_s.unwrap_or(now.waiting_s)
                 } else {
                     0.0
                 },
                 transmission_s: if is_traffic {
-                    bits / link.bandwidth_bps
+                    bits / link.transmission_bps()
                 } else {
                     0.0
                 },

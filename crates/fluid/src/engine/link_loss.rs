@@ -103,6 +103,11 @@ impl Setup {
         let later = events
             .filter(|event| matches!(event.change, Change::Loss(_)))
             .count();
+        let series = inner.links.iter().flat_map(|link| &link.series);
+        let later = later
+            + series
+                .filter(|it| it.series.columns().losses.is_some())
+                .count();
         let links = (0..).zip(&self.plan.links);
         let losses = links.map(|(rank, l)| (rank, inner.links[l.link as usize].loss));
         let mut losses: Vec<(u32, LinkLoss)> = losses.filter(|(_, loss)| !loss.is_none()).collect();

@@ -546,6 +546,7 @@ impl Plan {
             shaper: _,     // rejected
             loss: _,       // in the state, because events change it
             trace: _,      // rejected
+            series: _,     // in the state, because it changes it
             delay_line: _, // rejected
             metric: _,     // in the routes
             calibration,

@@ -22,6 +22,10 @@ pub(crate) struct Scratch {
     pub on_the_way: LinkPassFractions,
     /// Loss and wait of a packet that arrives at each link at the start of the step.
     pub conditions: Vec<LinkCondition>,
+    /// The same with waiting times at later bandwidths; empty if no link follows a series.
+    pub reported: Vec<LinkCondition>,
+    /// True if a link follows a series, whose rows may be shorter than the time between samples of delays.
+    pub has_series: bool,
     /// Arrivals by block.
     pub arrivals: Vec<Arrivals>,
     /// Arrivals by link, for levels that take their arrivals at once.
@@ -58,6 +62,12 @@ impl Scratch {
             fixed: Vec::new(),
             on_the_way: LinkPassFractions::default(),
             conditions: vec![LinkCondition::default(); plan.links.len()],
+            has_series: inner.links.iter().any(|link| link.series.is_some()),
+            reported: if state.links.iter().any(|link| link.drain_s.is_some()) {
+                vec![LinkCondition::default(); plan.links.len()]
+            } else {
+                Vec::new()
+            },
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
             fates: vec![QueueOutcome::default(); plan.links.len()],

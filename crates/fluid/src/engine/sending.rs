@@ -4,7 +4,7 @@
 use netflow_profile::Provenance;
 
 use super::plan::{NO_RAMP, Plan};
-use super::source_law::AllowedRate;
+use super::source_law::{AllowedRate, LossAndRtt};
 use super::sources::{self, LinkCondition, PathCondition, path_condition};
 use super::step_control::StepDemand;
 use super::tcp_window::{self, TcpWindow, WindowConditions, WindowSample};
@@ -71,11 +71,25 @@ impl StepContext<'_> {
     fn look_at_links(&mut self) {
         let Scratch {
             conditions,
+            reported,
             fillings,
             ..
         } = &mut *self.scratch;
         for rank in self.component.links.clone() {
             conditions[rank] = LinkCondition::of(&self.state.links[rank], &fillings[rank]);
+        }
+        if !reported.is_empty() {
+            for rank in self.component.links.clone() {
+                let link = &mut self.state.links[rank];
+                let id = self.setup.plan.links[rank].link as usize;
+                let series = self.setup.network.tables().links[id].bandwidth_series();
+                let bits = link.queue_bits / link.share;
+                link.drain_s = series.map(|it| it.drain_s(self.span.start_s, bits));
+                reported[rank] = LinkCondition {
+                    waiting_s: link.drain_s.unwrap_or(conditions[rank].waiting_s),
+                    ..conditions[rank]
+                };
+            }
         }
         self.update_rio_conditions();
     }
@@ -104,7 +118,8 @@ impl StepContext<'_> {
                 state.rate_pps = sent.pkts / (branch.weight * span.length_s);
             }
             state.sent_pkts += sent.pkts;
-            state.record_feedback(wanted.seen, active_s, Provenance::Measured);
+            let reported = self.scratch.reported(plan, b, wanted.seen);
+            state.record_feedback(reported, active_s, Provenance::Measured);
         }
     }
 
@@ -173,6 +188,16 @@ impl SourceSums {
 }
 
 impl Scratch {
+    /// Returns the feedback that a source reports. On links that follow a series, the round-trip time is that of packets
+    /// that are sent now, and not that at the present bandwidths.
+    pub(super) fn reported(&self, plan: &Plan, b: usize, [loss, rtt_s]: LossAndRtt) -> LossAndRtt {
+        if self.reported.is_empty() {
+            return [loss, rtt_s];
+        }
+        let path = path_condition(plan, &plan.branches[b], &self.reported, 0.0, &self.fixed[b]);
+        [loss, path.rtt_s]
+    }
+
     fn path_condition(&self, plan: &Plan, b: usize) -> PathCondition {
         let ln_pass = self.on_the_way.ln_pass[b];
         path_condition(
@@ -282,7 +307,7 @@ impl SharedView<'_> {
                     (wanted, Some(seen[0]))
                 }
             };
-            let seen = wanted.seen;
+            let seen = self.scratch.reported(&self.setup.plan, b, wanted.seen);
             let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
             let sent = wanted.sent_packets(branch, active_s, self.scratch.may_send[b]);
             let state = &mut work.branches[mine];

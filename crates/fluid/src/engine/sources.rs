@@ -134,16 +134,17 @@ pub(crate) struct FixedDelays {
 }
 
 impl FixedDelays {
-    /// Computes it for the given bandwidth and delay of each link by rank.
+    /// Computes it for the given bandwidth, bandwidth for a transmission, and delay of each link by rank.
     pub fn new(
         plan: &Plan,
         branch: &BranchPlan,
         bandwidth_bps: impl Fn(u32) -> f64,
+        transmission_bps: impl Fn(u32) -> f64,
         delay_s: impl Fn(u32) -> f64,
     ) -> FixedDelays {
         let transmission = |ways: (u32, u32), bits: f64| -> f64 {
             let ranks = &plan.path[ways.0 as usize..ways.1 as usize];
-            let packet_s = |&p: &u32| plan.wire_bits(p, bits) / bandwidth_bps(p);
+            let packet_s = |&p: &u32| plan.wire_bits(p, bits) / transmission_bps(p);
             ranks.iter().map(packet_s).sum()
         };
         let data = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
@@ -169,11 +170,17 @@ impl FixedDelays {
 
     /// Computes it for all branches with the present links.
     pub fn of_all(plan: &Plan, state: &State, out: &mut Vec<FixedDelays>) {
-        let bandwidth_bps = |rank: u32| state.links[rank as usize].bandwidth_bps;
+        let link = |rank: u32| &state.links[rank as usize];
+        let (bandwidth_bps, transmission_bps) = (
+            |rank| link(rank).bandwidth_bps,
+            |rank| link(rank).transmission_bps(),
+        );
         let delay_s = |rank: u32| state.delay_s(plan, rank);
         let branches = plan.branches.iter();
         out.clear();
-        out.extend(branches.map(|branch| FixedDelays::new(plan, branch, bandwidth_bps, delay_s)));
+        out.extend(branches.map(|branch| {
+            FixedDelays::new(plan, branch, bandwidth_bps, transmission_bps, delay_s)
+        }));
     }
 }
 

@@ -22,7 +22,7 @@ const COMPLETION_TOLERANCE_PKTS: f64 = 1e-3;
 fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &FixedDelays, state: &State) -> f64 {
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
     let packet_s =
-        |&p: &u32| plan.wire_bits(p, branch.data_bits) / state.links[p as usize].bandwidth_bps;
+        |&p: &u32| plan.wire_bits(p, branch.data_bits) / state.links[p as usize].transmission_bps();
     let slowest_s = ranks.iter().map(packet_s).fold(0.0, f64::max);
     let gap_s = match branch.profile {
         NO_PROFILE => slowest_s.max(1.0 / state.pps_since_start(branch)),

@@ -157,7 +157,10 @@ fn shortest_step_s(plan: &Plan, inner: &CompiledNetwork, component: &Component) 
     let branches = (component.branches.iter()).map(|&b| &plan.branches[b as usize]);
     let steps_s = branches.map(|b| match b.profile {
         NO_PROFILE => step_of_size_s(b, most_pps(b)),
-        _ => FixedDelays::new(plan, b, bandwidth_bps, delay_s).round_trip_s / STEPS_SLOW_START,
+        _ => {
+            let fixed = FixedDelays::new(plan, b, bandwidth_bps, bandwidth_bps, delay_s);
+            fixed.round_trip_s / STEPS_SLOW_START
+        }
     });
     steps_s.fold(f64::INFINITY, f64::min)
 }

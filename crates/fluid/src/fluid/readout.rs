@@ -46,10 +46,14 @@ impl Engine for Fluid {
 
     fn is_down(&self, id: LinkId) -> bool {
         // Events that are due take effect in the next step.
-        let due = self.network().events().skip(self.state.next_event);
+        let due = self
+            .state
+            .changes
+            .later_events(self.network().tables())
+            .iter();
         let due = due.take_while(|event| event.at_s <= self.state.time_s());
         let changes = due
-            .filter(|event| event.link == id)
+            .filter(|event| event.link as usize == id.index())
             .filter_map(|event| match event.change {
                 Change::Down => Some(true),
                 Change::Up => Some(false),

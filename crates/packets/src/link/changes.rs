@@ -18,17 +18,17 @@ pub(crate) const PAUSED_BPS: f64 = 2e-4;
 impl Engine {
     /// Returns the time of the next event in ns, if there is one.
     pub fn next_event_ns(&self) -> Option<u64> {
-        let events = &self.network.tables().events;
-        events.get(self.next_event).map(|e| ns(e.at_s))
+        let next_s = self.changes.next_s(self.network.tables());
+        (next_s < f64::INFINITY).then(|| ns(next_s))
     }
 
     /// Applies all events that are due, and sends packets along the current routes.
     pub fn apply_events(&mut self) {
         let inner = self.network.tables().clone();
-        let (before, first) = (self.epoch, self.next_event);
-        while let Some(event) = inner.events.get(self.next_event)
-            && ns(event.at_s) <= self.now_ns
-        {
+        let (before, mut has_changed) = (self.epoch, false);
+        let now_ns = self.now_ns;
+        while let Some(event) = self.changes.next(&inner, |at_s| ns(at_s) <= now_ns) {
+            has_changed = true;
             let l = event.link as usize;
             match event.change {
                 Change::Bandwidth(bps) => self.set_bandwidth(l, bps),
@@ -38,7 +38,6 @@ impl Engine {
                 Change::Down => self.fail(l),
                 Change::Up => self.links[l].queue.repair(),
             }
-            self.next_event += 1;
         }
         while let Some(next) = inner.epochs.get(self.epoch + 1)
             && ns(next.at_s) <= self.now_ns
@@ -48,7 +47,7 @@ impl Engine {
         if self.epoch != before {
             self.route(Some(before));
         }
-        if (self.epoch, self.next_event) != (before, first) {
+        if has_changed || self.epoch != before {
             self.make_dependencies();
         }
     }

@@ -7,6 +7,7 @@
 
 use std::thread;
 
+use netflow_network::ChangeCursor;
 use netflow_units::NonMaxU32;
 
 use crate::endpoint::delay_histograms::Delays;
@@ -482,7 +483,7 @@ impl Engine {
             edge_markers: Vec::new(),
             delays: vec![Delays::default(); self.delays.len()],
             sessions: Sessions::new(self.transfers.len(), 0),
-            next_event: self.next_event,
+            changes: ChangeCursor::default(),
             epoch: self.epoch,
             control_states: self.control_states.clone(),
             now_ns: self.now_ns,

@@ -1,6 +1,6 @@
 //! Errors of the export to ns-2: features that it does not support.
 
-use netflow_network::PerPacketElement;
+use netflow_network::LinkElement;
 
 /// Reason why a scenario cannot be exported.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum ExportError {
         /// Name of the link.
         link: String,
         /// Unsupported element.
-        element: PerPacketElement,
+        element: LinkElement,
     },
     /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]

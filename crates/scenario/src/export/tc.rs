@@ -116,12 +116,13 @@ fn commands(network: &Network, link: LinkId) -> Result<Vec<TcCommand>, String> {
         shaper,
         loss,
         trace,
+        series,
         delay_line,
         metric: _,
         calibration: _, // of the fluid model
     } = network.link_spec(link);
-    if trace.is_some() {
-        return Err("delivery traces have no qdisc; give the link a rate".to_owned());
+    if trace.is_some() || series.is_some() {
+        return Err("traces have no qdisc; give the link a rate".to_owned());
     }
     if network.events().any(|event| event.link == link) {
         return Err(

@@ -22,8 +22,8 @@ pub struct Link {
     /// other direction `B->A#2`. At most one of the parallel links has none.
     #[key(fixed, allowed = allowed::CIRCUIT, example = "2")]
     pub circuit: Option<Spanned<String>>,
-    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size, `overhead` included. A table names a
-    /// packet-delivery trace, which needs the packet model.
+    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size, `overhead` included. A table names a trace:
+    /// values over time, or the times of packet deliveries, which need the packet model.
     #[key(example = "8 Mbit/s")]
     pub bandwidth: Spanned<BandwidthSetting>,
     /// Propagation delay in each direction. Default: 0 s.

@@ -26,6 +26,7 @@ mod srlg;
 mod stack;
 mod step;
 mod token_bucket;
+mod trace_row;
 mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
@@ -60,6 +61,7 @@ pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Auto, StepSetting};
 pub use token_bucket::{Absent, TokenBucket, TokenBucketSetting};
+pub use trace_row::TraceRow;
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{

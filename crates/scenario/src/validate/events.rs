@@ -1,7 +1,7 @@
 //! Validation of events.
 
 use netflow_document::{ProblemKind, SourceSpan, Spanned};
-use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead, PerPacketElement};
+use netflow_network::{Change, EventSpec, LinkElement, LinkId, NodeId, Overhead};
 use netflow_units::{link_name, split_circuit};
 
 use super::Validator;
@@ -76,7 +76,7 @@ impl Validator<'_> {
             self.requires_packet_model.get_or_insert((
                 rate.place(),
                 what,
-                Some(PerPacketElement::Pause),
+                Some(LinkElement::Pause),
             ));
             Change::Pause
         });

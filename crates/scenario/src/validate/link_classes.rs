@@ -2,7 +2,7 @@
 
 use netflow_document::{ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
-    Aqm, Buffer, DropPolicy, HtbClass, HtbTree, Overhead, PerPacketElement, QueueClass, Scheduler,
+    Aqm, Buffer, DropPolicy, HtbClass, HtbTree, LinkElement, Overhead, QueueClass, Scheduler,
 };
 
 use super::Validator;
@@ -67,7 +67,7 @@ impl Validator<'_> {
             (self.requires_packet_model).get_or_insert((
                 setting.place(),
                 what,
-                Some(PerPacketElement::Htb),
+                Some(LinkElement::Htb),
             ));
         }
         let tree = self.htb_tree(link, &known)?;
@@ -112,8 +112,7 @@ impl Validator<'_> {
             );
         }
         let policer = class.policer.as_ref();
-        let policer =
-            policer.and_then(|it| self.token_bucket(PerPacketElement::Policer, it, overhead));
+        let policer = policer.and_then(|it| self.token_bucket(LinkElement::Policer, it, overhead));
         self.class_names.insert(class.name.to_string());
         QueueClass {
             name: class.name.to_string(),

@@ -1,25 +1,22 @@
 //! Validation of nodes and links.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use netflow_document::{FileId, ProblemKind, SourceSpan, Spanned};
-use netflow_files::{FileKind, read_text};
 use netflow_network::{
-    Aqm, Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, Dscp, LinkId, LinkSpec,
-    MultiQueueLink, Network, NodeId, Overhead, PerPacketElement, QueueClass, Red as FluidRed,
-    Scheduler, Source, Tins, TokenBucketSpec, TraceSpec,
+    Aqm, Buffer, BufferTime, Calibration, ConnectionId, DropPolicy, Dscp, LinkElement, LinkId,
+    LinkSpec, MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler,
+    SeriesColumns, Source, Tins, TokenBucketSpec,
 };
-use netflow_queues::{DelayLine, DeliveryTrace, Jitter};
-use netflow_units::{BufferSize, Bytes, Rate, Size, ns};
+use netflow_queues::{DelayLine, Jitter, LinkLoss};
+use netflow_units::{BufferSize, Bytes, Rate, Size};
 
 use super::aqm::aqm;
-use super::tables::report_unreadable;
+use super::traces::LinkTrace;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
 use crate::file::{
-    BandwidthSetting, BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red,
-    TokenBucketSetting, TraceSettings,
+    BandwidthSetting, BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, TokenBucketSetting,
 };
 
 /// Default probability at a RED queue's upper threshold.
@@ -152,6 +149,18 @@ impl Validator<'_> {
         } = link;
         let overhead = self.overhead(link);
         let (bandwidth_bps, trace) = self.bandwidth(bandwidth, overhead);
+        let (trace, series) = match trace {
+            None => (None, None),
+            Some(LinkTrace::Delivery(trace)) => (Some(trace), None),
+            Some(LinkTrace::Series(series)) => (None, Some(series)),
+        };
+        if let Some(series) = &series {
+            self.check_traced_keys(link, series);
+        }
+        let mean_of = |column: fn(&SeriesColumns) -> &Option<Vec<f64>>| {
+            let series = &series.as_ref()?.series;
+            Some(series.mean(column(series.columns()).as_ref()?))
+        };
         let buffer = self.buffer(buffer.as_ref(), overhead);
         let queue = self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead);
         if let DropPolicy::Managed(Aqm::Cake(cake)) = queue
@@ -165,20 +174,23 @@ impl Validator<'_> {
             to,
             circuit: circuit.as_ref().map(|name| name.as_str().into()),
             bandwidth_bps,
-            delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
+            delay_s: mean_of(|it| &it.delays_s)
+                .unwrap_or(delay.as_ref().map_or(0.0, |delay| delay.get())),
             overhead,
             metric: metric.as_deref().copied(),
             buffer,
             queue,
-            policer: (policer.as_ref()).and_then(|setting| {
-                self.token_bucket(PerPacketElement::Policer, setting, overhead)
-            }),
+            policer: (policer.as_ref())
+                .and_then(|setting| self.token_bucket(LinkElement::Policer, setting, overhead)),
             shaper: self.shaper(shaper.as_ref(), bandwidth_bps, overhead),
-            loss: loss
-                .as_ref()
-                .map(|loss| loss.to_link_loss())
-                .unwrap_or_default(),
+            loss: match mean_of(|it| &it.losses) {
+                Some(loss) => LinkLoss::from(loss),
+                None => (loss.as_ref())
+                    .map(|loss| loss.to_link_loss())
+                    .unwrap_or_default(),
+            },
             trace,
+            series,
             delay_line: self.delay_line(link),
             // Not a key: calibration is computed by the packet model.
             calibration: Calibration::default(),
@@ -190,70 +202,13 @@ impl Validator<'_> {
         &mut self,
         setting: &BandwidthSetting,
         overhead: Overhead,
-    ) -> (f64, Option<TraceSpec>) {
+    ) -> (f64, Option<LinkTrace>) {
         match setting {
             BandwidthSetting::Rate(rate) => (self.link_bps(rate.0, overhead), None),
             BandwidthSetting::Trace(settings) => {
-                let trace = self.trace(settings);
+                let trace = self.link_trace(settings, overhead);
                 // Without a valid trace, no network is built.
-                let bps = trace.as_ref().map_or(1e6, |it| it.trace.mean_bps());
-                (bps, trace)
-            }
-        }
-    }
-
-    /// Returns a packet-delivery trace, if its file has one.
-    fn trace(&mut self, settings: &TraceSettings) -> Option<TraceSpec> {
-        let name = &settings.trace;
-        let what = "a packet-delivery trace".to_owned();
-        self.requires_packet_model.get_or_insert((
-            name.place(),
-            what,
-            Some(PerPacketElement::DeliveryTrace),
-        ));
-        let trace = match self.traces.get(name.as_str()) {
-            Some(trace) => trace.clone(),
-            None => {
-                let trace = self.read_trace(name);
-                self.traces.insert(name.to_string(), trace.clone());
-                trace
-            }
-        };
-        Some(TraceSpec {
-            trace: trace?,
-            offset_ns: settings
-                .offset
-                .as_ref()
-                .map_or(0, |offset| ns(offset.get())),
-        })
-    }
-
-    fn read_trace(&mut self, name: &Spanned<String>) -> Option<Arc<DeliveryTrace>> {
-        let path = self.resolve_path(name)?;
-        let text = match read_text(&path, FileKind::Table) {
-            Ok(text) => text,
-            Err(refusal) => {
-                let place = name.place();
-                let (sources, findings) = (&mut *self.sources, &mut *self.findings);
-                report_unreadable(sources, findings, &path, place, "the trace", refusal);
-                return None;
-            }
-        };
-        match DeliveryTrace::read(&text) {
-            Ok(trace) => Some(Arc::new(trace)),
-            Err(error) => {
-                let (file, text) = self.sources.add(&path, text);
-                let lines = text.split_inclusive('\n');
-                let before: usize = lines
-                    .take(error.line.map_or(0, |line| line - 1))
-                    .map(str::len)
-                    .sum();
-                let line = text[before..].lines().next().unwrap_or("");
-                let place = SourceSpan::new(file, before..before + line.len());
-                let help =
-                    "write a time in whole ms on each line, ascending, as traces of mahimahi have";
-                self.error(ProblemKind::OutOfRange, place, error.reason, help);
-                None
+                (trace.as_ref().map_or(1e6, LinkTrace::mean_bps), trace)
             }
         }
     }
@@ -279,32 +234,27 @@ impl Validator<'_> {
                 "jitter",
                 jitter.as_ref().map(|it| it.0),
                 line.jitter.is_some(),
-                PerPacketElement::Jitter,
+                LinkElement::Jitter,
             ),
             (
                 "reordering",
                 reordering.map(|it| it.0),
                 line.reordering.is_some(),
-                PerPacketElement::Reordering,
+                LinkElement::Reordering,
             ),
             (
                 "duplication",
                 link.duplication.as_ref().map(Spanned::place),
                 line.duplication > 0.0,
-                PerPacketElement::Duplication,
+                LinkElement::Duplication,
             ),
             (
                 "in-flight-limit",
                 limit.map(Spanned::place),
                 true,
-                PerPacketElement::InFlightLimit,
+                LinkElement::InFlightLimit,
             ),
-            (
-                "slots",
-                slots.map(Spanned::place),
-                true,
-                PerPacketElement::Slots,
-            ),
+            ("slots", slots.map(Spanned::place), true, LinkElement::Slots),
         ] {
             if let Some(place) = place.filter(|_| is_set) {
                 self.requires_packet_model.get_or_insert((
@@ -505,7 +455,7 @@ impl Validator<'_> {
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
         let setting = setting?;
-        let bucket = self.token_bucket(PerPacketElement::Shaper, setting, overhead)?;
+        let bucket = self.token_bucket(LinkElement::Shaper, setting, overhead)?;
         let help = "lower its `rate`, or remove `shaper`";
         self.check_shaper(bucket.rate_bps, bandwidth_bps, setting.place(), help);
         Some(bucket)
@@ -514,7 +464,7 @@ impl Validator<'_> {
     /// Returns the policer or shaper of a link.
     pub(super) fn token_bucket(
         &mut self,
-        element: PerPacketElement,
+        element: LinkElement,
         setting: &Spanned<TokenBucketSetting>,
         overhead: Overhead,
     ) -> Option<TokenBucketSpec> {
@@ -593,16 +543,8 @@ impl Validator<'_> {
     /// Rejects buffers in bytes that are too small for a packet of a connection on the link.
     /// Packets of the simulation's default size are checked with the buffer itself.
     pub(super) fn reject_too_small_buffers(&mut self, network: &Network) {
-        let mut slowest: Vec<f64> = network
-            .links()
-            .map(|id| network.link_spec(id).bandwidth_bps)
-            .collect();
-        for event in network.events() {
-            if let Change::Bandwidth(bps) = event.change {
-                let slowest_bps = &mut slowest[event.link.index()];
-                *slowest_bps = slowest_bps.min(bps);
-            }
-        }
+        let slowest = network.links().map(|id| network.bandwidths_bps(id).0);
+        let slowest: Vec<f64> = slowest.collect();
         // The smallest space on a link for a packet, and its key.
         let smallest = |link: LinkId| -> (f64, &str) {
             let spec = network.link_spec(link);

@@ -18,6 +18,7 @@ mod profiles;
 mod simulation;
 mod stacks;
 mod tables;
+mod traces;
 mod workloads;
 
 use netflow_document::{
@@ -29,8 +30,8 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
-    Aqm, BuildError, DropPolicy, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network,
-    NetworkBuilder, NodeId, Options, Overhead, PerPacketElement,
+    Aqm, BuildError, DropPolicy, EqualPaths, FluidOptions, LinkElement, LinkId, LinkSeries, Model,
+    ModelName, Network, NetworkBuilder, NodeId, Options, Overhead,
 };
 
 use self::aggregates::Aggregates;
@@ -107,6 +108,7 @@ pub(crate) fn validate(
         parent_classes: HashMap::new(),
         profiles: Profiles::default(),
         traces: HashMap::new(),
+        series: HashMap::new(),
         paths: None,
         warned_too_many_paths: false,
         changes: Vec::new(),
@@ -194,6 +196,8 @@ struct Validator<'s> {
     profiles: Profiles,
     /// Delivery traces by file; `None` for an invalid one.
     traces: HashMap<String, Option<Arc<DeliveryTrace>>>,
+    /// Traces over time by file and overhead of the link; `None` for an invalid one.
+    series: HashMap<(String, String), Option<Arc<LinkSeries>>>,
     /// Equal-cost paths, computed at first use, when all links were added.
     paths: Option<EqualPaths>,
     /// True if flows on too many paths to distinguish were reported.
@@ -207,7 +211,7 @@ struct Validator<'s> {
     /// Place of the first sender with DCTCP.
     first_dctcp: Option<SourceSpan>,
     /// First feature that requires the packet model: location and name.
-    requires_packet_model: Option<(SourceSpan, String, Option<PerPacketElement>)>,
+    requires_packet_model: Option<(SourceSpan, String, Option<LinkElement>)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
     prefers_packet_model: Option<(SourceSpan, String)>,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as

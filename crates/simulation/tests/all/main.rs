@@ -18,6 +18,7 @@ mod htb;
 mod invalid_operations;
 mod link_events;
 mod link_loss;
+mod link_series;
 mod loss_events;
 mod measurement_periods;
 mod metamorphic;

@@ -130,6 +130,7 @@ impl Link {
             shaper: _, // rejected
             ref loss,
             trace: _,       // rejected
+            series: _,      // rejected
             delay_line: _,  // rejected
             metric: _,      // in the routes
             calibration: _, // of the fluid model

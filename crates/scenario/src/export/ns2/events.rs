@@ -1,6 +1,6 @@
 //! Section of an ns-2 script with the events.
 
-use netflow_network::{Acks, Buffer, Change, DropPolicy, EventSpec, LinkId, PerPacketElement};
+use netflow_network::{Acks, Buffer, Change, DropPolicy, EventSpec, LinkElement, LinkId};
 use std::collections::BTreeSet;
 
 use super::super::ExportError;
@@ -55,7 +55,7 @@ impl Export<'_> {
             Change::Pause => {
                 return Err(ExportError::LinkElement {
                     link: self.network.link_name(event.link).to_owned(),
-                    element: PerPacketElement::Pause,
+                    element: LinkElement::Pause,
                 });
             }
             Change::Delay(delay_s) => vec![format!("delay {ends} {delay_s}")],

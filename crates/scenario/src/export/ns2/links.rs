@@ -48,6 +48,7 @@ impl Export<'_> {
                 shaper: _,
                 loss: _, // in `losses`
                 trace: _,
+                series: _,
                 delay_line: _,  // all four rejected
                 metric: _,      // in the routes
                 calibration: _, // of fluids
@@ -60,7 +61,7 @@ impl Export<'_> {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::Overhead { link });
             }
-            if let Some(element) = network.link_spec(id).per_packet_element() {
+            if let Some(element) = network.link_spec(id).elements().next() {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::LinkElement { link, element });
             }

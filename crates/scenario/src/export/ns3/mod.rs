@@ -239,6 +239,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         shaper: _,
         ref loss,
         trace: _,
+        series: _,
         delay_line: _,  // all four rejected
         metric: _,      // in the routes
         calibration: _, // of the fluid model
@@ -250,7 +251,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             "links with a `circuit` cannot be exported to ns-3, where paths are lists of nodes",
         );
     }
-    if let Some(element) = network.link_spec(id).per_packet_element() {
+    if let Some(element) = network.link_spec(id).elements().next() {
         return unsupported(place(), format!("{element} cannot be exported to ns-3"));
     }
     if !overhead.is_none() {
