@@ -49,6 +49,22 @@ fn first_sentence(text: &str) -> String {
     }
 }
 
+/// The highlighter of the book reports languages that it does not know. This needs neither mdBook nor a browser.
+#[test]
+fn blocks_have_languages_that_the_book_knows() {
+    let known = ["console", "py", "python", "rust", "sh", "text", "toml"];
+    for page in files(&root().join("docs"), "md") {
+        let text = fs::read_to_string(&page).expect("a page");
+        let fences = text
+            .lines()
+            .filter_map(|line| line.trim_start().strip_prefix("```"));
+        for fence in fences.filter(|fence| !fence.is_empty()) {
+            let language = fence.split([' ', ',']).next().unwrap_or_default();
+            assert!(known.contains(&language), "{}: ```{fence}", page.display());
+        }
+    }
+}
+
 #[test]
 fn scenarios_are_listed_with_their_descriptions() {
     let folder = root().join("scenarios");

@@ -166,7 +166,7 @@ pub struct LinkSpec {
     pub loss: LinkLoss,
     /// Delivery trace that decides when packets leave; `bandwidth_bps` is its mean then.
     pub trace: Option<TraceSpec>,
-    /// Values over time; `bandwidth_bps`, `delay_s` and `loss` are their means then, or those that it does not change.
+    /// Values over time. `bandwidth_bps`, `delay_s` and `loss` are then their means, if the series has these columns.
     pub series: Option<SeriesSpec>,
     /// Propagation of each packet after `delay_s`: jitter, reordering, duplication, a limit, slots.
     pub delay_line: DelayLine,
