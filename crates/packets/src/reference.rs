@@ -619,10 +619,10 @@ fn engine_matches_reference_simulation() {
             }),
         ];
         for (name, drive) in drives {
-            let told = engine().results_at_intervals(drive, 7, ns(0.37));
-            let differs = plainly.iter().zip(&told).find(|(a, b)| a != b);
+            let at_intervals = engine().results_at_intervals(drive, 7, ns(0.37));
+            let differs = plainly.iter().zip(&at_intervals).find(|(a, b)| a != b);
             assert_eq!(differs, None, "network {seed}, {name}");
-            assert_eq!(plainly.len(), told.len());
+            assert_eq!(plainly.len(), at_intervals.len());
         }
     }
     assert!((40..160).contains(&sweeps), "{sweeps} networks");
@@ -675,8 +675,8 @@ fn users_behind_links_of_several_delays_match_reference_simulation() {
         let mut swept = engine();
         swept.run_until(ns(0.4));
         sweeps += usize::from(!swept.dependencies.event_by_event);
-        let told = engine().results_at_intervals(Engine::run_until, 5, ns(0.4));
-        let differs = plainly.iter().zip(&told).find(|(a, b)| a != b);
+        let at_intervals = engine().results_at_intervals(Engine::run_until, 5, ns(0.4));
+        let differs = plainly.iter().zip(&at_intervals).find(|(a, b)| a != b);
         assert_eq!(differs, None, "network {seed}");
     }
     assert!(sweeps > 0, "no network was swept");
