@@ -15,6 +15,7 @@
 //! | [`failures`] | failure analysis in sentences, tables and a page |
 //! | [`latency`](mod@latency) | latency of a short TCP transfer, by several models |
 //! | [`network`] | network definitions |
+//! | [`plan`](mod@plan) | capacity plans: the cheapest modules and new links |
 //! | [`simulation`] | simulation over time |
 //! | [`steady`] | steady states, sensitivities and headroom |
 //! | [`sweep`] | one scenario in many variants |
@@ -92,6 +93,7 @@ pub mod failures;
 pub mod latency;
 pub mod mark;
 pub mod number;
+pub mod plan;
 pub mod resolve_name;
 pub mod traces;
 

@@ -153,6 +153,13 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "plan",
+        &[(
+            "netflow plan topology.toml --modules modules.csv --growth 1.5 --max-utilization 90% -o plan.toml",
+            "find the cheapest upgrades for 50 % more traffic and any failure",
+        )],
+    ),
+    (
         "sweep",
         &[(
             "netflow sweep topology.toml --vary \"link.N5->N7.buffer=20 pkt,50 pkt,100 pkt\" -o buffers",

@@ -67,7 +67,7 @@ pub use key::{Allowed, Column, Key, any, columns, kind_of};
 pub use load::{io_error_text, load, report_not_utf8, unreadable_file};
 pub use netflow_document_derive::{keyword_enum, one_of, table};
 pub use one_of::{UnionDeclaration, one_of};
-pub use overrides::{OverrideTarget, Overrides, replaces_all};
+pub use overrides::{OverrideTarget, Overrides, matches_link_name, replaces_all};
 pub use problem::{Finding, Findings, Problem, ProblemKind, Problems, Severity};
 pub use quantity::Quantity;
 pub use section::Section;

@@ -146,7 +146,7 @@ fn matches_element(pattern: &str, name: &str) -> bool {
 
 /// Returns whether a pattern matches a name. `A<->B` matches `A->B` and `B->A`; `A<->B#2` matches
 /// `A->B#2` and `B->A#2`.
-fn matches_link_name(pattern: &str, name: &str) -> bool {
+pub fn matches_link_name(pattern: &str, name: &str) -> bool {
     let is =
         |from: &str, to: &str, circuit: Option<&str>| matches(&link_name(from, to, circuit), name);
     let directions = |(a, b): (&str, &str)| {

@@ -62,12 +62,13 @@ impl Network {
         all.map(|id| (id, self.opposite_direction(id)))
     }
 
-    /// Returns the name of the physical link: `A->B`, or `A<->B` for both directions.
+    /// Returns the name of the physical link: `A->B`, or `A<->B` for both directions, in the order of the direction that was
+    /// added first.
     pub fn physical_link_name(&self, id: LinkId) -> String {
         match self.opposite_direction(id) {
             None => self.link_name(id).to_owned(),
-            Some(_) => {
-                let spec = self.link_spec(id);
+            Some(other) => {
+                let spec = self.link_spec(id.min(other));
                 let [from, to] = [spec.from, spec.to].map(|node| self.node_name(node));
                 duplex_name(from, to, spec.circuit.as_deref())
             }

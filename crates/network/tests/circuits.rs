@@ -72,6 +72,14 @@ fn circuit_names_distinguish_parallel_links() {
         .map(|(id, _)| network.physical_link_name(id))
         .collect();
     assert_eq!(physical, ["A<->B", "A<->B#2", "A<->B#north"]);
+    // Both directions have the name of their link.
+    for (id, other) in network.physical_links() {
+        let other = other.expect("a duplex link");
+        assert_eq!(
+            network.physical_link_name(id),
+            network.physical_link_name(other)
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netflow_document::{Problem, Sources};
+use netflow_document::{Problem, SourceSpan, Sources};
 use netflow_network::{Application, Change, ConnectionId, Model, Network, NodeId, Options, Source};
 use netflow_workload::TransferSizes;
 use sha2::{Digest, Sha256};
@@ -39,6 +39,8 @@ pub struct CompiledScenario {
     pub split: Vec<SplitTraffic>,
     /// True if the fluid model represents demands of transfers or video by their mean.
     pub has_mean_traffic: bool,
+    /// Place of the bandwidth of each link in its file, in the order of the links.
+    pub bandwidth_places: Vec<SourceSpan>,
     /// True if traffic is split among equal-cost paths.
     pub ecmp: bool,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as

@@ -48,9 +48,12 @@ mod validate;
 pub use compiled_scenario::{
     CompiledScenario, NodeAnnotation, SplitTraffic, TransferDemand, digest, for_steady_state,
 };
+pub use file::planning_tables;
 pub use former_names::FORMER_NAMES;
 pub use json_schema::schema;
-pub use load::{FileAccess, FileWorkload, from_str, load, load_within, parse, workloads};
+pub use load::{
+    FileAccess, FileWorkload, from_str, load, load_text, load_within, parse, workloads,
+};
 pub use netflow_document::{
     FileId, Problem, ProblemKind, Problems, Quantity, Severity, SourceSpan, Sources, Spanned,
 };

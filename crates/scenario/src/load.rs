@@ -77,6 +77,20 @@ pub fn from_str(
     )
 }
 
+/// Works as [`load_within`], with `text` instead of the contents of the file at `path`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(
+    path: &Path,
+    text: String,
+    overrides: &[String],
+    reach: FileAccess,
+) -> Result<CompiledScenario, Problems> {
+    let directory = path.parent().unwrap_or(Path::new(""));
+    compile(path, text, directory, overrides, reach)
+}
+
 /// Parses a scenario's text without its includes and without validation.
 ///
 /// # Errors
@@ -182,6 +196,7 @@ fn compile(
         demands: valid.demands,
         split: valid.split,
         has_mean_traffic: valid.has_means,
+        bandwidth_places: valid.bandwidth_places,
         packet_model_reason: valid.packet_model_reason,
         ecmp: valid.ecmp,
     })

@@ -14,8 +14,9 @@ use netflow_network::{ConnectionId, Network, Rerouted, Rerouter};
 use rayon::prelude::*;
 
 use crate::changed_state::{ChangedState, Intact, Outcome};
-use crate::{Solver, Steady, SteadyError, SteadyOptions};
+use crate::{ConnectionSelection, Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
+pub(crate) use cases::links_of;
 pub use cases::{Failing, FailureKind};
 pub use headroom::{HeadroomUnderFailures, headroom_under_failures};
 pub use impact::{AffectedConnection, ImpactKind, SLOWDOWN_THRESHOLD};
@@ -48,6 +49,8 @@ pub struct FailureOptions {
     pub seed: u64,
     /// Number of affected connections that are kept per case.
     pub max_affected: usize,
+    /// Factor of all demands: of sources and applications with a rate.
+    pub demand_factor: f64,
     /// Options of the solver.
     pub steady: SteadyOptions,
 }
@@ -63,6 +66,7 @@ impl Default for FailureOptions {
             sample: None,
             seed: 1,
             max_affected: 0,
+            demand_factor: 1.0,
             steady: SteadyOptions::default(),
         }
     }
@@ -137,6 +141,18 @@ pub struct LinkUnderFailure {
 }
 
 impl Failures {
+    /// Returns an analysis of the intact network only.
+    pub(crate) fn without_cases(network: &Network, intact: Steady) -> Failures {
+        Failures {
+            intact_worst: Worst::of(network, &intact.links, &intact.connections),
+            cases: Vec::new(),
+            possible: 0,
+            down_already: Vec::new(),
+            links: intact.links.iter().map(LinkUnderFailure::new).collect(),
+            intact,
+        }
+    }
+
     /// Returns a warning if flows move as a whole in some cases, where routers would split them.
     pub fn moved_parts_warning(&self) -> Option<String> {
         let moved = self.cases.iter().filter(|case| case.moved_whole > 0);
@@ -179,14 +195,14 @@ pub fn failures(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Failures>, SteadyError> {
     let mut solver = Solver::new(network, at_s)?;
+    solver.scale(ConnectionSelection::All, options.demand_factor)?;
     let detours = Rerouter::new(network, at_s);
     let cases = Cases::enumerate(network, options, detours.down_before())?;
     let intact = solver.solve(&options.steady)?;
     let analysis = Analysis {
         network,
         at_s,
-        options: &options.steady,
-        max_affected: options.max_affected,
+        options,
         rerouter: detours,
         intact: &intact,
     };
@@ -241,8 +257,7 @@ impl LinkUnderFailure {
 struct Analysis<'a> {
     network: &'a Network,
     at_s: f64,
-    options: &'a SteadyOptions,
-    max_affected: usize,
+    options: &'a FailureOptions,
     rerouter: Rerouter,
     intact: &'a Steady,
 }
@@ -262,7 +277,7 @@ impl Analysis<'_> {
         let routes = self
             .rerouter
             .reroute_around(&cases.links(self.network, case));
-        let near = state.with_routes(&routes, self.options.tolerance, |after| {
+        let near = state.with_routes(&routes, self.options.steady.tolerance, |after| {
             self.read(&failing, &routes, after)
         });
         near.unwrap_or_else(|| self.analyse_alone(failing, &routes))
@@ -278,7 +293,8 @@ impl Analysis<'_> {
         let rest = Solver::rerouted(self.network, self.at_s, routes).and_then(|mut solver| {
             let without_route = solver.problem.without_route.iter().copied();
             blocked.extend(without_route.filter(|&id| self.intact.connection(id).sending));
-            solver.solve_from(self.intact, self.options)
+            solver.scale(ConnectionSelection::All, self.options.demand_factor)?;
+            solver.solve_from(self.intact, &self.options.steady)
         });
         match rest {
             Ok(steady) => {
@@ -351,7 +367,8 @@ impl Analysis<'_> {
         );
         let losing = all.iter().filter(|it| it.lost_fraction > MIN_LOST_FRACTION);
         let hit = losing.min_by(|a, b| impact::by_loss(self.network, a, b));
-        let (suffering, hurt) = impact::most_affected(self.network, &all, self.max_affected);
+        let (suffering, hurt) =
+            impact::most_affected(self.network, &all, self.options.max_affected);
         AfterFailure {
             residual: after.residual,
             worst: Worst::of(self.network, after.links, after.connections),

@@ -96,6 +96,20 @@ pub(crate) fn bound_usage(
     near
 }
 
+/// Rejects bounds that are not positive.
+pub(crate) fn check_bounds(bounds: &Bounds) -> Result<(), SteadyError> {
+    for (name, bound) in [
+        ("max-utilization", bounds.utilization),
+        ("max-delay", bounds.delay_s),
+        ("max-loss", bounds.loss),
+    ] {
+        if bound.is_nan() || bound <= 0.0 {
+            check(name, bound, false, "positive")?;
+        }
+    }
+    Ok(())
+}
+
 impl Solver {
     /// Computes the largest factor of demands up to which all bounds hold. Fixed-rate sources have
     /// demands, and so has TCP whose application has a rate; other TCP takes the available
@@ -110,15 +124,7 @@ impl Solver {
         scale: ConnectionSelection<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
-        for (name, bound) in [
-            ("max-utilization", bounds.utilization),
-            ("max-delay", bounds.delay_s),
-            ("max-loss", bounds.loss),
-        ] {
-            if bound.is_nan() || bound <= 0.0 {
-                check(name, bound, false, "positive")?;
-            }
-        }
+        check_bounds(bounds)?;
         if self.scale(scale, 1.0)? == 0 {
             return Err(SteadyError::NothingToScale);
         }

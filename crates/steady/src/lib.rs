@@ -16,6 +16,7 @@
 //! - [`Solver::transfer_times`] the mean completion times of finite transfers,
 //! - [`Solver::headroom`] the largest factor by which demands can grow,
 //! - [`failures()`] the effect of failures of links, nodes and risk groups,
+//! - [`plan()`] the cheapest upgrades and new links for growth and failures,
 //! - [`compare_with_run()`] whether a run settles at the steady state.
 //!
 //! Not supported, and rejected: congestion windows, managed queues, transfers that end, aggregates,
@@ -33,6 +34,7 @@ mod mark_estimates;
 mod newton;
 mod options;
 mod percentile;
+mod plan;
 mod problem;
 mod residual;
 pub mod rows;
@@ -54,6 +56,10 @@ pub use failures::{
 };
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
+pub use plan::{
+    CandidateLink, MAX_EXHAUSTIVE, Module, ModuleSet, Plan, PlanError, PlanOptions, PlanVariants,
+    plan,
+};
 pub use residual::BindingConstraint;
 pub use run_comparison::{ObservedRange, RunComparison, compare_with_run};
 pub use sensitivity::{Measure, Sensitivities};

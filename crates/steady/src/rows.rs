@@ -2,14 +2,17 @@
 
 mod failures;
 mod headroom;
+mod plan;
 mod sensitivities;
 mod transfers;
 
+pub(crate) use failures::failure_name;
 pub use failures::{
     AffectedRow, FailureRow, IntactRow, LinkUnderFailureRow, affected, failure_kinds, failures,
     intact, moved_parts_warning, under_failures,
 };
 pub use headroom::{HeadroomRow, HeadroomUnderFailuresRow, headroom, headroom_under_failures};
+pub use plan::{PlanRow, plan};
 pub use sensitivities::{
     DemandSensitivityRow, MeasureSensitivities, SensitivityRow, UpgradeRow, demand_sensitivities,
     link_sensitivities, upgrades,

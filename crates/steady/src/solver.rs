@@ -78,6 +78,18 @@ impl Solver {
         &self.network
     }
 
+    /// Returns the links that the data of a connection crosses, each once, in order.
+    pub(crate) fn links_of_connection(&self, id: ConnectionId) -> Vec<LinkId> {
+        let flows = self.problem.flows_of(&self.network, id);
+        let hops = flows.flat_map(|flow| self.problem.flows[flow].data_hops());
+        let links: BTreeSet<u32> = hops.map(|hop| self.problem.hop_link[hop]).collect();
+        let owner = self.network.tables().owner;
+        links
+            .into_iter()
+            .map(|link| LinkId::new(link, owner))
+            .collect()
+    }
+
     /// Sets the bandwidth of a link in bit/s. A buffer given as a time scales with it.
     ///
     /// # Errors

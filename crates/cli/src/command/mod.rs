@@ -15,6 +15,7 @@ pub mod link;
 pub mod man;
 pub mod mark;
 pub mod new;
+pub mod plan;
 pub mod profile;
 pub mod report;
 pub mod run;

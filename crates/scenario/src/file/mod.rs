@@ -18,6 +18,7 @@ mod loss;
 mod node;
 mod ns2_tcp;
 mod overhead;
+pub mod planning_tables;
 mod queue;
 mod scalar_or_table;
 mod simulation;

@@ -108,15 +108,18 @@ impl Validator<'_> {
             None => classes.clone(),
             Some(back) => self.classes(back),
         };
-        let there = self.add_direction(spec, place, false, classes.as_ref());
+        let bandwidth = link.bandwidth.place();
+        let there = self.add_direction(spec, (place, bandwidth), false, classes.as_ref());
         // A duplicate link is reported for one direction only.
         let Some(there) = there else { return };
         self.add_to_risk_groups(link, there);
         if !link.is_duplex() {
             return;
         }
-        if let Some(id) = self.add_direction(back, place, true, back_classes.as_ref()) {
-            self.add_to_risk_groups(link.back.as_deref().unwrap_or(link), id);
+        let of_back = link.back.as_deref().unwrap_or(link);
+        let places = (place, of_back.bandwidth.place());
+        if let Some(id) = self.add_direction(back, places, true, back_classes.as_ref()) {
+            self.add_to_risk_groups(of_back, id);
             self.builder.duplex(there, id);
         }
     }
@@ -295,7 +298,7 @@ impl Validator<'_> {
     fn add_direction(
         &mut self,
         spec: LinkSpec,
-        place: SourceSpan,
+        (place, bandwidth_place): (SourceSpan, SourceSpan),
         reverse: bool,
         classes: Option<&(Scheduler, Vec<QueueClass>)>,
     ) -> Option<LinkId> {
@@ -329,6 +332,7 @@ impl Validator<'_> {
             to: ends.1,
             circuit,
             bandwidth_bps,
+            bandwidth_place,
             overhead,
             has_metric,
             place,

@@ -63,6 +63,7 @@ pub(crate) struct ValidatedScenario {
     pub(crate) demands: Vec<TransferDemand>,
     pub(crate) split: Vec<SplitTraffic>,
     pub(crate) has_means: bool,
+    pub(crate) bandwidth_places: Vec<SourceSpan>,
     pub(crate) packet_model_reason: Option<String>,
     pub(crate) ecmp: bool,
 }
@@ -228,6 +229,7 @@ struct PlacedLink {
     to: NodeId,
     circuit: Option<Arc<str>>,
     bandwidth_bps: f64,
+    bandwidth_place: SourceSpan,
     overhead: Overhead,
     has_metric: bool,
     place: SourceSpan,
@@ -356,6 +358,7 @@ impl Validator<'_> {
                     demands: self.demands.transfer_demands,
                     split: self.split,
                     has_means: self.demands.has_mean_traffic,
+                    bandwidth_places: self.link_list.iter().map(|it| it.bandwidth_place).collect(),
                     packet_model_reason: self.packet_model_reason,
                     ecmp: self.settings.ecmp,
                     network,

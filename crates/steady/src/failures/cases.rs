@@ -71,6 +71,21 @@ impl Failing {
     }
 }
 
+/// Returns the links that fail with an element.
+pub(crate) fn links_of(network: &Network, failing: Failing) -> Vec<LinkId> {
+    match failing {
+        Failing::Link(id) => {
+            let other = network.opposite_direction(id);
+            [Some(id), other].into_iter().flatten().collect()
+        }
+        Failing::Node(id) => network.links_at(id),
+        Failing::Group(place) => {
+            let group = network.risk_groups().nth(place);
+            group.map_or_else(Vec::new, |(_, links)| links)
+        }
+    }
+}
+
 /// Element that can fail, with its links in order.
 struct Single {
     failing: Failing,

@@ -160,11 +160,15 @@ fn compare_with_whole_solutions(seed: u64, traffic: Traffic, compared: &mut Comp
     };
     let state = Intact::new(&solver, &intact);
     let mut worker = ChangedState::new(&state);
+    let options = FailureOptions {
+        max_affected: 100,
+        steady,
+        ..FailureOptions::default()
+    };
     let analysis = Analysis {
         network: &network,
         at_s: f64::INFINITY,
-        options: &steady,
-        max_affected: 100,
+        options: &options,
         rerouter: Rerouter::new(&network, f64::INFINITY),
         intact: &intact,
     };

@@ -19,6 +19,8 @@ pub struct Worst {
     pub delay_s: Option<(ConnectionId, f64)>,
     /// Largest fraction of arriving packets that a queue drops.
     pub loss: Option<(LinkId, f64)>,
+    /// Largest fraction of packets that a connection loses.
+    pub connection_loss: Option<(ConnectionId, f64)>,
 }
 
 impl Worst {
@@ -28,13 +30,15 @@ impl Worst {
         connections: &[ConnectionSteady],
     ) -> Worst {
         let links = || network.links().zip(links);
-        let connections = network.connections().zip(connections);
-        let arriving = connections.filter(|(_, it)| it.goodput_pps > 0.0);
+        let connections = || network.connections().zip(connections);
+        let arriving = connections().filter(|(_, it)| it.goodput_pps > 0.0);
+        let sending = connections().filter(|(_, it)| it.sending);
         Worst {
             load: max_by_value(links().map(|(id, it)| (id, it.load))),
             busy_links: links().filter(|(_, it)| is_busy(it.load)).count(),
             delay_s: max_by_value(arriving.map(|(id, it)| (id, it.delay_s))),
             loss: max_by_value(links().map(|(id, it)| (id, it.loss_probability))),
+            connection_loss: max_by_value(sending.map(|(id, it)| (id, it.loss_probability))),
         }
     }
 }

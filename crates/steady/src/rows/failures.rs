@@ -230,7 +230,7 @@ fn failure_row<'a>(
 }
 
 /// Returns the name of the failed elements.
-pub(super) fn failure_name(network: &Network, failing: &[Failing]) -> String {
+pub(crate) fn failure_name(network: &Network, failing: &[Failing]) -> String {
     let names: Vec<String> = failing.iter().map(|it| it.name(network)).collect();
     names.join(" + ")
 }

@@ -176,7 +176,15 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     )?)
 }
 
-fn warn_down_already(network: &Network, elements: &[Failing]) {
+/// Returns the failure of --srlgs in a scenario without shared-risk groups.
+pub(super) fn no_risk_groups() -> Failure {
+    Failure::Usage {
+        message: "the scenario has no shared-risk groups".to_owned(),
+        help: Some("write `srlg = \"conduit-1\"` in links that fail together".to_owned()),
+    }
+}
+
+pub(super) fn warn_down_already(network: &Network, elements: &[Failing]) {
     for failing in elements {
         let (kind, name) = (failing.kind().name(), failing.name(network));
         problems::warn_message(&format!(
@@ -226,10 +234,7 @@ impl FailuresArguments {
 
     fn options(&self, network: &Network, seed: u64) -> Result<FailureOptions, Failure> {
         if self.srlgs && network.risk_groups().len() == 0 {
-            return Err(Failure::Usage {
-                message: "the scenario has no shared-risk groups".to_owned(),
-                help: Some("write `srlg = \"conduit-1\"` in links that fail together".to_owned()),
-            });
+            return Err(no_risk_groups());
         }
         let all = !(self.links || self.nodes || self.srlgs);
         Ok(FailureOptions {

@@ -33,19 +33,23 @@ pub(crate) struct BoundsArguments {
 impl BoundsArguments {
     /// Returns the limits; without any, a load of 100 %.
     pub fn bounds(&self) -> Bounds {
-        let given = [self.max_utilization, self.max_delay, self.max_loss];
-        if given.iter().all(Option::is_none) {
-            return Bounds {
-                utilization: 1.0,
-                ..Bounds::default()
-            };
-        }
-        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
-        Bounds {
-            utilization: endless(self.max_utilization),
-            delay_s: endless(self.max_delay),
-            loss: endless(self.max_loss),
-        }
+        limits(self.max_utilization, self.max_delay, self.max_loss)
+    }
+}
+
+/// Returns the given limits of load, delay and loss; without any, a load of 100 %.
+pub(crate) fn limits(utilization: Option<f64>, delay_s: Option<f64>, loss: Option<f64>) -> Bounds {
+    if [utilization, delay_s, loss].iter().all(Option::is_none) {
+        return Bounds {
+            utilization: 1.0,
+            ..Bounds::default()
+        };
+    }
+    let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
+    Bounds {
+        utilization: endless(utilization),
+        delay_s: endless(delay_s),
+        loss: endless(loss),
     }
 }
 
