@@ -58,9 +58,10 @@ fn planned(files: &Files, growth: f64) -> (CompiledScenario, ScenarioVariants, P
     let scenario = load(&path, &[]).unwrap();
     let modules = read_modules(&files.path("modules.csv")).unwrap();
     let candidates = files.path("candidates.csv");
-    let candidates = match candidates.exists() {
-        true => read_candidates(&candidates).unwrap(),
-        false => Vec::new(),
+    let candidates = if candidates.exists() {
+        read_candidates(&candidates).unwrap()
+    } else {
+        Vec::new()
     };
     let variants = ScenarioVariants::new(&path, &scenario, &modules, candidates).unwrap();
     let plan = search(&variants, 10.0, &options(growth), &|| false, &mut |_| {});
@@ -120,10 +121,8 @@ fn written_plan_keeps_comments_and_has_the_headroom() {
     // Three modules of 5 Mbit/s at two links.
     assert_eq!((plan.cost, plan.is_optimal()), (6.0, true));
     let path = files.path("plan.toml");
-    assert_eq!(
-        variants.write(&scenario, &plan, &path).unwrap(),
-        [path.clone()]
-    );
+    let files_written = variants.write(&scenario, &plan, &path).unwrap();
+    assert_eq!(files_written, std::slice::from_ref(&path));
     let written = fs::read_to_string(&path).unwrap();
     let expected = text
         .replacen("\"10 Mbit/s\"", "\"25 Mbit/s\"", 1)

@@ -256,9 +256,10 @@ fn print_text(
         "no plan costs less with these routing metrics".to_owned()
     } else {
         let gap = found.cost / found.lower_bound - 1.0;
-        match gap.is_finite() {
-            true => format!("at most {} above the cheapest plan", percent(gap)),
-            false => "the cheapest plan is not known".to_owned(),
+        if gap.is_finite() {
+            format!("at most {} above the cheapest plan", percent(gap))
+        } else {
+            "the cheapest plan is not known".to_owned()
         }
     };
     let cases = match found.failures.cases.len() {

@@ -51,15 +51,15 @@ impl ModuleRow {
             return true;
         };
         // Either direction stands for the link.
-        let reversed = link.split_once("<->").and_then(|(a, rest)| {
+        let either = link.split_once("<->").map(|(a, rest)| {
             let (b, circuit) = match rest.split_once('#') {
                 Some((b, circuit)) => (b, Some(circuit)),
                 None => (rest, None),
             };
             let of = |from, to| matches_link_name(pattern, &link_name(from, to, circuit));
-            Some(of(a, b) || of(b, a))
+            of(a, b) || of(b, a)
         });
-        pattern.as_str() == link || reversed.unwrap_or_else(|| matches_link_name(pattern, link))
+        pattern.as_str() == link || either.unwrap_or_else(|| matches_link_name(pattern, link))
     }
 }
 

@@ -84,7 +84,7 @@ pub enum PlanError {
         error: SteadyError,
     },
     /// A link needs more bandwidth and has no modules.
-    #[error("link {link} needs {needed_bps:.3e} bit/s and has no modules")]
+    #[error("link {link} needs {} and has no modules", netflow_units::BitsPerSecond(*needed_bps))]
     NoModules {
         /// Name of the physical link.
         link: String,
@@ -103,7 +103,7 @@ pub enum PlanError {
     },
     /// The demand of a connection is unlimited.
     #[error(
-        "{connection} takes all bandwidth that remains, so that no link is large enough; planning needs demands with a rate"
+        "{connection} is bulk TCP, which fills any link; planning needs demands, or applications with a rate"
     )]
     UnlimitedDemand {
         /// Name of the connection.
@@ -111,7 +111,7 @@ pub enum PlanError {
     },
     /// Loads and bandwidths did not agree after the largest number of rounds.
     #[error(
-        "loads still change after {MAX_ROUNDS} changes of bandwidths, because routes or events depend on them"
+        "loads still change after {MAX_ROUNDS} changes of bandwidths, because routes or events depend on them; give links different metrics, or use `ecmp`"
     )]
     NotSettled,
 }

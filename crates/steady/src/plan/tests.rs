@@ -157,12 +157,11 @@ fn is_feasible(
     })
 }
 
+/// Function of the opened candidates and the added bandwidths.
+type Each<'a> = dyn FnMut(&[bool], &BTreeMap<String, f64>) -> bool + 'a;
+
 /// Calls `each` for every design that costs less than `most`, while it returns true.
-fn cheaper_designs(
-    variants: &Variants,
-    most: f64,
-    each: &mut dyn FnMut(&[bool], &BTreeMap<String, f64>) -> bool,
-) {
+fn cheaper_designs(variants: &Variants, most: f64, each: &mut Each<'_>) {
     for mask in 0..1_u32 << variants.new_lines.len() {
         let opened: Vec<bool> = (0..variants.new_lines.len())
             .map(|i| mask >> i & 1 == 1)
