@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use netflow_document::Problems;
-use netflow_files::{FileKind, read_text, write_unless_foreign};
+use netflow_files::{FileKind, STANDARD_INPUT, read_text, write_unless_foreign};
 use netflow_network::{LinkId, Network};
 use netflow_scenario::planning_tables::{CandidateRow, ModuleRow};
 use netflow_scenario::{CompiledScenario, FileAccess, for_steady_state, load_text};
@@ -26,6 +26,17 @@ pub enum Error {
     /// A module names no link.
     #[error("no link is called `{0}`")]
     UnknownLink(String),
+    /// A candidate has an end that is not a node of the scenario.
+    #[error("the candidate {candidate} ends at `{node}`, which is not a node of the scenario")]
+    UnknownNode {
+        /// Name of the candidate.
+        candidate: String,
+        /// Name of the end.
+        node: String,
+    },
+    /// The scenario was read from the standard input, which can be read only once.
+    #[error("a plan reads the scenario again and again, which the standard input does not allow")]
+    StandardInput,
     /// The scenario with the changes cannot be written.
     #[error("{0}")]
     Write(String),
@@ -54,13 +65,17 @@ impl ScenarioVariants {
     /// Takes the scenario that was read from `path`, the modules that links can have, and candidates for new links.
     ///
     /// # Errors
-    /// [`Error::Write`] if the file cannot be read again; [`Error::UnknownLink`].
+    /// [`Error::Write`] if the file cannot be read again; [`Error::StandardInput`], [`Error::UnknownLink`],
+    /// [`Error::UnknownNode`].
     pub fn new(
         path: &Path,
         scenario: &CompiledScenario,
         modules: &[ModuleRow],
         candidates: Vec<CandidateRow>,
     ) -> Result<ScenarioVariants, Error> {
+        if path == Path::new(STANDARD_INPUT) {
+            return Err(Error::StandardInput);
+        }
         let text = read_text(path, FileKind::Scenario)
             .map_err(|refusal| Error::Write(format!("{}: {refusal}", path.display())))?;
         let network = &scenario.network;
@@ -83,6 +98,16 @@ impl ScenarioVariants {
                 .cloned()
                 .chain(candidates.iter().map(CandidateRow::name))
         };
+        for candidate in &candidates {
+            let is_node = |name: &str| network.nodes().any(|id| network.node_name(id) == name);
+            let mut ends = [&candidate.from, &candidate.to].into_iter();
+            if let Some(node) = ends.find(|end| !is_node(end.as_str())) {
+                return Err(Error::UnknownNode {
+                    candidate: candidate.name(),
+                    node: node.as_str().to_owned(),
+                });
+            }
+        }
         for module in modules {
             if let Some(pattern) = &module.link
                 && !names().any(|name| module.applies_to(&name))

@@ -231,7 +231,7 @@ fn bandwidth_from_the_command_line_is_not_written() {
 }
 
 #[test]
-fn unknown_links_of_modules_are_reported() {
+fn unknown_links_and_nodes_are_reported() {
     let text = format!("{SIMULATION}{TRIANGLE}{TRAFFIC}");
     let files = Files::new(&[
         ("network.toml", &text),
@@ -244,4 +244,8 @@ fn unknown_links_of_modules_are_reported() {
         .err()
         .unwrap();
     assert!(matches!(error, Error::UnknownLink(name) if name == "A<->D"));
+    fs::write(files.path("candidates.csv"), "from,to\nA,D\n").unwrap();
+    let candidates = read_candidates(&files.path("candidates.csv")).unwrap();
+    let error = ScenarioVariants::new(&path, &scenario, &[], candidates).err();
+    assert!(matches!(error, Some(Error::UnknownNode { node, .. }) if node == "D"));
 }

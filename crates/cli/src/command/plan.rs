@@ -1,7 +1,7 @@
 //! The subcommand `netflow plan SCENARIO`.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use netflow::evaluate::{steady_notes, steady_warnings};
@@ -12,6 +12,7 @@ use netflow::steady::rows::{self, PlanRow};
 use netflow::steady::{
     FailureOptions, MAX_EXHAUSTIVE, Plan, PlanOptions, PlanVariants, plan as search,
 };
+use netflow_files::STANDARD_INPUT;
 
 use super::failures::warn_down_already;
 use super::solve::headroom::limits;
@@ -124,6 +125,9 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
         file::check_extension(path, "a scenario", &["toml"])?;
         file::check_overwrite(path, Some(PLAN_MARK))?;
     }
+    if arguments.scenario.path == Path::new(STANDARD_INPUT) {
+        return Err(failure(Error::StandardInput));
+    }
     let invalid = |problems: netflow::document::Problems| Failure::Input(problems.into());
     let modules = read_modules(&arguments.modules).map_err(invalid)?;
     let candidates = match &arguments.candidates {
@@ -209,6 +213,14 @@ fn failure(error: Error) -> Failure {
             help: Some(
                 "write the name that `netflow solve` prints, or a pattern such as `A*`".to_owned(),
             ),
+        },
+        error @ Error::UnknownNode { .. } => Failure::Usage {
+            message: error.to_string(),
+            help: Some("candidates link nodes that exist; for a new node, write a first link to it in the scenario".to_owned()),
+        },
+        error @ Error::StandardInput => Failure::Usage {
+            message: error.to_string(),
+            help: Some("write the scenario to a file".to_owned()),
         },
         Error::Write(message) => Failure::Usage {
             message,
