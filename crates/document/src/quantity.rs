@@ -5,7 +5,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use netflow_units::{BufferSize, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size, UnitError};
+use netflow_units::{
+    BufferSize, Bytes, LongSeconds, Packets, PacketsPerSecond, Rate, Seconds, Size, UnitError,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -60,13 +62,26 @@ impl Dimension for Seconds {
     const KIND: &'static str = "time";
     const ONE: Self = Seconds(1.0);
     const DESCRIPTION: &'static str = "A time with its unit: \"20 ms\", \"1.5 s\", \"2 min\".";
-    const UNITS: &'static str = "(s|ms|us|min|h)";
+    const UNITS: &'static str = "(s|ms|us|min|h|d)";
 
     fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
         match key {
             "delay" | "step" | "min" | "burstiness-interval" if number >= 1.0 => &["ms", "s"],
             _ => &["s", "ms"],
         }
+    }
+}
+
+impl Dimension for LongSeconds {
+    const NAME: &'static str = "LongTime";
+    const KIND: &'static str = "time";
+    const ONE: Self = LongSeconds(1.0);
+    const DESCRIPTION: &'static str =
+        "A time between failures or to repair with its unit: \"4 h\", \"2000 d\".";
+    const UNITS: &'static str = Seconds::UNITS;
+
+    fn likely_units(_: &str, _: f64) -> &'static [&'static str] {
+        &["h", "d"]
     }
 }
 
@@ -144,7 +159,7 @@ impl Dimension for BufferSize {
     const KIND: &'static str = "size, or time";
     const ONE: Self = BufferSize::Size(Size::ONE);
     const DESCRIPTION: &'static str = "A size with its unit, or a time at the bandwidth of the link: \"100 pkt\", \"150 KB\", \"50 ms\".";
-    const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";
+    const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h|d)";
 
     fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
         Size::likely_units(key, number)

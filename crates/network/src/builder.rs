@@ -14,6 +14,7 @@ use crate::routing::{DistancesOver, Request, Router, length};
 use crate::runtime_control::{AllAllowedSettings, ControllableConnection, control_index_of_class};
 use crate::scheduling::{ClassQueues, MultiQueueLink};
 use crate::srlg::RiskGroups;
+use crate::unavailability::Unavailabilities;
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Aqm, Buffer, BuildError, Calibration,
@@ -33,7 +34,7 @@ pub const PACKET_BYTES: f64 = 1500.0;
 #[derive(Debug)]
 pub struct NetworkBuilder {
     /// Owner of its ids.
-    owner: Owner,
+    pub(crate) owner: Owner,
     nodes: Vec<String>,
     node_ids: HashMap<String, NodeId>,
     pub(crate) links: Vec<LinkSpec>,
@@ -44,6 +45,7 @@ pub struct NetworkBuilder {
     pub(crate) multi_queue_links: Vec<MultiQueueLink>,
     /// Duplex links and shared-risk link groups.
     pub(crate) risk_groups: RiskGroups,
+    pub(crate) unavailabilities: Unavailabilities,
     /// Traffic classes of connections.
     pub(crate) queue_class_of: BTreeMap<u32, String>,
     /// Values that may be set at run time.
@@ -71,6 +73,7 @@ impl Network {
             queue_class_of,
             opposite_direction: other_way,
             risk_groups,
+            unavailabilities,
             controllable: settable,
             calibration,
             memory_limit_bytes,
@@ -112,6 +115,7 @@ impl Network {
                 opposite_directions: other_way.clone(),
                 groups: groups.collect(),
             },
+            unavailabilities: unavailabilities.clone(),
             queue_class_of: queue_class_of.clone(),
             allowed_settings: (settable.iter())
                 .map(|it| (it.connection, it.allowed_settings()))
@@ -144,6 +148,7 @@ impl NetworkBuilder {
             workloads: Vec::new(),
             multi_queue_links: Vec::new(),
             risk_groups: RiskGroups::default(),
+            unavailabilities: Unavailabilities::default(),
             queue_class_of: BTreeMap::new(),
             allowed_settings: BTreeMap::new(),
             foreign_id_errors: Vec::new(),
@@ -335,6 +340,7 @@ impl NetworkBuilder {
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
+        self.check_unavailabilities(&mut errors);
         self.check_workloads(&mut errors);
         self.check_allowed_settings(&mut errors);
         let aggregate_of = diffserv::check(
@@ -400,6 +406,7 @@ impl NetworkBuilder {
                 queue_class_of: self.queue_class_of,
                 opposite_direction: other_way,
                 risk_groups,
+                unavailabilities: self.unavailabilities,
                 controllable: routes.settable,
                 calibration: self.calibration,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
@@ -408,7 +415,7 @@ impl NetworkBuilder {
     }
 
     /// Returns the name of a link without a class.
-    fn link_label(&self, link: &LinkSpec) -> String {
+    pub(crate) fn link_label(&self, link: &LinkSpec) -> String {
         let [from, to] = [link.from, link.to].map(|node| self.node_name(node));
         link_name(from, to, link.circuit.as_deref())
     }

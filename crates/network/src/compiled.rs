@@ -8,6 +8,7 @@ use netflow_units::NonMaxU32;
 use crate::ids::Owner;
 use crate::runtime_control::ControllableConnection;
 use crate::scheduling::{MultiQueueLink, SharedLink};
+pub use crate::unavailability::Unavailabilities;
 use crate::users::Users;
 use crate::{
     Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, Dscp, LinkSpec,
@@ -59,6 +60,8 @@ pub struct CompiledNetwork {
     pub opposite_direction: BTreeMap<u32, u32>,
     /// Shared-risk link groups, sorted by name.
     pub risk_groups: Vec<RiskGroup>,
+    /// Unavailabilities of links, nodes and groups.
+    pub unavailabilities: Unavailabilities,
     /// Connections with values that can be set at run time, in order.
     pub controllable: Vec<ControllableConnection>,
     /// Plan to calibrate the queues by the packet model.

@@ -40,6 +40,7 @@ mod shortest_path;
 mod spec;
 mod srlg;
 mod totals;
+mod unavailability;
 mod users;
 
 pub use buffers::BufferLimit;

@@ -13,7 +13,7 @@ All keys of scenario files. `netflow schema` prints the same as a JSON schema fo
 `netflow check FILE` reports all errors of a file. This page is generated from the code that reads the
 files; `cargo test -p netflow-scenario --test all reference` fails if it is out of date.
 
-A value with a dimension is a string with its unit: time `s ms us min h`; rate `bit/s kbit/s Mbit/s
+A value with a dimension is a string with its unit: time `s ms us min h d`; rate `bit/s kbit/s Mbit/s
 Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB GB KiB MiB GiB`; packets `pkt`. Numbers without
 dimension may be written in percent as a string. Keys in **bold** are required. Where a table has several
 kinds, the page lists the keys of each kind under the key or value that selects it.

@@ -64,6 +64,11 @@ pub enum SteadyError {
         /// Largest number of cases.
         most: usize,
     },
+    /// No element has an unavailability.
+    #[error(
+        "no link, node or shared-risk group has an unavailability; give them `mtbf` and `mttr`, or `unavailability`"
+    )]
+    NoUnavailability,
     /// Demands should be scaled, but there are none.
     #[error(
         "none of the selected connections has a fixed rate or an application with a rate; other TCP has no demand to scale"

@@ -5,7 +5,7 @@
 //! network. If all sources have a fixed rate, only links and connections that the failure affects are computed
 //! again. A network for which this finds no steady state is solved as a whole.
 
-mod cases;
+pub(crate) mod cases;
 mod headroom;
 mod impact;
 mod worst;
@@ -23,14 +23,14 @@ pub use impact::{AffectedConnection, ImpactKind, SLOWDOWN_THRESHOLD};
 pub use worst::{BUSY_LOAD, Worst};
 
 /// Goodput in bit/s below which a loss of goodput is ignored; the solver's error is far below.
-const MIN_LOST_FRACTION: f64 = 1e-8;
+pub(crate) const MIN_LOST_FRACTION: f64 = 1e-8;
 /// Difference of loads up to which they count as equal.
 const LOAD_TOLERANCE: f64 = 1e-6;
 /// Step of the ranking of lost goodput, as a fraction of the intact goodput: smaller differences do
 /// not count.
 const LOST_FRACTION_STEP: f64 = 1e-4;
-/// Number of cases evaluated before their loads are collected in order.
-const CASES_TOGETHER: usize = 4096;
+/// Number of cases evaluated before their results are collected in order.
+pub(crate) const CASES_TOGETHER: usize = 4096;
 
 /// Options of a failure analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]

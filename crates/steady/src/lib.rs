@@ -17,12 +17,14 @@
 //! - [`Solver::headroom`] the largest factor by which demands can grow,
 //! - [`failures()`] the effect of failures of links, nodes and risk groups,
 //! - [`plan()`] the cheapest upgrades and new links for growth and failures,
+//! - [`availability()`] the fraction of the time in which each demand is served,
 //! - [`compare_with_run()`] whether a run settles at the steady state.
 //!
 //! Not supported, and rejected: congestion windows, managed queues, transfers that end, aggregates,
 //! drop precedences, and links with several queues. Users send their mean traffic.
 #![warn(missing_docs)]
 
+mod availability;
 mod changed_state;
 mod error;
 mod failures;
@@ -48,6 +50,10 @@ mod upgrades;
 
 use netflow_network::Network;
 
+pub use availability::{
+    Availability, AvailabilityOptions, Demand, DemandAvailability, EvaluatedStates,
+    NetworkAvailability, ProbabilityRange, availability,
+};
 pub use error::SteadyError;
 pub use failures::{
     AffectedConnection, AfterFailure, BUSY_LOAD, Failing, FailureCase, FailureKind, FailureOptions,

@@ -1,5 +1,6 @@
 //! Steady state as table rows, for text and machine-readable output.
 
+mod availability;
 mod failures;
 mod headroom;
 mod plan;
@@ -7,6 +8,9 @@ mod sensitivities;
 mod transfers;
 
 pub(crate) use failures::failure_name;
+pub use availability::{
+    AvailabilityRow, NetworkAvailabilityRow, SloVerdict, availability, network_availability,
+};
 pub use failures::{
     AffectedRow, FailureRow, IntactRow, LinkUnderFailureRow, affected, failure_kinds, failures,
     intact, moved_parts_warning, under_failures,

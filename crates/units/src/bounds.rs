@@ -19,6 +19,12 @@ impl Bounds {
         max: 30.0 * 86_400.0,
         text: "0.001 us to 720 h",
     };
+    /// Times between failures and to repair, in seconds.
+    pub const LONG_TIME: Bounds = Bounds {
+        min: 1e-9,
+        max: 1e6 * 86_400.0,
+        text: "0.001 us to 1000000 d",
+    };
     /// Rates in bit/s.
     pub const BIT_RATE: Bounds = Bounds {
         min: 1.0,
@@ -55,6 +61,7 @@ impl crate::dimension::Dimension {
     pub(crate) fn bounds(self) -> Option<&'static Bounds> {
         match self {
             Self::Time => Some(&Bounds::TIME),
+            Self::LongTime => Some(&Bounds::LONG_TIME),
             Self::BitRate => Some(&Bounds::BIT_RATE),
             Self::PacketRate => Some(&Bounds::PACKET_RATE),
             Self::Bytes => Some(&Bounds::BYTES),

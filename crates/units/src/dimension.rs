@@ -46,6 +46,8 @@ const fn alias(name: &'static str, exponent: i32, canonical: &'static str) -> Un
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dimension {
     Time,
+    /// Time between failures or to repair, far longer than a run.
+    LongTime,
     BitRate,
     PacketRate,
     Bytes,
@@ -54,8 +56,9 @@ pub(crate) enum Dimension {
 }
 
 impl Dimension {
-    pub(crate) const ALL: [Dimension; 6] = [
+    pub(crate) const ALL: [Dimension; 7] = [
         Self::Time,
+        Self::LongTime,
         Self::BitRate,
         Self::PacketRate,
         Self::Bytes,
@@ -66,7 +69,7 @@ impl Dimension {
     /// Returns all accepted units.
     pub(crate) fn units(self) -> &'static [Unit] {
         match self {
-            Self::Time => {
+            Self::Time | Self::LongTime => {
                 const {
                     &[
                         printed("us", -6),
@@ -74,6 +77,7 @@ impl Dimension {
                         printed("s", 0),
                         accepted("min", 60, 0),
                         accepted("h", 3600, 0),
+                        accepted("d", 86_400, 0),
                     ]
                 }
             }
@@ -117,7 +121,7 @@ impl Dimension {
     /// Returns the noun in messages, for example "a unit of time".
     pub(crate) fn noun(self) -> &'static str {
         match self {
-            Self::Time => "time",
+            Self::Time | Self::LongTime => "time",
             Self::BitRate => "rate",
             Self::PacketRate => "packet rate",
             Self::Bytes => "size",
@@ -130,6 +134,7 @@ impl Dimension {
     pub(crate) fn example_units(self) -> &'static [&'static str] {
         match self {
             Self::Time => &["s", "ms"],
+            Self::LongTime => &["h", "d"],
             Self::BitRate => &["Mbit/s", "kbit/s"],
             Self::PacketRate => &["pkt/s"],
             Self::Bytes => &["KB", "B"],
@@ -141,7 +146,8 @@ impl Dimension {
     /// Returns the list of units for help texts, most common first.
     pub(crate) fn unit_list(self) -> &'static str {
         match self {
-            Self::Time => "s, ms, us, min, h",
+            Self::Time => "s, ms, us, min, h, d",
+            Self::LongTime => "h, d, min, s, ms, us",
             Self::BitRate => "bit/s, kbit/s, Mbit/s, Gbit/s, B/s, KB/s, MB/s, GB/s",
             Self::PacketRate => "pkt/s",
             Self::Bytes => "B, KB, MB, GB, KiB, MiB, GiB",
@@ -177,6 +183,8 @@ const FOREIGN_SPELLINGS: &[(&str, &str)] = &[
     ("hr", "h"),
     ("hour", "h"),
     ("hours", "h"),
+    ("day", "d"),
+    ("days", "d"),
     ("bits/s", "bit/s"),
     ("pps", "pkt/s"),
     ("p/s", "pkt/s"),

@@ -35,7 +35,7 @@
 //!
 //! let error = "50".parse::<Seconds>().unwrap_err();
 //! assert_eq!(error.to_string(), "missing unit after `50`");
-//! assert_eq!(error.help(), r#"write "50 s" or "50 ms"; units of time: s, ms, us, min, h"#);
+//! assert_eq!(error.help(), r#"write "50 s" or "50 ms"; units of time: s, ms, us, min, h, d"#);
 //! # Ok::<(), netflow_units::UnitError>(())
 //! ```
 #![warn(missing_docs)]
@@ -69,6 +69,8 @@ pub use nanoseconds::ns;
 pub use non_max::NonMaxU32;
 pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;
-pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
+pub use quantity::{
+    BitsPerSecond, Bytes, LongSeconds, Packets, PacketsPerSecond, Probability, Seconds,
+};
 pub use random::{SplitMix64, hash_mix};
 pub use sum_types::{BufferSize, Rate, Size};

@@ -101,6 +101,12 @@ quantity!(
     Dimension::Time
 );
 quantity!(
+    /// A time between failures or to repair in seconds, written `4 h` or `2000 d`. It may exceed the longest
+    /// [`Seconds`].
+    LongSeconds,
+    Dimension::LongTime
+);
+quantity!(
     /// A rate in bits per second, written `8 Mbit/s` or `1 MB/s`.
     BitsPerSecond,
     Dimension::BitRate
@@ -172,6 +178,11 @@ mod tests {
         assert_eq!(seconds("-5 s"), -5.0);
         assert_eq!(seconds("1.5 min"), 90.0);
         assert_eq!(seconds("2 h"), 7200.0);
+        assert_eq!(seconds("0.5 d"), 43_200.0);
+        let long = |text: &str| text.parse::<LongSeconds>().expect(text).get();
+        assert_eq!(long("100000 h"), 3.6e8);
+        assert_eq!(long("1000 d"), 8.64e7);
+        assert!("1000 d".parse::<Seconds>().is_err());
         let bits = |text: &str| text.parse::<BitsPerSecond>().expect(text).get();
         assert_eq!(bits("8 Mbit/s"), 8e6);
         assert_eq!(bits("8 Mbps"), 8e6);
@@ -235,6 +246,7 @@ mod tests {
             }
             reads_back!(
                 Seconds: Bounds::TIME,
+                LongSeconds: Bounds::LONG_TIME,
                 BitsPerSecond: Bounds::BIT_RATE,
                 Bytes: Bounds::BYTES,
                 Packets: Bounds::PACKETS,

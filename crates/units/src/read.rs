@@ -193,7 +193,7 @@ fn unknown_unit_error(
     )
 }
 
-/// Returns a help text such as `write "50 s" or "50 ms"; units of time: s, ms, us, min, h`.
+/// Returns a help text such as `write "50 s" or "50 ms"; units of time: s, ms, us, min, h, d`.
 fn write_like(number: &str, dimensions: &[Dimension]) -> String {
     let many = dimensions.len() > 1;
     let examples: Vec<String> = dimensions

@@ -2,7 +2,9 @@
 //! anywhere ([`netflow_units::Bounds`]).
 
 use netflow_document::{Allowed, Quantity, Spanned};
-use netflow_units::{BufferSize, Bytes, CIRCUIT as SIGN, Packets, Rate, Seconds, Size};
+use netflow_units::{
+    BufferSize, Bytes, CIRCUIT as SIGN, LongSeconds, Packets, Rate, Seconds, Size,
+};
 
 use super::day::Factors;
 use super::srlg::{RiskGroups, SEPARATOR};
@@ -236,6 +238,12 @@ pub(super) const OUTAGE: Allowed<Time> = Allowed {
     test: |t| t.get() >= 1e-6 && t.get() <= 1e6,
     text: "1 us to 1e6 s",
 };
+pub(super) const MTBF: Allowed<Quantity<LongSeconds>> = Allowed {
+    test: |t| t.get() > 0.0,
+    text: "above 0 s, at most 1000000 d",
+};
+pub(super) const MTTR: Allowed<Quantity<LongSeconds>> = MTBF;
+pub(super) const UNAVAILABILITY: Allowed<f64> = LOSS;
 pub(super) const DEVIATIONS: Allowed<f64> = Allowed {
     test: |x| (-4.0..=4.0).contains(x),
     text: "-4 to 4",

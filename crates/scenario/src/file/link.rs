@@ -4,13 +4,13 @@ use netflow_document::{ProblemKind, Section, Spanned, Table, table};
 use netflow_units::link_name;
 
 use super::{
-    BandwidthSetting, BufferSetting, JitterSetting, LinkClass, LossSetting, OverheadSetting,
-    PacketCount, QueueSetting, ReorderingSetting, RiskGroups, SlotSettings, Time,
-    TokenBucketSetting, allowed,
+    BandwidthSetting, BufferSetting, JitterSetting, LinkClass, LongTime, LossSetting,
+    OverheadSetting, PacketCount, QueueSetting, ReorderingSetting, RiskGroups, SlotSettings, Time,
+    TokenBucketSetting, Unavailability, allowed,
 };
 
 /// Link from one node to another, with its queue.
-#[table(name = "link", called = override_name, check = read_reverse)]
+#[table(name = "link", called = override_name, check = check_link)]
 pub struct Link {
     /// Node at the start of the link. A node exists if a link names it.
     #[key(fixed, allowed = allowed::END, example = "A")]
@@ -101,6 +101,16 @@ pub struct Link {
     /// `netflow failures`. In a CSV table, names are separated by `;`. Default: none.
     #[key(allowed = allowed::GROUPS, example = "[\"conduit-1\", \"bridge\"]")]
     pub srlg: Option<Spanned<RiskGroups>>,
+    /// Mean time between failures: from a repair to the next failure. It needs `mttr`, and only `netflow availability` uses
+    /// it. Both directions of a duplex link fail together. Default: the link never fails.
+    #[key(allowed = allowed::MTBF, example = "200 d")]
+    pub mtbf: Option<LongTime>,
+    /// Mean time to repair, with `mtbf`: the unavailability is mttr / (mtbf + mttr).
+    #[key(allowed = allowed::MTTR, example = "12 h")]
+    pub mttr: Option<LongTime>,
+    /// Fraction of the time in which the link has failed, instead of `mtbf` and `mttr`.
+    #[key(allowed = allowed::UNAVAILABILITY, example = "0.4 %")]
+    pub unavailability: Option<Spanned<f64>>,
     /// Queues for traffic classes, if `queue` is "priority", "wfq" or "htb".
     #[key(name = "class")]
     pub classes: Vec<LinkClass>,
@@ -161,12 +171,26 @@ impl Link {
     pub fn is_duplex(&self) -> bool {
         self.duplex.as_ref().is_none_or(|duplex| **duplex)
     }
+
+    /// Returns the keys of its unavailability.
+    pub(crate) fn unavailability(&self) -> Unavailability<'_> {
+        Unavailability {
+            mtbf: self.mtbf.as_ref(),
+            mttr: self.mttr.as_ref(),
+            fraction: self.unavailability.as_ref(),
+        }
+    }
 }
 
 fn override_name(section: &Section<'_, '_>) -> Option<String> {
     let (from, to) = (section.text("from")?, section.text("to")?);
     let name = link_name(from, to, section.text("circuit"));
     Some(format!("link.{name}"))
+}
+
+fn check_link(link: &mut Link, s: &mut Section<'_, '_>) {
+    link.unavailability().check(s);
+    read_reverse(link, s);
 }
 
 /// The other direction, if `reverse` describes it or `--set` options call it by its own name: `link.B->A` of a link from A to B.

@@ -28,6 +28,7 @@ mod stack;
 mod step;
 mod token_bucket;
 mod trace_row;
+mod unavailability;
 mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
@@ -58,20 +59,23 @@ pub use queue::{
 };
 pub use simulation::{ModelSetting, Simulation};
 pub use source::{SourceSetting, UsersSourceSetting};
-pub use srlg::RiskGroups;
+pub use srlg::{RiskGroups, Srlg};
 pub use stack::StackSetting;
 pub use step::{Auto, StepSetting};
 pub use token_bucket::{Absent, TokenBucket, TokenBucketSetting};
 pub use trace_row::TraceRow;
+pub(crate) use unavailability::Unavailability;
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{
     Fields, FileId, Findings, Overrides, Quantity, Section, SourceSpan, Spanned, Table, table,
 };
-use netflow_units::{BufferSize, Bytes, Packets, Rate, Seconds, Size};
+use netflow_units::{BufferSize, Bytes, LongSeconds, Packets, Rate, Seconds, Size};
 
 /// A time, such as `"20 ms"`.
 pub type Time = Spanned<Quantity<Seconds>>;
+/// A time between failures or to repair, such as `"2000 d"`.
+pub type LongTime = Spanned<Quantity<LongSeconds>>;
 /// A rate, such as `"8 Mbit/s"` or `"1000 pkt/s"`.
 pub type RateSetting = Spanned<Quantity<Rate>>;
 /// A size in bytes, such as `"1500 B"`.
@@ -85,7 +89,7 @@ pub type BufferSetting = Spanned<Quantity<BufferSize>>;
 
 /// A network, its traffic, and how to evaluate it.
 ///
-/// Keys are written in kebab-case. A value with a dimension is a string with its unit: time `s ms us min h`; rate
+/// Keys are written in kebab-case. A value with a dimension is a string with its unit: time `s ms us min h d`; rate
 /// `bit/s kbit/s Mbit/s Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB GB KiB MiB GiB`; packets `pkt`. k
 /// and K are 1000, Ki is 1024.
 #[table]
@@ -96,12 +100,15 @@ pub struct Scenario {
     /// CSV tables with more nodes, links, connections, demands and events.
     #[key(element)]
     pub include: Option<Include>,
-    /// Nodes with a label, a position or a population. Other nodes need no table: the links define them.
+    /// Nodes with a label, a position, a population or an unavailability. Other nodes need no table: the links define them.
     #[key(name = "node")]
     pub nodes: Vec<Node>,
     /// Links, each with its queue.
     #[key(name = "link")]
     pub links: Vec<Link>,
+    /// Shared-risk groups with an unavailability. Other groups need no table: `srlg` of the links defines them.
+    #[key(name = "srlg")]
+    pub srlgs: Vec<Srlg>,
     /// Connections: traffic of given sources.
     #[key(name = "connection")]
     pub connections: Vec<Connection>,

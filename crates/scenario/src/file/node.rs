@@ -1,12 +1,12 @@
 //! `[[node]]`
 
-use netflow_document::{Spanned, table};
+use netflow_document::{Section, Spanned, table};
 
-use super::allowed;
+use super::{LongTime, Unavailability, allowed};
 
-/// Properties of a node. The links define the nodes; this table adds a label, a position in pictures, or a
-/// population.
-#[table(name = "node")]
+/// Properties of a node. The links define the nodes; this table adds a label, a position in pictures, a
+/// population, or an unavailability.
+#[table(name = "node", check = check_unavailability)]
 pub struct Node {
     /// Name, as in the links.
     #[key(example = "A")]
@@ -23,4 +23,29 @@ pub struct Node {
     /// Population, or another weight of its traffic, for `gravity` in `[include]`.
     #[key(allowed = allowed::POPULATION, example = 850000)]
     pub population: Option<Spanned<f64>>,
+    /// Mean time between failures: from a repair to the next failure. It needs `mttr`, and only `netflow availability` uses
+    /// it. Default: the node never fails.
+    #[key(allowed = allowed::MTBF, example = "2000 d")]
+    pub mtbf: Option<LongTime>,
+    /// Mean time to repair, with `mtbf`: the unavailability is mttr / (mtbf + mttr).
+    #[key(allowed = allowed::MTTR, example = "6 h")]
+    pub mttr: Option<LongTime>,
+    /// Fraction of the time in which the node has failed, instead of `mtbf` and `mttr`.
+    #[key(allowed = allowed::UNAVAILABILITY, example = "0.01 %")]
+    pub unavailability: Option<Spanned<f64>>,
+}
+
+impl Node {
+    /// Returns the keys of its unavailability.
+    pub(crate) fn unavailability(&self) -> Unavailability<'_> {
+        Unavailability {
+            mtbf: self.mtbf.as_ref(),
+            mttr: self.mttr.as_ref(),
+            fraction: self.unavailability.as_ref(),
+        }
+    }
+}
+
+fn check_unavailability(node: &mut Node, s: &mut Section<'_, '_>) {
+    node.unavailability().check(s);
 }

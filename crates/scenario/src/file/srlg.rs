@@ -1,11 +1,55 @@
-//! `srlg` in `[[link]]`
+//! `[[srlg]]`, and `srlg` in `[[link]]`
 
-use netflow_document::{Findings, ProblemKind, Read, Spanned, Value, ValueKind};
+use netflow_document::{Findings, ProblemKind, Read, Section, Spanned, Value, ValueKind, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{LongTime, Unavailability, allowed};
+
 /// What stands between the names of several groups in one cell.
 pub(super) const SEPARATOR: char = ';';
+
+/// Unavailability of a shared-risk group: `mtbf` and `mttr`, or `unavailability`. `srlg` of the links defines the group.
+#[table(name = "srlg", check = check_unavailability)]
+pub struct Srlg {
+    /// Name, as in the links.
+    #[key(example = "conduit-1")]
+    pub name: Spanned<String>,
+    /// Mean time between failures: from a repair to the next failure. It needs `mttr`, and only `netflow availability` uses
+    /// it. Default: the group never fails.
+    #[key(allowed = allowed::MTBF, example = "1000 d")]
+    pub mtbf: Option<LongTime>,
+    /// Mean time to repair, with `mtbf`: the unavailability is mttr / (mtbf + mttr).
+    #[key(allowed = allowed::MTTR, example = "1 d")]
+    pub mttr: Option<LongTime>,
+    /// Fraction of the time in which the group has failed, instead of `mtbf` and `mttr`.
+    #[key(allowed = allowed::UNAVAILABILITY, example = "0.1 %")]
+    pub unavailability: Option<Spanned<f64>>,
+}
+
+impl Srlg {
+    /// Returns the keys of its unavailability.
+    pub(crate) fn unavailability(&self) -> Unavailability<'_> {
+        Unavailability {
+            mtbf: self.mtbf.as_ref(),
+            mttr: self.mttr.as_ref(),
+            fraction: self.unavailability.as_ref(),
+        }
+    }
+}
+
+fn check_unavailability(group: &mut Srlg, s: &mut Section<'_, '_>) {
+    let given = group.unavailability();
+    given.check(s);
+    let keys = ["mtbf", "mttr", "unavailability"];
+    // A rejected or misspelt value would have been one.
+    if !keys
+        .iter()
+        .any(|key| s.get(key).is_some() || s.is_misspelt(key))
+    {
+        s.report_missing("unavailability", "\"0.1 %\"");
+    }
+}
 
 /// One shared-risk group, or several.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

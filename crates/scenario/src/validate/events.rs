@@ -124,7 +124,7 @@ impl Validator<'_> {
     }
 
     /// Returns the links of a risk group, if it exists.
-    fn risk_group(&mut self, name: &Spanned<String>) -> Option<Vec<LinkId>> {
+    pub(super) fn risk_group(&mut self, name: &Spanned<String>) -> Option<Vec<LinkId>> {
         if !name.is_valid() {
             return None;
         }

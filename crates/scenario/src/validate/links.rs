@@ -16,7 +16,8 @@ use super::traces::LinkTrace;
 use super::{PlacedLink, Validator};
 use crate::compiled_scenario::NodeAnnotation;
 use crate::file::{
-    BandwidthSetting, BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, TokenBucketSetting,
+    BandwidthSetting, BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, Srlg,
+    TokenBucketSetting,
 };
 
 /// Default probability at a RED queue's upper threshold.
@@ -113,6 +114,9 @@ impl Validator<'_> {
         // A duplicate link is reported for one direction only.
         let Some(there) = there else { return };
         self.add_to_risk_groups(link, there);
+        if let Some(value) = link.unavailability().value() {
+            self.builder.link_unavailability(there, value);
+        }
         if !link.is_duplex() {
             return;
         }
@@ -122,6 +126,28 @@ impl Validator<'_> {
             self.add_to_risk_groups(of_back, id);
             self.builder.duplex(there, id);
         }
+        self.check_common_failures(link);
+    }
+
+    /// Rejects another unavailability of the other direction, which fails together with this one.
+    fn check_common_failures(&mut self, link: &Link) {
+        let Some(back) = &link.back else { return };
+        let (own, other) = (link.unavailability(), back.unavailability());
+        if own.value() == other.value() {
+            return;
+        }
+        let times = [&back.mtbf, &back.mttr].into_iter().flatten();
+        let places = times
+            .map(Spanned::place)
+            .chain(back.unavailability.as_ref().map(Spanned::place));
+        let place = places.into_iter().find(|place| !place.is_unknown());
+        let names = format!("`{}->{}`", *link.from, *link.to);
+        self.error(
+            ProblemKind::Conflict,
+            place.unwrap_or(link.from.place()),
+            "both directions of a duplex link fail together and have one unavailability".to_owned(),
+            &format!("set it for {names}, or write two links with `duplex = false`"),
+        );
     }
 
     fn direction(&mut self, link: &Link, from: NodeId, to: NodeId) -> LinkSpec {
@@ -147,6 +173,9 @@ impl Validator<'_> {
             in_flight_limit: _,
             slots: _, // all in `delay_line`
             srlg: _,
+            mtbf: _,
+            mttr: _,
+            unavailability: _,
             classes: _,
             back: _,
         } = link;
@@ -725,6 +754,9 @@ impl Validator<'_> {
             }
             return;
         };
+        if let Some(value) = node.unavailability().value() {
+            self.builder.node_unavailability(id, value);
+        }
         let position = node.x.as_deref().copied().zip(node.y.as_deref().copied());
         self.node_annotations.push(NodeAnnotation {
             node: id,
@@ -732,5 +764,21 @@ impl Validator<'_> {
             position,
             population: node.population.as_deref().copied(),
         });
+    }
+
+    /// Adds the unavailability of an `[[srlg]]`.
+    pub(super) fn add_srlg(&mut self, group: &Srlg) {
+        let name = &group.name;
+        if !name.is_valid() || self.risk_group(name).is_none() {
+            return;
+        }
+        if !self.annotated_groups.insert(name.to_string()) {
+            let message = format!("shared-risk group `{}` exists twice", **name);
+            self.error(ProblemKind::Duplicate, name.place(), message, "");
+            return;
+        }
+        if let Some(value) = group.unavailability().value() {
+            self.builder.group_unavailability(name, value);
+        }
     }
 }

@@ -103,6 +103,7 @@ pub(crate) fn validate(
         split: Vec::new(),
         days: Days::default(),
         annotated_nodes: HashSet::new(),
+        annotated_groups: HashSet::new(),
         connections: Connections::default(),
         aggregates: Aggregates::default(),
         class_names: HashSet::new(),
@@ -129,6 +130,10 @@ pub(crate) fn validate(
     assembly.table(include.links.as_ref(), |assembly, link: Link| {
         assembly.add_link(&link)
     });
+    scenario
+        .srlgs
+        .iter()
+        .for_each(|group| assembly.add_srlg(group));
     scenario
         .nodes
         .iter()
@@ -188,6 +193,8 @@ struct Validator<'s> {
     days: Days,
     /// Nodes with a `[[node]]` table.
     annotated_nodes: HashSet<String>,
+    /// Shared-risk groups with an `[[srlg]]` table.
+    annotated_groups: HashSet<String>,
     connections: Connections,
     aggregates: Aggregates,
     /// Names of the classes with queues of all links.

@@ -87,9 +87,9 @@ pub(crate) fn links_of(network: &Network, failing: Failing) -> Vec<LinkId> {
 }
 
 /// Element that can fail, with its links in order.
-struct Single {
-    failing: Failing,
-    links: Vec<u32>,
+pub(crate) struct Single {
+    pub failing: Failing,
+    pub links: Vec<u32>,
 }
 
 impl Single {
@@ -185,7 +185,8 @@ fn sample_cases(
     }
 }
 
-fn singles(network: &Network, options: &FailureOptions) -> Vec<Single> {
+/// Lists the elements of the kinds that the options request: links, nodes, groups.
+pub(crate) fn singles(network: &Network, options: &FailureOptions) -> Vec<Single> {
     let mut singles = Vec::new();
     if options.links {
         singles.extend(network.physical_links().map(|(id, other)| {
