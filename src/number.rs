@@ -62,6 +62,24 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
+/// Formats 1 − `part` as a percentage, with three significant digits of a `part` below 0.1: `99.99123 %`. Less than
+/// 10⁻¹¹ becomes `100 %`.
+pub fn complement_percent(part: f64) -> String {
+    match part {
+        _ if part < 1e-11 => "100 %".to_owned(),
+        _ if part >= 0.1 => percent(1.0 - part),
+        _ => {
+            let places = -libm::log10(part).floor() as usize;
+            format!("{:.places$} %", 100.0 * (1.0 - part))
+        }
+    }
+}
+
+/// Formats a setting as a percentage with all its digits: `99.995 %`.
+pub fn plain_percent(fraction: f64) -> String {
+    format!("{} %", (fraction * 1e11).round() / 1e9)
+}
+
 /// Formats a wall-clock time in a suitable unit: `12.3 ms`, `4.56 s`.
 pub fn duration(seconds: f64) -> String {
     match seconds {

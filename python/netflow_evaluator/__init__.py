@@ -15,6 +15,7 @@ packets. Write times, rates and sizes as numbers in base units (sizes in bytes) 
 from ._builder import Builder
 from ._functions import Profile, fit_profile, import_topology, latency, mark, profile
 from ._native import (
+    Availability,
     EvaluationError,
     Failures,
     Headroom,
@@ -41,6 +42,7 @@ from ._sweep import SweepResult, sweep
 __version__ = version()
 
 __all__ = [
+    "Availability",
     "Builder",
     "EvaluationError",
     "Failures",

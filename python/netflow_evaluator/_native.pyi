@@ -163,6 +163,19 @@ class Scenario:
         threads: int | None = None,
     ) -> Failures:
         """Simulates failures of links, nodes and shared-risk link groups (default: all three), one or two at a time."""
+    def availability(
+        self,
+        *,
+        served: float = 0.99,
+        slo: float | None = None,
+        rest: float = 1e-6,
+        states: int = 10_000,
+        sample: int = 0,
+        seed: int | None = None,
+        at: _Quantity | None = None,
+        threads: int | None = None,
+    ) -> Availability:
+        """Computes the fraction of the time in which each demand is served, if links, nodes and groups fail at random."""
     def simulation(
         self,
         *,
@@ -321,6 +334,17 @@ class Failures:
     def report(self, path: _Path) -> None:
         """Writes a page, as `netflow failures -o` does: maps of the goodput loss and of link utilization, and tables."""
     def _repr_html_(self) -> str: ...
+
+@final
+class Availability:
+    """Availability of demands."""
+
+    at_s: float
+    network: Table
+    """One row: all demands together, and the evaluated states."""
+    demands: Table
+    """Demands, lowest availability first."""
+    down_already: list[str]
 
 @final
 class Simulation:

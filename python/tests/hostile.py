@@ -231,8 +231,11 @@ class Examples:
         marked = nf.Scenario.from_toml(TEXT.replace('name = "ac"', 'name = "ac", aggregate = "gold"') + MARKER)
         self.simulation = marked.simulation(routes={"ac": [["A", "B", "C"]]}, rates={"ac": [0, 400]}, bandwidths={"A->C": [1e6]})
         self.results = self.scenario.run()
+        unreliable = self.scenario.copy()
+        unreliable.set("link.*.unavailability", "1 %")
         self.of_class = {
             nf.Builder: lambda: nf.Builder(duration="1 s").link("A", "B", bandwidth="1 Mbit/s", delay="1 ms"),
+            nf.Availability: lambda found=unreliable.availability(): found,
             nf.Failures: lambda found=self.scenario.failures(): found,
             nf.Headroom: lambda found=self.scenario.headroom(max_utilization=0.9): found,
             nf.Profile: lambda: nf.profile("ns-reno"),

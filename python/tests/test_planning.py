@@ -106,6 +106,26 @@ def test_failures(triangle):
     assert len(found.links) == 6
 
 
+def test_availability(triangle):
+    triangle.set("link.*.unavailability", "1 %")
+    found = triangle.availability(slo=0.9998, rest=0)
+    row = found.demands.to_rows()[0]
+    # The direct link, or both links of the detour.
+    up = 1 - 0.01 * (1 - 0.99**2)
+    assert row["availability_min"] == pytest.approx(up, abs=1e-12) == row["availability_max"]
+    assert row["slo"] == "met" and found.network.to_rows()[0]["states"] == 8
+    assert triangle.availability(states=1).network.to_rows()[0]["rest"] == pytest.approx(1 - 0.99**3)
+    with pytest.raises(ValueError, match="served"):
+        triangle.availability(served=0)
+    with pytest.raises(ValueError, match="`slo` must be from 0 to 1"):
+        triangle.availability(slo=99.9)
+
+
+def test_availability_needs_unavailabilities(triangle):
+    with pytest.raises(ValueError, match="no link, node or shared-risk group has an unavailability"):
+        triangle.availability()
+
+
 @pytest.mark.parametrize("file, options", [("topology.toml", {}), ("abilene.toml", {"links": True}), ("topology.toml", {"pairs": True, "sample": 9})])
 def test_the_page_of_failures_is_that_of_the_command(file, options, tmp_path):
     flags = [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()]

@@ -65,7 +65,7 @@ pub use load::{load, warning_texts};
 pub use overload::overload;
 pub use packet_model_time::max_packet_model_s;
 pub use series_size::MOST_ROWS;
-pub use steady::{steady_notes, steady_warnings};
+pub use steady::{steady_demands, steady_notes, steady_warnings};
 pub use unused_equal_paths::{equal_paths_note, on_one_of_several_paths};
 
 /// Settings of an evaluation.

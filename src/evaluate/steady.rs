@@ -1,9 +1,11 @@
 //! Notes and warnings about a steady state.
 
-use netflow_network::{Estimate, LinkId, ModelName, Network};
+use std::collections::HashMap;
+
+use netflow_network::{ConnectionId, Estimate, LinkId, ModelName, Network};
 use netflow_results::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, TestedTcp, estimate_reason};
 use netflow_scenario::CompiledScenario;
-use netflow_steady::Steady;
+use netflow_steady::{Demand, Steady};
 
 use super::overload::steady_overload;
 use super::{equal_paths_note, on_one_of_several_paths};
@@ -14,6 +16,27 @@ pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady) -> Vec<String>
     let mut notes = scenario.mean_traffic_notes(true);
     notes.extend(estimates(&scenario.network, steady));
     notes
+}
+
+/// Returns the demands and connections of the scenario, each with all its parts.
+pub fn steady_demands(scenario: &CompiledScenario) -> Vec<Demand> {
+    let parts = scenario.split.iter().enumerate();
+    let split_of: HashMap<ConnectionId, usize> = parts
+        .flat_map(|(i, split)| split.parts.iter().map(move |&id| (id, i)))
+        .collect();
+    let network = &scenario.network;
+    let demand = |id: ConnectionId| match split_of.get(&id).map(|&i| &scenario.split[i]) {
+        None => Some(Demand {
+            name: network.connection_name(id).to_owned(),
+            connections: vec![id],
+        }),
+        // The first part represents all.
+        Some(split) => (split.parts.first() == Some(&id)).then(|| Demand {
+            name: split.name.clone(),
+            connections: split.parts.clone(),
+        }),
+    };
+    network.connections().filter_map(demand).collect()
 }
 
 /// Returns warnings about a steady state: conditions that the model does not cover, overload, and

@@ -153,6 +153,19 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "availability",
+        &[
+            (
+                "netflow availability topology.toml --set \"link.*.mtbf=200 d\" --set \"link.*.mttr=12 h\"",
+                "show the availability of each connection if links fail every 200 days for 12 hours",
+            ),
+            (
+                "netflow availability topology.toml --set \"link.*.unavailability=0.1 %\" --slo 99.95%",
+                "list the connections that are not served for 99.95 % of the time",
+            ),
+        ],
+    ),
+    (
         "plan",
         &[(
             "netflow plan topology.toml --modules modules.csv --growth 1.5 --max-utilization 90% -o plan.toml",

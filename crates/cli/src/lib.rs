@@ -212,6 +212,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Solve(arguments) => command::solve::solve(arguments, out),
         Command::Failures(arguments) => command::failures::failures(arguments, out),
         Command::Plan(arguments) => command::plan::plan(arguments, out),
+        Command::Availability(arguments) => command::availability::availability(arguments, out),
         Command::Sweep(arguments) => command::sweep::sweep(arguments, out),
         Command::Demo(arguments) => command::demo::demo(arguments, out),
         Command::New(arguments) => command::new::new(arguments, out),

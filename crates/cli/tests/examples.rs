@@ -20,6 +20,7 @@ const RUN: [&str; 19] = [
     "new",
     "solve",
     "failures",
+    "availability",
     "sweep",
     "profile list",
     "profile show",

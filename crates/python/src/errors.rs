@@ -175,6 +175,7 @@ pub fn steady(error: &SteadyError) -> PyErr {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
         | SteadyError::NothingToFail
+        | SteadyError::NoUnavailability
         | SteadyError::TooManyCases { .. }
         | SteadyError::NothingToScale
         | SteadyError::NoTraffic { .. } => value(error.to_string()),

@@ -5,6 +5,7 @@
 //! without Python's lock ([`work`]). Tables are exported as Arrow streams ([`table`]).
 
 mod announced_values;
+mod availability;
 mod background_task;
 mod convert;
 mod diffserv_mark;
@@ -38,6 +39,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 mod _native {
     #[pymodule_export]
     use crate::{
+        availability::Availability,
         background_task::panic_for_a_test,
         command,
         diffserv_mark::mark,

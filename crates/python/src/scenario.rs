@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::announced_values::AllowedSettings;
+use crate::availability::Availability;
 use crate::background_task::run_in_background;
 use crate::convert::{
     format as format_of, interval_s, items, number, positive_seconds, seconds_from_0,
@@ -407,6 +408,36 @@ impl Scenario {
         };
         let path = spec.path().to_owned();
         Failures::find(py, path, prepared, at_s, &options, threads)
+    }
+
+    #[pyo3(signature = (*, served = 0.99, slo = None, rest = 1e-6, states = 10_000, sample = 0, seed = None, at = None,
+        threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn availability(
+        &self,
+        py: Python<'_>,
+        served: f64,
+        slo: Option<f64>,
+        rest: f64,
+        states: usize,
+        sample: usize,
+        seed: Option<u64>,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<i64>,
+    ) -> PyResult<Availability> {
+        let prepared = self.for_steady(py)?;
+        let options = netflow::steady::AvailabilityOptions {
+            served,
+            rest,
+            max_states: states,
+            sample,
+            seed: seed.unwrap_or(prepared.options.seed),
+            ..netflow::steady::AvailabilityOptions::default()
+        };
+        if slo.is_some_and(|slo| !(0.0..=1.0).contains(&slo)) {
+            return Err(errors::value("`slo` must be from 0 to 1"));
+        }
+        Availability::find(py, &prepared, self.at_s(at)?, &options, slo, threads)
     }
 
     #[pyo3(signature = (*, model = None, bandwidths = None, delays = None, routes = None, rates = None))]

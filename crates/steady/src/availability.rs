@@ -1,7 +1,8 @@
 //! Availability of demands: the fraction of the time in which each is served, with independent failures of links, nodes
 //! and risk groups.
 //!
-//! The states of failed elements are evaluated in descending order of probability, each as in [`failures()`]. The states
+//! The states of failed elements are evaluated in descending order of probability, each as in [`failures()`] (V. O. K. Li
+//! and J. A. Silvester, "Performance Analysis of Networks with Unreliable Components", IEEE Trans. Commun. 32 (1984) 1105). The states
 //! that remain bound the result: at worst they serve nothing, at best everything. A random sample of them narrows this
 //! interval to a confidence interval (stratified sampling). The order of probability gives the narrowest bounds for a
 //! number of states, and evaluates triple failures where they are more probable than some pairs.

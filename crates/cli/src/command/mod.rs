@@ -1,5 +1,6 @@
 //! The subcommands: arguments and implementation.
 
+pub mod availability;
 pub mod check;
 pub mod compare;
 pub mod completions;

@@ -21,5 +21,6 @@ mod shipped;
 mod srlg;
 mod stacks;
 mod suspicious_settings;
+mod unavailability;
 mod valid;
 mod workload;

@@ -56,6 +56,12 @@ fn reference_examples_are_valid() {
             if element.name == "demand" && key.name != "rate" {
                 lines += "rate = \"1 Mbit/s\"\n";
             }
+            lines += match key.name {
+                "mtbf" => "mttr = \"12 h\"\n",
+                "mttr" => "mtbf = \"200 d\"\n",
+                "name" if element.name == "srlg" => "unavailability = \"0.1 %\"\n",
+                _ => "",
+            };
             try_one(element, &lines, &format!("{}.{}", element.name, key.name));
             tried += 1;
             // Each alternative of a value with several types.

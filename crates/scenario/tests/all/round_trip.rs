@@ -3,7 +3,7 @@
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
 use netflow_units::{
-    BitsPerSecond, BufferSize, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size,
+    BitsPerSecond, BufferSize, Bytes, LongSeconds, Packets, PacketsPerSecond, Rate, Seconds, Size,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -144,9 +144,30 @@ prop_compose! {
     fn node()(
         name in text(), label in of(text()), x in of(number()), y in of(number()),
         population in of((1.0..1e6).prop_map(Spanned::from)),
+        (mtbf, mttr, unavailability) in unavailability(),
     ) -> Node {
-        Node { name, label, x, y, population }
+        Node { name, label, x, y, population, mtbf, mttr, unavailability }
     }
+}
+
+prop_compose! {
+    fn srlg()(
+        name in text(),
+        (mtbf, mttr, unavailability) in unavailability().prop_filter("given", |it| it.0.is_some() || it.2.is_some()),
+    ) -> Srlg {
+        Srlg { name, mtbf, mttr, unavailability }
+    }
+}
+
+/// Returns both times, the fraction, or nothing.
+fn unavailability()
+-> impl Strategy<Value = (Option<LongTime>, Option<LongTime>, Option<Spanned<f64>>)> {
+    let time = || (1e-6..8e10).prop_map(|seconds| Quantity(LongSeconds(seconds)).into());
+    prop_oneof![
+        Just((None, None, None)),
+        (time(), time()).prop_map(|(mtbf, mttr)| (Some(mtbf), Some(mttr), None)),
+        (0.0..1.0).prop_map(|fraction| (None, None, Some(Spanned::from(fraction)))),
+    ]
 }
 
 prop_compose! {
@@ -448,13 +469,13 @@ prop_compose! {
         ),
         (loss, jitter, reordering) in (of(loss().boxed()), of(jitter().boxed()), of(reordering().boxed())),
         (duplication, in_flight_limit, slots) in (of(fraction()), of(packets()), of(slots().boxed())),
-        srlg in of(groups()),
+        (srlg, (mtbf, mttr, unavailability)) in (of(groups()), unavailability()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         classes in prop::collection::vec(link_class().boxed(), 0..3),
     ) -> Link {
         // A one-way link has no other direction.
         let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
-        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, policer, shaper, loss, jitter, reordering, duplication, in_flight_limit, slots, srlg, classes, back: None }
+        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, policer, shaper, loss, jitter, reordering, duplication, in_flight_limit, slots, srlg, mtbf, mttr, unavailability, classes, back: None }
     }
 }
 
@@ -622,12 +643,13 @@ prop_compose! {
         include in of(include()),
         nodes in prop::collection::vec(node(), 0..3),
         links in prop::collection::vec(link().boxed(), 0..4),
+        srlgs in prop::collection::vec(srlg(), 0..3),
         connections in prop::collection::vec(connection().boxed(), 0..4),
         aggregates in prop::collection::vec(aggregate(), 0..3),
         (workloads, events) in (prop::collection::vec(workload().boxed(), 0..3), prop::collection::vec(event(), 0..3)),
         (demands, days) in (prop::collection::vec(demand(), 0..3), prop::collection::vec(day(), 0..3)),
     ) -> Scenario {
-        Scenario { simulation, include, nodes, links, connections, demands, days, aggregates, workloads, events }
+        Scenario { simulation, include, nodes, links, srlgs, connections, demands, days, aggregates, workloads, events }
     }
 }
 

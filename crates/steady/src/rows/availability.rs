@@ -83,7 +83,7 @@ impl AvailabilityRow<'_> {
 }
 
 /// Row of all demands together, and of the evaluated states.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NetworkAvailabilityRow {
     /// Time in seconds.
     pub at_s: f64,
@@ -134,6 +134,18 @@ pub struct NetworkAvailabilityRow {
     pub slo_missed: Option<usize>,
     /// Number of demands for which the objective is within the interval.
     pub slo_undecided: Option<usize>,
+}
+
+impl NetworkAvailabilityRow {
+    /// Returns a row with every optional column set.
+    pub fn with_all_columns() -> NetworkAvailabilityRow {
+        NetworkAvailabilityRow {
+            slo: Some(0.0),
+            slo_missed: Some(0),
+            slo_undecided: Some(0),
+            ..NetworkAvailabilityRow::default()
+        }
+    }
 }
 
 /// Returns the rows of the demands: lowest availability first, then smallest share delivered, then by name.

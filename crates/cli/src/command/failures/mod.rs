@@ -184,6 +184,7 @@ pub(super) fn no_risk_groups() -> Failure {
     }
 }
 
+/// Warns of elements that events have taken down.
 pub(super) fn warn_down_already(network: &Network, elements: &[Failing]) {
     for failing in elements {
         let (kind, name) = (failing.kind().name(), failing.name(network));

@@ -231,6 +231,7 @@ pub(super) fn steady_failure(error: SteadyError) -> Failure {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
         | SteadyError::NothingToFail
+        | SteadyError::NoUnavailability
         | SteadyError::TooManyCases { .. }
         | SteadyError::NothingToScale => Failure::usage(error.to_string()),
         SteadyError::NoTraffic { .. } => {
