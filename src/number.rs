@@ -136,6 +136,17 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(plain(value), text);
         }
+        let parts = [
+            (0.0, "100 %"),
+            (8.77e-6, "99.999123 %"),
+            (0.00499, "99.501 %"),
+            (0.25, "75.0 %"),
+            (1.0, "0 %"),
+        ];
+        for (part, text) in parts {
+            assert_eq!(complement_percent(part), text);
+        }
+        assert_eq!(plain_percent(0.9995), "99.95 %");
         assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(percent(2e-15), "2.0e-13 %");
         assert_eq!(percent(1e-307), "0 %");

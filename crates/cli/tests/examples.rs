@@ -7,7 +7,7 @@ mod common;
 use common::{Workplace, shell, text};
 
 /// Subcommands, run in this order in one folder, because a report needs the results of the run.
-const RUN: [&str; 19] = [
+const RUN: [&str; 20] = [
     "demo",
     "run",
     "check",

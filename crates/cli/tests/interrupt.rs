@@ -88,6 +88,7 @@ fn all_commands_stop_after_a_signal() {
         "run -".to_owned(),
         "ipb serve --port 0".to_owned(),
         "failures large.toml --pairs --sample 100000".to_owned(),
+        "availability large.toml --set link.*.unavailability=1% --states 1000000".to_owned(),
         "run large.toml -q -o large".to_owned(),
         "run large.toml -q --set simulation.model=packet".to_owned(),
     ];

@@ -95,6 +95,18 @@ fn older_processor_gives_equal_output() {
         &["solve", "dumbbell.toml", "--sensitivity", "--format", "csv"],
         &["sweep", "dumbbell.toml", "--vary", range, "-o", "results"],
         &["failures", "dumbbell.toml", "--format", "csv"],
+        &[
+            "availability",
+            "dumbbell.toml",
+            "--set",
+            "link.*.unavailability=1%",
+            "--states",
+            "9",
+            "--sample",
+            "50",
+            "--format",
+            "csv",
+        ],
         &["profile", "show", "linux-cubic", "--format", "csv"],
     ] {
         assert_eq!(same(arguments), Some(0), "{arguments:?}");

@@ -209,7 +209,7 @@ pub fn availability(
         let mut some = Vec::new();
         while some.len() < CASES_TOGETHER
             && count < options.max_states
-            && (count == 0 || states.rest() > options.rest)
+            && (count == 0 || options.rest == 0.0 || states.rest() > options.rest)
         {
             let Some((probability, members)) = states.next() else {
                 break;

@@ -102,7 +102,8 @@ fn print_states(all: &NetworkAvailabilityRow, out: &mut dyn Write) -> io::Result
     }
     let failures = match all.all_failures_up_to {
         0 => String::new(),
-        n => format!(", with all of up to {}", count(n, "failure")),
+        1 => ", including all with 1 failure".to_owned(),
+        n => format!(", including all with up to {n} failures"),
     };
     writeln!(
         out,
