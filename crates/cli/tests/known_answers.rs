@@ -500,7 +500,7 @@ fn parallel_links_have_the_availability_of_the_closed_form() {
     let (one, two) = (3.0 * p * (1.0 - p).powi(2), 3.0 * p * p * (1.0 - p));
     let served = (1.0 - p).powi(3) + one;
     let row = &found["demands"][0];
-    assert_eq!(row["demand"], "A->B");
+    assert_eq!(row["demand"], "A->B/poisson");
     for limit in ["min", "max"] {
         assert_near(&row[format!("availability_{limit}")], served, 1e-12);
         let delivered = served + two * 10.0 / 18.0;
