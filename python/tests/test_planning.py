@@ -108,7 +108,7 @@ def test_failures(triangle):
 
 def test_availability(triangle):
     triangle.set("link.*.unavailability", "1 %")
-    found = triangle.availability(slo=0.9998, rest=0)
+    found = triangle.availability(served=0.9, slo=0.9998, rest=0)
     row = found.demands.to_rows()[0]
     # The direct link, or both links of the detour.
     up = 1 - 0.01 * (1 - 0.99**2)
