@@ -7,10 +7,10 @@ mod plan;
 mod sensitivities;
 mod transfers;
 
-pub(crate) use failures::failure_name;
 pub use availability::{
     AvailabilityRow, NetworkAvailabilityRow, SloVerdict, availability, network_availability,
 };
+pub(crate) use failures::failure_name;
 pub use failures::{
     AffectedRow, FailureRow, IntactRow, LinkUnderFailureRow, affected, failure_kinds, failures,
     intact, moved_parts_warning, under_failures,
