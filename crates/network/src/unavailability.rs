@@ -7,11 +7,11 @@ use crate::{BuildError, LinkId, Network, NetworkBuilder, NodeId};
 /// Unavailabilities of the elements that can fail. Other elements never fail.
 #[derive(Clone, Debug, Default)]
 pub struct Unavailabilities {
-    /// Of links; for a duplex link, of one direction.
+    /// Values of links; for a duplex link, that of one direction.
     pub links: BTreeMap<u32, f64>,
-    /// Of nodes.
+    /// Values of nodes.
     pub nodes: BTreeMap<u32, f64>,
-    /// Of risk groups, by name.
+    /// Values of risk groups, by name.
     pub groups: BTreeMap<String, f64>,
 }
 

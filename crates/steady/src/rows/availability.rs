@@ -7,7 +7,7 @@ use crate::{Availability, Demand, DemandAvailability, ProbabilityRange};
 /// Hours of a year.
 const HOURS_PER_YEAR: f64 = 8760.0;
 
-/// Whether a demand meets its service-level objective (SLO).
+/// Comparison of a demand with its service-level objective (SLO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SloVerdict {
