@@ -17,6 +17,7 @@
 //! - [`Solver::headroom`] the largest factor by which demands can grow,
 //! - [`failures()`] the effect of failures of links, nodes and risk groups,
 //! - [`plan()`] the cheapest upgrades and new links for growth and failures,
+//! - [`estimate_demands()`] a traffic matrix from measured loads of links,
 //! - [`compare_with_run()`] whether a run settles at the steady state.
 //!
 //! Not supported, and rejected: congestion windows, managed queues, transfers that end, aggregates,
@@ -24,6 +25,7 @@
 #![warn(missing_docs)]
 
 mod changed_state;
+mod demand_estimate;
 mod error;
 mod failures;
 mod gmres;
@@ -48,6 +50,10 @@ mod upgrades;
 
 use netflow_network::Network;
 
+pub use demand_estimate::{
+    DemandError, DemandEstimate, DemandOptions, EstimatedDemand, Fit, Measurements,
+    estimate_demands,
+};
 pub use error::SteadyError;
 pub use failures::{
     AffectedConnection, AfterFailure, BUSY_LOAD, Failing, FailureCase, FailureKind, FailureOptions,

@@ -1,11 +1,15 @@
 //! Steady state as table rows, for text and machine-readable output.
 
+mod demand_estimate;
 mod failures;
 mod headroom;
 mod plan;
 mod sensitivities;
 mod transfers;
 
+pub use demand_estimate::{
+    EstimatedDemandRow, LinkFitRow, NodeFitRow, estimated_demands, link_fits, node_fits,
+};
 pub(crate) use failures::failure_name;
 pub use failures::{
     AffectedRow, FailureRow, IntactRow, LinkUnderFailureRow, affected, failure_kinds, failures,
