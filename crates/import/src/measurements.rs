@@ -29,7 +29,7 @@ struct LoadRow {
     #[key(allowed = RATE, example = "120 Mbit/s")]
     load: Option<RateCell>,
     /// Load in bit/s.
-    #[key(name = "load_bps", allowed = NUMBER, example = 120e6)]
+    #[key(name = "load_bps", allowed = BPS, example = 120e6)]
     load_bps: Option<Spanned<f64>>,
     /// Bytes transmitted in `seconds`.
     #[key(allowed = NUMBER, example = 4.5e9)]
@@ -58,16 +58,20 @@ struct TotalRow {
     #[key(name = "out", allowed = RATE, example = "3 Gbit/s")]
     leaving: Option<RateCell>,
     /// The same as `in`, in bit/s.
-    #[key(name = "in_bps", allowed = NUMBER, example = 2e9)]
+    #[key(name = "in_bps", allowed = BPS, example = 2e9)]
     entering_bps: Option<Spanned<f64>>,
     /// The same as `out`, in bit/s.
-    #[key(name = "out_bps", allowed = NUMBER, example = 3e9)]
+    #[key(name = "out_bps", allowed = BPS, example = 3e9)]
     leaving_bps: Option<Spanned<f64>>,
 }
 
 const RATE: Allowed<Quantity<Rate>> = Allowed {
-    test: |rate| matches!(rate.0, Rate::BitsPerSecond(bps) if bps.get() >= 0.0),
-    text: "at least 0 bit/s",
+    test: |rate| matches!(rate.0, Rate::BitsPerSecond(bps) if (0.0..=MAX_BPS).contains(&bps.get())),
+    text: "0 bit/s to 100000 Gbit/s",
+};
+const BPS: Allowed<f64> = Allowed {
+    test: |bps| (0.0..=MAX_BPS).contains(bps),
+    text: "0 to 1e14",
 };
 const NUMBER: Allowed<f64> = Allowed {
     test: |number| *number >= 0.0,
@@ -81,6 +85,9 @@ const TIME: Allowed<f64> = Allowed {
     test: |time| time.is_finite(),
     text: "finite",
 };
+
+/// Largest rate in bit/s, as of bandwidths.
+const MAX_BPS: f64 = 1e14;
 
 /// Largest rate of a wrapped counter, relative to the bandwidth of the link. A counter that was reset seems faster.
 const MAX_WRAPPED_LOAD: f64 = 2.0;
@@ -261,7 +268,9 @@ fn read_loads(
                 .next();
             let load = row.load.as_ref().map(bps);
             let load = load.or(row.load_bps.as_deref().copied()).or(volume_bps);
-            loads.push((link, load.unwrap_or(f64::NAN)));
+            let load =
+                load.and_then(|bps| plausible(bps, network.link_name(link), place, findings));
+            loads.extend(load.map(|bps| (link, bps)));
         }
     }
     for Readings { link, list } in counters {
@@ -313,7 +322,19 @@ fn counter_bps(
         }
         octets += u128::from(increase);
     }
-    Some(8.0 * octets as f64 / (last_s - first_s))
+    let mean_bps = 8.0 * octets as f64 / (last_s - first_s);
+    plausible(mean_bps, name, list[0].2, findings)
+}
+
+/// Returns a computed rate if it is possible, or reports it.
+fn plausible(bps: f64, link: &str, place: SourceSpan, findings: &mut Findings) -> Option<f64> {
+    if (0.0..=MAX_BPS).contains(&bps) {
+        return Some(bps);
+    }
+    let message = format!("the load of link {link} is {bps:e} bit/s");
+    let finding = findings.error(ProblemKind::OutOfRange, place, message);
+    finding.set_help("check the times; at most 100000 Gbit/s is allowed");
+    None
 }
 
 fn read_totals(
