@@ -27,8 +27,9 @@ const MAX_MEASUREMENTS: usize = 10_000;
 /// Largest number of rounds in which the totals of nodes are estimated; up to 30 were seen.
 const MAX_ROUNDS: usize = 100;
 
-/// Change of the totals in a round, as a fraction of all traffic, that ends the rounds. Smaller values did not reduce
-/// the errors of networks with known matrices.
+/// Change of the totals in a round, as a fraction of all traffic, that ends the rounds. Loads alone do not determine
+/// totals, so later rounds move along solutions that are equally good: on nine networks with known matrices, a
+/// tolerance of 0.03 % changed errors by at most 5 points, but that of Abilene from 55 to 81 %.
 const TOTALS_TOLERANCE: f64 = 0.01;
 
 /// Measured loads of links, and totals of nodes, in bit/s.

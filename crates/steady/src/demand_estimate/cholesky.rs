@@ -40,22 +40,18 @@ pub(super) fn solve(matrix: &mut [f64], right: &mut [f64]) {
                 row[j] = (row[j] - sum) / above[j * n + j];
             }
         });
-        let panel: Vec<f64> = below
-            .chunks(n)
-            .flat_map(|row| &row[begin..end])
-            .copied()
-            .collect();
-        let width = end - begin;
+        // Only the last block is smaller, and nothing is below it.
+        let rest = n - end;
+        let mut panel = vec![0.0; BLOCK * rest];
+        for (i, row) in below.chunks(n).enumerate() {
+            for (k, value) in row[begin..end].iter().enumerate() {
+                panel[k * rest + i] = *value;
+            }
+        }
         below
             .par_chunks_mut(n)
-            .zip(panel.par_chunks(width))
             .enumerate()
-            .for_each(|(i, (row, own))| {
-                let rest = row[end..=end + i].iter_mut();
-                for (entry, other) in rest.zip(panel.chunks(width)) {
-                    *entry -= dot(own, other);
-                }
-            });
+            .for_each(|(i, row)| subtract_products(row, begin, end, i + 1, &panel, rest));
     }
     for i in 0..n {
         let sum = dot(&matrix[i * n..i * n + i], &right[..i]);
@@ -66,6 +62,29 @@ pub(super) fn solve(matrix: &mut [f64], right: &mut [f64]) {
         let (before, value) = right.split_at_mut(i);
         for (entry, factor) in before.iter_mut().zip(&matrix[i * n..i * n + i]) {
             *entry -= factor * value[0];
+        }
+    }
+}
+
+/// Subtracts from the first `count` entries after `end` the products of a row's block with the columns of a panel,
+/// four rows of the panel at a time.
+fn subtract_products(
+    row: &mut [f64],
+    begin: usize,
+    end: usize,
+    count: usize,
+    panel: &[f64],
+    rest: usize,
+) {
+    let (block, entries) = row[begin..].split_at_mut(end - begin);
+    let entries = &mut entries[..count];
+    for (factors, four) in block.chunks_exact(4).zip(panel.chunks_exact(4 * rest)) {
+        let (a, b) = (&four[..count], &four[rest..][..count]);
+        let (c, d) = (&four[2 * rest..][..count], &four[3 * rest..][..count]);
+        for (i, entry) in entries.iter_mut().enumerate() {
+            let sum =
+                (factors[0] * a[i] + factors[1] * b[i]) + (factors[2] * c[i] + factors[3] * d[i]);
+            *entry -= sum;
         }
     }
 }

@@ -14,12 +14,13 @@ use rayon::prelude::*;
 
 use super::cholesky;
 
-/// Values of σ, in order: the first approaches the solution, the last fits consistent measurements to 10⁻⁷.
-const WEIGHTS: [f64; 2] = [COARSE, 1e-4];
-/// Value of σ while the prior is still estimated.
+/// Values of σ: the first approaches the solution, the second fits consistent measurements to 10⁻⁷.
 const COARSE: f64 = 1e-2;
+const EXACT: f64 = 1e-4;
 
-/// Expected decrease of the function, relative to its value, below which a solution is exact up to rounding.
+/// Expected decrease of the function, relative to its value, below which a solution with the first σ is near enough,
+/// and below which one is exact up to rounding.
+const COARSE_TOLERANCE: f64 = 1e-6;
 const TOLERANCE: f64 = 1e-12;
 
 /// Largest number of Newton steps for one σ. Measurements with random errors of 50 % need up to 120.
@@ -90,12 +91,9 @@ impl Measured {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<f64>, Unsolved> {
         let mut demands = start.to_vec();
-        let last = match precision {
-            Precision::Coarse => 1,
-            Precision::Exact => WEIGHTS.len(),
-        };
-        for sigma in &WEIGHTS[..last] {
-            Objective::new(self, prior, *sigma).minimize(&mut demands, stop)?;
+        Objective::new(self, prior, COARSE).minimize(&mut demands, COARSE_TOLERANCE, stop)?;
+        if precision == Precision::Exact {
+            Objective::new(self, prior, EXACT).minimize(&mut demands, TOLERANCE, stop)?;
         }
         Ok(demands)
     }
@@ -159,6 +157,7 @@ impl<'a> Objective<'a> {
     fn minimize(
         &self,
         demands: &mut Vec<f64>,
+        tolerance: f64,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Unsolved> {
         let mut value = self.value(demands);
@@ -167,7 +166,7 @@ impl<'a> Objective<'a> {
                 return Err(Unsolved::Stopped);
             }
             let (growth, decrease) = self.newton_step(demands);
-            if decrease <= TOLERANCE * value.max(1e-3) {
+            if decrease <= tolerance * value.max(1e-3) {
                 return Ok(());
             }
             let mut length = 1.0;
