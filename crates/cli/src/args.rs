@@ -44,7 +44,9 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Plan",
-        &["new", "import", "solve", "failures", "plan", "sweep"],
+        &[
+            "new", "import", "demands", "solve", "failures", "plan", "sweep",
+        ],
     ),
     ("TCP and packets", &["profile", "latency", "mark"]),
     ("Traces", &["trace"]),
@@ -85,6 +87,7 @@ pub enum Command {
     Demo(command::demo::DemoArguments),
     New(command::new::NewArguments),
     Import(command::import::ImportArguments),
+    Demands(command::demands::DemandsArguments),
     Profile(command::profile::ProfileArguments),
     Latency(command::latency::LatencyArguments),
     Mark(command::mark::MarkArguments),
