@@ -1,10 +1,10 @@
 //! Traffic matrix estimated from link loads.
 //!
 //! The load of a link is the sum of the demands between all pairs of nodes, each times its share on the link. There are
-//! more pairs than links, so many matrices have the same loads. Of these, the estimate is the one closest to a gravity
-//! model (`entropy.rs`). The totals of the gravity model are those of the estimate itself: starting from equal demands,
-//! both are computed in turn until the totals no longer change. This decreases the divergence in every round (I.
-//! Csiszár, G. Tusnády, Statistics & Decisions, Suppl. 1 (1984) 205). Measured totals of nodes are fitted like loads.
+//! more pairs than links. Of all matrices with the same loads, the estimate is the one closest to a gravity model
+//! (`entropy.rs`). The totals of the gravity model are those of the estimate itself: starting from equal demands, both
+//! are computed in turn until the totals change little. This decreases the divergence in every round (I. Csiszár, G.
+//! Tusnády, Statistics & Decisions, Suppl. 1 (1984) 205). Measured totals of nodes are fitted like loads.
 
 mod cholesky;
 mod entropy;
@@ -148,7 +148,7 @@ pub enum DemandError {
     /// The network or the measurements are too large.
     #[error("{count} {of} are too many; the largest number is {most}")]
     TooLarge {
-        /// What is counted.
+        /// Counted elements.
         of: &'static str,
         /// Its number.
         count: usize,
@@ -237,7 +237,7 @@ fn check(network: &Network, measurements: &Measurements) -> Result<(), DemandErr
     let mut seen = HashSet::new();
     let mut is_idle = true;
     for (of, rate_bps) in loads.chain(entering).chain(leaving) {
-        if !(rate_bps >= 0.0 && rate_bps < f64::INFINITY) {
+        if !(0.0..f64::INFINITY).contains(&rate_bps) {
             return Err(DemandError::InvalidRate { of, rate_bps });
         }
         is_idle &= rate_bps == 0.0;
