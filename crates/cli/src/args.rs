@@ -47,6 +47,7 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
         &[
             "new",
             "import",
+            "demands",
             "solve",
             "failures",
             "availability",
@@ -94,6 +95,7 @@ pub enum Command {
     Demo(command::demo::DemoArguments),
     New(command::new::NewArguments),
     Import(command::import::ImportArguments),
+    Demands(command::demands::DemandsArguments),
     Profile(command::profile::ProfileArguments),
     Latency(command::latency::LatencyArguments),
     Mark(command::mark::MarkArguments),

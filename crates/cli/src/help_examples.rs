@@ -127,6 +127,19 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "demands",
+        &[
+            (
+                "netflow demands backbone.toml --loads loads.csv -o demands.csv",
+                "estimate a traffic matrix from a table `link,load`",
+            ),
+            (
+                "netflow demands backbone.toml --loads counters.csv --totals nodes.csv",
+                "use octet counters `link,time_s,octets`, and totals `node,in,out`",
+            ),
+        ],
+    ),
+    (
         "solve",
         &[
             (

@@ -210,6 +210,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Check(arguments) => command::check::check(arguments, out),
         Command::Explain(arguments) => command::explain::explain(arguments, out),
         Command::Solve(arguments) => command::solve::solve(arguments, out),
+        Command::Demands(arguments) => command::demands::demands(arguments, out),
         Command::Failures(arguments) => command::failures::failures(arguments, out),
         Command::Plan(arguments) => command::plan::plan(arguments, out),
         Command::Availability(arguments) => command::availability::availability(arguments, out),

@@ -23,8 +23,8 @@ mod run;
 mod watchdog;
 
 pub use readers::{
-    READERS, Reader, capture, connections_table, ipb, links_table, manifest, network, ns2,
-    packets_table, profile, samples_table, scenario, series, series_jsonl, stack, summary,
+    READERS, Reader, capture, connections_table, ipb, links_table, manifest, measurements, network,
+    ns2, packets_table, profile, samples_table, scenario, series, series_jsonl, stack, summary,
     topology, workloads,
 };
 pub use run::{FuzzFailure, FuzzOptions, FuzzReport, replay, run, seeds};

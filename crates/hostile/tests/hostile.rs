@@ -58,6 +58,7 @@ sound!(
     network,
     series,
     series_jsonl,
+    measurements,
     samples_table,
     packets_table,
     topology

@@ -3,7 +3,8 @@
 //! A file in any [`Format`] is [`read`] into a [`Topology`]. Information that is missing from the file
 //! stays undefined there. [`scenario::write`] converts it to a scenario file, [`graphml::write`] to
 //! GraphML. [`Topology::of`] converts a scenario back. Every assumption is listed as an [`Assumption`]
-//! with the parts and lines that it concerns. Invalid content is rejected with its line.
+//! with the parts and lines that it concerns. Invalid content is rejected with its line. [`measurements`] reads loads
+//! of links.
 //!
 //! ```
 //! use netflow_import::{Reading, from_text};
@@ -28,6 +29,7 @@ mod format;
 mod from_scenario;
 mod label_bandwidth;
 mod lines;
+pub mod measurements;
 mod names;
 mod read;
 mod topology;

@@ -166,6 +166,14 @@ impl EqualPaths {
         })
     }
 
+    /// Returns the links of each path between two nodes with its share, as [`EqualPaths::shares`].
+    pub(crate) fn paths_with_shares(&mut self, from: NodeId, to: NodeId) -> Vec<(Vec<u32>, f64)> {
+        let shares = self.shares(from, to);
+        let (router, next) = self.next_links_toward(to);
+        let path = |it: PathShare| Some((router.walk(from.0, to.0, it.flow, next)?, it.share));
+        shares.into_iter().filter_map(path).collect()
+    }
+
     /// Returns the paths of `count` flows with this name, as one flow hash per path and the number of flows
     /// on it. It is empty without a path. Each flow's path depends on the name and its number. With more than
     /// [`MAX_HASHED_FLOWS`] flows, each path gets its share of them.

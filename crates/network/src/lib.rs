@@ -27,6 +27,7 @@ pub mod hash;
 mod ids;
 mod link_element;
 mod link_series;
+mod link_shares;
 mod network;
 mod options;
 mod outages;
@@ -56,6 +57,7 @@ pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit, ReachedCeilin
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use link_element::LinkElement;
 pub use link_series::{ChangeCursor, LinkSeries, SeriesColumns, SeriesError, SeriesSpec};
+pub use link_shares::PathChoice;
 pub use netflow_queues::{
     AckFilter, Aqm, BitErrors, Cake, Cells, CoDel, DelayLine, DeliveryTrace, Dscp, DualPi2,
     EcnCodepoint, FqCoDel, GilbertElliott, HtbClass, HtbTree, Isolation, Jitter,

@@ -110,6 +110,13 @@ impl Network {
         (0..self.link_count() as u32).map(move |l| LinkId(l, owner))
     }
 
+    /// Returns all links without the queues of traffic classes, which follow as links of their own.
+    pub fn links_without_class_queues(&self) -> impl Iterator<Item = LinkId> + use<> {
+        let classes = self.inner.multi_queue_links.iter();
+        let queues: usize = classes.map(|it| it.classes.len()).sum();
+        self.links().take(self.link_count() - queues)
+    }
+
     /// Returns all connections, in the order they were added.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + use<> {
         let owner = self.inner.owner;

@@ -93,7 +93,7 @@ impl Rerouted {
 }
 
 /// Returns which links are down after the network's events before `at_s`.
-fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
+pub(crate) fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
     let inner = &*network.inner;
     let mut down = vec![false; inner.links.len()];
     let begun = inner.events.iter().take_while(|event| event.at_s < at_s);

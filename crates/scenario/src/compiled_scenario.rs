@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use netflow_document::{Problem, SourceSpan, Sources};
 use netflow_network::{Application, Change, ConnectionId, Model, Network, NodeId, Options, Source};
+use netflow_units::Bytes;
 use netflow_workload::TransferSizes;
 use sha2::{Digest, Sha256};
 
@@ -43,6 +44,8 @@ pub struct CompiledScenario {
     pub bandwidth_places: Vec<SourceSpan>,
     /// True if traffic is split among equal-cost paths.
     pub ecmp: bool,
+    /// Default size of packets.
+    pub packet_size: Bytes,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.
     pub packet_model_reason: Option<String>,

@@ -199,6 +199,7 @@ fn compile(
         bandwidth_places: valid.bandwidth_places,
         packet_model_reason: valid.packet_model_reason,
         ecmp: valid.ecmp,
+        packet_size: valid.packet_size,
     })
 }
 

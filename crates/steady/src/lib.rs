@@ -18,6 +18,7 @@
 //! - [`failures()`] the effect of failures of links, nodes and risk groups,
 //! - [`plan()`] the cheapest upgrades and new links for growth and failures,
 //! - [`availability()`] the fraction of the time in which each demand is served,
+//! - [`estimate_demands()`] a traffic matrix from measured loads of links,
 //! - [`compare_with_run()`] whether a run settles at the steady state.
 //!
 //! Not supported, and rejected: congestion windows, managed queues, transfers that end, aggregates,
@@ -26,6 +27,7 @@
 
 mod availability;
 mod changed_state;
+mod demand_estimate;
 mod error;
 mod failures;
 mod gmres;
@@ -53,6 +55,10 @@ use netflow_network::Network;
 pub use availability::{
     Availability, AvailabilityOptions, Demand, DemandAvailability, EvaluatedStates,
     NetworkAvailability, ProbabilityRange, availability,
+};
+pub use demand_estimate::{
+    DemandError, DemandEstimate, DemandOptions, EstimatedDemand, Fit, Measurements,
+    estimate_demands,
 };
 pub use error::SteadyError;
 pub use failures::{

@@ -1,6 +1,7 @@
 //! Steady state as table rows, for text and machine-readable output.
 
 mod availability;
+mod demand_estimate;
 mod failures;
 mod headroom;
 mod plan;
@@ -9,6 +10,9 @@ mod transfers;
 
 pub use availability::{
     AvailabilityRow, NetworkAvailabilityRow, SloVerdict, availability, network_availability,
+};
+pub use demand_estimate::{
+    EstimatedDemandRow, LinkFitRow, NodeFitRow, estimated_demands, link_fits, node_fits,
 };
 pub(crate) use failures::failure_name;
 pub use failures::{

@@ -25,6 +25,11 @@ impl<T> Csr<T> {
         self.offsets.push(self.items.len() as u32);
     }
 
+    /// Returns the number of lists.
+    pub fn rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
     /// Returns the number of items of all lists.
     pub fn items(&self) -> usize {
         self.items.len()
@@ -81,8 +86,8 @@ mod tests {
             Csr::of_pairs(3, [(0, 1), (2, 3), (0, 2)].into_iter())
         );
         assert_eq!(
-            (lists.row(1), lists.row(2), lists.items()),
-            (&[][..], &[3][..], 3)
+            (lists.row(1), lists.row(2), lists.rows(), lists.items()),
+            (&[][..], &[3][..], 3, 3)
         );
     }
 }

@@ -4,6 +4,7 @@ pub mod availability;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod demands;
 pub mod demo;
 pub mod explain;
 pub mod export;

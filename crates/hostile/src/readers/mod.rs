@@ -1,6 +1,7 @@
 //! Fuzz targets, one function for each kind of input.
 
 mod ipb;
+mod measurements;
 mod profiles;
 mod results;
 mod scenarios;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub use ipb::ipb;
+pub use measurements::measurements;
 pub use profiles::{profile, stack};
 pub use results::{manifest, network, series, series_jsonl, summary};
 pub use scenarios::{connections_table, links_table, scenario, workloads};
@@ -120,6 +122,12 @@ pub const READERS: &[Reader] = &[
         read: series_jsonl,
         extra_inputs: &[],
         dictionary: results::DICTIONARY,
+    },
+    Reader {
+        name: "measurements",
+        read: measurements,
+        extra_inputs: &[],
+        dictionary: measurements::DICTIONARY,
     },
     Reader {
         name: "samples_table",

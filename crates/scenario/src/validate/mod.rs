@@ -49,7 +49,7 @@ use crate::file::{
 use crate::load::FileAccess;
 use crate::memory_limit;
 use netflow_queues::DeliveryTrace;
-use netflow_units::{Packets, link_name};
+use netflow_units::{Bytes, Packets, link_name};
 
 pub(crate) use self::workloads::application;
 
@@ -66,6 +66,7 @@ pub(crate) struct ValidatedScenario {
     pub(crate) bandwidth_places: Vec<SourceSpan>,
     pub(crate) packet_model_reason: Option<String>,
     pub(crate) ecmp: bool,
+    pub(crate) packet_size: Bytes,
 }
 
 /// Environment of a scenario.
@@ -368,6 +369,7 @@ impl Validator<'_> {
                     bandwidth_places: self.link_list.iter().map(|it| it.bandwidth_place).collect(),
                     packet_model_reason: self.packet_model_reason,
                     ecmp: self.settings.ecmp,
+                    packet_size: self.settings.packet_size,
                     network,
                 })
             }
