@@ -345,7 +345,8 @@ proptest! {
         prop_assert!(squares(&fitted) <= squares(&truth) * (1.0 + 1e-3), "{} {}", squares(&fitted), squares(&truth));
     }
 
-    /// The order of links, nodes and measurements does not change a bit.
+    /// The order of links, nodes and measurements does not change a bit. The total of a node contradicts the loads, by so much
+    /// in some cases that no estimate is found: also in any order.
     #[test]
     fn order_does_not_matter(
         nodes in 3_usize..9,
@@ -369,12 +370,15 @@ proptest! {
                 entering: vec![(first, total / nodes as f64)],
                 leaving: Vec::new(),
             };
-            let found = estimated(&network, &measurements);
-            let bits = found.demands.iter().map(|it| {
-                let name = |node| network.node_name(node).to_owned();
-                (name(it.from), name(it.to), it.rate_bps.to_bits())
-            });
-            bits.collect::<Vec<_>>()
+            let found = estimate_demands(&network, &measurements, &OPTIONS, &|| false);
+            found.map(|found| {
+                let demands = found.expect("it was not stopped").demands.into_iter();
+                let bits = demands.map(|it| {
+                    let name = |node| network.node_name(node).to_owned();
+                    (name(it.from), name(it.to), it.rate_bps.to_bits())
+                });
+                bits.collect::<Vec<_>>()
+            })
         });
         prop_assert_eq!(&results[0], &results[1]);
     }
