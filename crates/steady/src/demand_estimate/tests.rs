@@ -345,8 +345,8 @@ proptest! {
         prop_assert!(squares(&fitted) <= squares(&truth) * (1.0 + 1e-3), "{} {}", squares(&fitted), squares(&truth));
     }
 
-    /// The order of links, nodes and measurements does not change a bit. The total of a node contradicts the loads, by so much
-    /// in some cases that no estimate is found: also in any order.
+    /// The order of links, nodes and measurements does not change a bit. The total of a node contradicts the loads. In
+    /// some cases it does so by orders of magnitude, and no estimate is found in any order.
     #[test]
     fn order_does_not_matter(
         nodes in 3_usize..9,
