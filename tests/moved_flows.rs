@@ -25,7 +25,7 @@ fn marked(kind: &str) -> (Vec<String>, Vec<String>, Option<String>) {
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
     let options = FailureOptions::default();
     let found = failures(&prepared.network, 10.0, &options, &|| false);
-    let found = found.expect("a steady state").expect("nobody stops it");
+    let found = found.expect("a steady state").expect("it was not stopped");
     let seen = FailureReport::new(&prepared.network, &found, 10.0);
     let rows = seen.cases.iter().filter(|row| row.rerouted_unsplit);
     let rows = rows.map(|row| row.failure.clone()).collect();

@@ -63,6 +63,10 @@ class Builder:
         """Adds a daily pattern of demands: 24 hourly factors."""
         return self.table("day", name=name, factors=factors)
 
+    def srlg(self, name: str, **keys: Value) -> Builder:
+        """Adds the unavailability of a shared-risk link group, whose links name it in `srlg`."""
+        return self.table("srlg", name=name, **keys)
+
     def include(self, **keys: Value) -> Builder:
         """Includes CSV tables with links, connections or demands."""
         self._tables.append(("include", False, _keys(keys)))

@@ -15,7 +15,7 @@ use crate::failures::links_of;
 
 /// Iterations of the ascent.
 const ITERATIONS: usize = 300;
-/// Number of failures for which a bound is computed: those that determine most modules.
+/// Largest number of failures for which a bound is computed.
 const MAX_CASES: usize = 16;
 
 /// Arc of the flow problem.

@@ -39,7 +39,7 @@ fn each_connection(network: &Network) -> Vec<Demand> {
 fn compute(network: &Network, options: &AvailabilityOptions) -> Availability {
     let demands = each_connection(network);
     let found = availability(network, f64::INFINITY, &demands, options, &|| false);
-    found.unwrap().expect("nobody stops it")
+    found.unwrap().expect("it was not stopped")
 }
 
 fn assert_equal(found: ProbabilityRange, expected: f64, error: f64, what: &str) {

@@ -24,7 +24,7 @@ use crate::settled_runs::{FIRST_S, RATES, TCPS, loses_acks, settle};
 
 fn analyse(network: &Network, options: &FailureOptions) -> Failures {
     let found = failures(network, f64::INFINITY, options, &|| false);
-    found.unwrap().expect("nobody stops it")
+    found.unwrap().expect("it was not stopped")
 }
 
 /// Random network with permanently active connections, half of its links declared duplex, and three
