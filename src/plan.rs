@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use netflow_document::Problems;
-use netflow_files::{FileKind, STANDARD_INPUT, read_text, write_unless_foreign};
+use netflow_files::{FileKind, STANDARD_INPUT, check_overwrite, read_text, write_unless_foreign};
 use netflow_network::{LinkId, Network};
 use netflow_scenario::planning_tables::{CandidateRow, ModuleRow};
 use netflow_scenario::{CompiledScenario, FileAccess, for_steady_state, load_text};
@@ -260,6 +260,12 @@ impl ScenarioVariants {
         own.extend(self.new_links(&plan.opened, &plan.added_bps()));
         let text = format!("{}\n{}", plan_mark(plan), edited(&self.text, own));
         written.push((path.to_owned(), text));
+        // Nothing is written if one of them cannot be.
+        for (path, _) in &written {
+            check_overwrite(path, Some(PLAN_MARK)).map_err(|error| {
+                Error::Write(format!("cannot write {}: {error}", path.display()))
+            })?;
+        }
         for (path, text) in &written {
             write_unless_foreign(path, text.as_bytes(), Some(PLAN_MARK)).map_err(|error| {
                 Error::Write(format!("cannot write {}: {error}", path.display()))

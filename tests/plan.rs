@@ -203,6 +203,11 @@ fn table_of_links_is_written_next_to_the_plan() {
         "{written}"
     );
     assert!(headroom(&path) >= 1.5);
+    // A table of another program stays, and so does the plan.
+    fs::write(files.path("other-links.csv"), links).unwrap();
+    let error = variants.write(&scenario, &plan, &files.path("other.toml"));
+    assert!(matches!(error, Err(Error::Write(_))), "{error:?}");
+    assert!(!files.path("other.toml").exists());
     let elsewhere = tempfile::tempdir().unwrap();
     let error = variants.write(&scenario, &plan, &elsewhere.path().join("plan.toml"));
     assert!(matches!(error, Err(Error::Write(_))), "{error:?}");

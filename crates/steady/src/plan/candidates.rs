@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Design, Plan, PlanVariants, Planner};
+use super::{Design, Halt, Plan, PlanError, PlanVariants, Planner};
 use crate::rows::failure_name;
 
 /// Largest number of candidates of which all combinations are evaluated.
@@ -17,41 +17,36 @@ struct Choice {
 }
 
 impl<V: PlanVariants> Planner<'_, V> {
-    pub(super) fn best_of_candidates(&mut self) -> Result<Option<Plan>, V::Error> {
+    pub(super) fn best_of_candidates(&mut self) -> Result<Plan, Halt<V::Error>> {
         let count = self.variants.candidates().len();
-        let Some(reference) = self.blocked_with_all_candidates()? else {
-            return Ok(None);
-        };
+        let reference = self.blocked_with_all_candidates()?;
         if count <= MAX_EXHAUSTIVE {
-            return self.best_of_all(count, &reference);
+            self.best_of_all(count, &reference)
+        } else {
+            self.best_by_local_search(count, &reference)
         }
-        self.best_by_local_search(count, &reference)
     }
 
     /// Returns the traffic in bit/s that loses its route in each case if all candidates are opened: no plan can keep it.
-    fn blocked_with_all_candidates(&mut self) -> Result<Option<BTreeMap<String, f64>>, V::Error> {
+    fn blocked_with_all_candidates(&mut self) -> Result<BTreeMap<String, f64>, Halt<V::Error>> {
         let all = vec![true; self.variants.candidates().len()];
         if all.is_empty() || self.options.failures.is_none() {
-            return Ok(Some(BTreeMap::new()));
+            return Ok(BTreeMap::new());
         }
-        let candidates = self.variants.candidates();
-        let mut added = BTreeMap::new();
-        for candidate in candidates {
-            added.insert(candidate.name.clone(), self.one_module(&candidate.name)?);
-        }
-        let design = self.evaluate(&all, added)?;
-        Ok(design.map(|it| blocked(&it).collect()))
+        let added = self.one_module_each(&all)?;
+        Ok(blocked(&self.evaluate(&all, added)?).collect())
     }
 
-    /// Evaluates all combinations, from the fewest new links on.
+    /// Evaluates all combinations, from the fewest new links on. Those without a plan are left out.
     fn best_of_all(
         &mut self,
         count: usize,
         reference: &BTreeMap<String, f64>,
-    ) -> Result<Option<Plan>, V::Error> {
+    ) -> Result<Plan, Halt<V::Error>> {
         let mut masks: Vec<u32> = (0..1 << count).collect();
         masks.sort_by_key(|mask| (mask.count_ones(), *mask));
         let mut choices = Vec::new();
+        let mut reason = None;
         let mut least = f64::INFINITY;
         let is_exact = !self.has_coupling_limits();
         for mask in masks {
@@ -60,8 +55,9 @@ impl<V: PlanVariants> Planner<'_, V> {
             if is_exact && self.opening_cost(&opened)? >= least {
                 continue;
             }
-            let Some(design) = self.fit_loads(&opened)? else {
-                return Ok(None);
+            let fitted = self.fit_loads(&opened);
+            let Some(design) = feasible(fitted, &mut reason)? else {
+                continue;
             };
             if keeps_routes(&design, reference) {
                 least = least.min(design.cost);
@@ -76,19 +72,21 @@ impl<V: PlanVariants> Planner<'_, V> {
             if design.cost >= dearest * (1.0 - COST_TOLERANCE) {
                 break;
             }
-            let Some((design, bound)) = self.tighten(&opened, design)? else {
-                return Ok(None);
+            let tightened = self.tighten(&opened, design);
+            let Some((design, bound)) = feasible(tightened, &mut reason)? else {
+                continue;
             };
             lower_bound = lower_bound.min(bound);
             if design.cost < dearest * (1.0 - COST_TOLERANCE) {
                 best = Some(self.plan(opened, design, bound));
             }
         }
-        Ok(best.map(|best| Plan {
+        let best = best.ok_or_else(|| no_plan(reason))?;
+        Ok(Plan {
             lower_bound: lower_bound.min(best.cost),
             evaluations: self.evaluations,
             ..best
-        }))
+        })
     }
 
     /// Opens or closes one candidate at a time while this saves costs, starting from none and from all.
@@ -96,57 +94,53 @@ impl<V: PlanVariants> Planner<'_, V> {
         &mut self,
         count: usize,
         reference: &BTreeMap<String, f64>,
-    ) -> Result<Option<Plan>, V::Error> {
+    ) -> Result<Plan, Halt<V::Error>> {
         let mut best: Option<Choice> = None;
+        let mut reason = None;
         for start in [false, true] {
             let mut opened = vec![start; count];
-            let Some(mut design) = self.fit_loads(&opened)? else {
-                return Ok(None);
-            };
-            let mut cost = cost_of(&design, reference);
+            let fitted = self.fit_loads(&opened);
+            let mut design = feasible(fitted, &mut reason)?;
+            design = design.filter(|it| keeps_routes(it, reference));
             loop {
-                let mut found: Option<(usize, Design)> = None;
+                let mut better: Option<Choice> = None;
                 for flipped in 0..count {
                     let mut other = opened.clone();
                     other[flipped] = !other[flipped];
-                    if self.opening_cost(&other)? >= cost {
+                    let least = better.as_ref().map(|it| &it.design).or(design.as_ref());
+                    let least = least.map_or(f64::INFINITY, |it| it.cost * (1.0 - COST_TOLERANCE));
+                    if self.opening_cost(&other)? >= least {
                         continue;
                     }
-                    let Some(near) = self.fit_loads(&other)? else {
-                        return Ok(None);
-                    };
-                    let near_cost = cost_of(&near, reference);
-                    if near_cost < cost * (1.0 - COST_TOLERANCE) {
-                        cost = near_cost;
-                        found = Some((flipped, near));
+                    let fitted = self.fit_loads(&other);
+                    let near = feasible(fitted, &mut reason)?;
+                    let near = near.filter(|it| keeps_routes(it, reference) && it.cost < least);
+                    if let Some(design) = near {
+                        let opened = other;
+                        better = Some(Choice { opened, design });
                     }
                 }
-                let Some((flipped, better)) = found else {
+                let Some(found) = better else {
                     break;
                 };
-                opened[flipped] = !opened[flipped];
-                design = better;
+                (opened, design) = (found.opened, Some(found.design));
             }
-            let is_better = best
-                .as_ref()
-                .is_none_or(|it| design.cost < it.design.cost * (1.0 - COST_TOLERANCE));
-            if cost.is_finite() && is_better {
+            let Some(design) = design else {
+                continue;
+            };
+            let least = best.as_ref().map_or(f64::INFINITY, |it| it.design.cost);
+            if design.cost < least * (1.0 - COST_TOLERANCE) {
                 best = Some(Choice { opened, design });
             }
         }
-        // With all candidates, every route that can be kept is kept.
-        let Some(Choice { opened, design }) = best else {
-            return Ok(None);
-        };
-        let Some((design, _)) = self.tighten(&opened, design)? else {
-            return Ok(None);
-        };
+        let Choice { opened, design } = best.ok_or_else(|| no_plan(reason))?;
+        let (design, _) = self.tighten(&opened, design)?;
         let bound = self.flow_bound(&design)?;
-        Ok(Some(self.plan(opened, design, bound)))
+        Ok(self.plan(opened, design, bound))
     }
 
     /// Returns the cost of candidates with one module each.
-    fn opening_cost(&self, opened: &[bool]) -> Result<f64, V::Error> {
+    fn opening_cost(&self, opened: &[bool]) -> Result<f64, PlanError> {
         let mut cost = 0.0;
         let candidates = self.variants.candidates().iter().zip(opened);
         for (candidate, _) in candidates.filter(|it| *it.1) {
@@ -168,6 +162,26 @@ impl<V: PlanVariants> Planner<'_, V> {
     }
 }
 
+/// Returns a result, or `None` with its reason if these candidates have no plan. The first reason counts.
+fn feasible<T, E>(
+    result: Result<T, Halt<E>>,
+    reason: &mut Option<PlanError>,
+) -> Result<Option<T>, Halt<E>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(Halt::Infeasible(error)) => {
+            reason.get_or_insert(error);
+            Ok(None)
+        }
+        Err(halt) => Err(halt),
+    }
+}
+
+/// Returns the error if no candidates have a plan. Without another reason, routes changed with bandwidths.
+fn no_plan<E>(reason: Option<PlanError>) -> Halt<E> {
+    Halt::Infeasible(reason.unwrap_or(PlanError::NotSettled))
+}
+
 /// Returns the traffic that loses its route in each case, in bit/s.
 fn blocked(design: &Design) -> impl Iterator<Item = (String, f64)> {
     let cases = design.failures.cases.iter();
@@ -186,12 +200,4 @@ fn keeps_routes(design: &Design, reference: &BTreeMap<String, f64>) -> bool {
         let least_bps = reference.get(&case).copied().unwrap_or(f64::INFINITY);
         bps <= least_bps + 1e-6 * total_bps
     })
-}
-
-fn cost_of(design: &Design, reference: &BTreeMap<String, f64>) -> f64 {
-    if keeps_routes(design, reference) {
-        design.cost
-    } else {
-        f64::INFINITY
-    }
 }

@@ -6,11 +6,12 @@
 //! Σ π · usable bandwidth. Each failure gives a bound; the largest counts.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
-use netflow_network::Network;
+use netflow_network::{LinkId, Network};
 
-use super::{Design, PlanVariants, Planner};
+use super::{Design, Halt, PlanVariants, Planner, added_bps};
+use crate::Failing;
 use crate::failures::links_of;
 
 /// Iterations of the ascent.
@@ -40,21 +41,21 @@ struct FlowProblem {
 
 impl<V: PlanVariants> Planner<'_, V> {
     /// Returns a lower bound of the cost over all combinations of candidates.
-    pub(super) fn flow_bound(&self, design: &Design) -> Result<f64, V::Error> {
-        let candidates = self.variants.candidates();
-        let all = vec![true; candidates.len()];
-        let mut smallest = std::collections::BTreeMap::new();
-        for candidate in candidates {
-            let module = self.one_module(&candidate.name)?;
-            smallest.insert(candidate.name.clone(), module.capacity_bps);
+    pub(super) fn flow_bound(&self, design: &Design) -> Result<f64, Halt<V::Error>> {
+        if !self.options.bounds.utilization.is_finite() {
+            // Without a limit of load, flows of any size fit.
+            return Ok(0.0);
         }
-        let network = self.variants.network(&all, &smallest)?;
+        let all = vec![true; self.variants.candidates().len()];
+        let smallest = added_bps(&self.one_module_each(&all)?);
+        let network = self.variants.network(&all, &smallest);
+        let network = network.map_err(Halt::Failed)?;
         let mut binding: Vec<usize> = (design.added.keys())
             .filter_map(|name| {
                 let mut links = design.network.physical_links();
                 let (id, other) =
                     links.find(|it| design.network.physical_link_name(it.0) == *name)?;
-                let worst = |id: netflow_network::LinkId| design.failures.links[id.index()];
+                let worst = |id: LinkId| design.failures.links[id.index()];
                 let worst = other
                     .map(worst)
                     .filter(|it| it.max_load > worst(id).max_load);
@@ -81,7 +82,7 @@ impl<V: PlanVariants> Planner<'_, V> {
                         }
                     }
                     let node = network.nodes().find(|&id| network.node_name(id) == name);
-                    if let (crate::Failing::Node(_), Some(node)) = (failing, node) {
+                    if let (Failing::Node(_), Some(node)) = (failing, node) {
                         for link in network.links_at(node) {
                             down[link.index()] = true;
                         }
@@ -98,7 +99,7 @@ impl<V: PlanVariants> Planner<'_, V> {
     fn flow_problem(
         &self,
         network: &Network,
-        candidates: &std::collections::BTreeMap<String, f64>,
+        candidates: &BTreeMap<String, f64>,
         down: &[bool],
         is_intact: bool,
     ) -> FlowProblem {

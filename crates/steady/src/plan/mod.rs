@@ -192,7 +192,34 @@ pub fn plan<V: PlanVariants>(
         evaluated,
         evaluations: 0,
     };
-    planner.best_of_candidates()
+    match planner.best_of_candidates() {
+        Ok(plan) => Ok(Some(plan)),
+        Err(Halt::Stopped) => Ok(None),
+        Err(Halt::Infeasible(error)) => Err(error.into()),
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
+/// Reason why a step of the search ended without a design.
+enum Halt<E> {
+    /// The caller stopped the search.
+    Stopped,
+    /// These candidates do not have a plan; others can have one.
+    Infeasible(PlanError),
+    /// The search has no result.
+    Failed(E),
+}
+
+impl<E> From<PlanError> for Halt<E> {
+    fn from(error: PlanError) -> Halt<E> {
+        Halt::Infeasible(error)
+    }
+}
+
+impl<E> From<SteadyError> for Halt<E> {
+    fn from(error: SteadyError) -> Halt<E> {
+        Halt::Infeasible(error.into())
+    }
 }
 
 /// State of a search for a plan.
@@ -215,34 +242,34 @@ struct Design {
 }
 
 impl<V: PlanVariants> Planner<'_, V> {
-    /// Evaluates the network with these modules; `None` if it was stopped.
+    /// Evaluates the network with these modules.
     fn evaluate(
         &mut self,
         opened: &[bool],
         added: BTreeMap<String, ModuleSet>,
-    ) -> Result<Option<Design>, V::Error> {
-        let network = self.variants.network(opened, &added_bps(&added))?;
+    ) -> Result<Design, Halt<V::Error>> {
+        let network = self.variants.network(opened, &added_bps(&added));
+        let network = network.map_err(Halt::Failed)?;
         if let Some(connection) = unlimited_demand(&network, self.at_s) {
-            return Err(PlanError::UnlimitedDemand { connection }.into());
+            // No other candidates change this.
+            return Err(Halt::Failed(
+                PlanError::UnlimitedDemand { connection }.into(),
+            ));
         }
-        let found = match &self.options.failures {
+        let demand_factor = self.options.demand_factor;
+        let failures = match self.options.failures {
             Some(options) => {
                 let options = FailureOptions {
-                    demand_factor: self.options.demand_factor,
-                    ..*options
+                    demand_factor,
+                    ..options
                 };
-                failures(&network, self.at_s, &options, self.stop).map_err(PlanError::from)?
+                failures(&network, self.at_s, &options, self.stop)?.ok_or(Halt::Stopped)?
             }
-            None => Some(
-                Failures::of_intact(&network, self.at_s, self.options.demand_factor)
-                    .map_err(PlanError::from)?,
-            ),
+            None if (self.stop)() => return Err(Halt::Stopped),
+            None => Failures::of_intact(&network, self.at_s, demand_factor)?,
         };
         self.evaluations += 1;
         (self.evaluated)(self.evaluations);
-        let Some(failures) = found else {
-            return Ok(None);
-        };
         for case in &failures.cases {
             if let Err(error) = &case.outcome {
                 let (case, error) = (failure_name(&network, &case.failing), error.clone());
@@ -251,31 +278,34 @@ impl<V: PlanVariants> Planner<'_, V> {
         }
         let candidates = self.variants.candidates().iter().zip(opened);
         let links: f64 = candidates.filter(|it| *it.1).map(|it| it.0.cost).sum();
-        Ok(Some(Design {
+        Ok(Design {
             cost: links + added.values().map(|it| it.cost).sum::<f64>(),
             network,
             added,
             failures,
-        }))
+        })
     }
 
-    /// Returns the cheapest modules with which the limits of load hold; `None` if it was stopped.
-    fn fit_loads(&mut self, opened: &[bool]) -> Result<Option<Design>, V::Error> {
-        let mut added = BTreeMap::new();
-        let candidates = self.variants.candidates().iter().zip(opened);
-        for (candidate, _) in candidates.filter(|it| *it.1) {
-            added.insert(candidate.name.clone(), self.one_module(&candidate.name)?);
-        }
+    /// Returns the cheapest modules with which the limits of load hold.
+    fn fit_loads(&mut self, opened: &[bool]) -> Result<Design, Halt<V::Error>> {
+        let mut added = self.one_module_each(opened)?;
         for _ in 0..MAX_ROUNDS {
-            let Some(design) = self.evaluate(opened, added)? else {
-                return Ok(None);
-            };
+            let design = self.evaluate(opened, added)?;
             added = self.needed_modules(&design, opened)?;
             if added == design.added {
-                return Ok(Some(design));
+                return Ok(design);
             }
         }
         Err(PlanError::NotSettled.into())
+    }
+
+    /// Returns one module, the cheapest, for each opened candidate.
+    fn one_module_each(&self, opened: &[bool]) -> Result<BTreeMap<String, ModuleSet>, PlanError> {
+        let candidates = self.variants.candidates().iter().zip(opened);
+        candidates
+            .filter(|it| *it.1)
+            .map(|(it, _)| Ok((it.name.clone(), self.one_module(&it.name)?)))
+            .collect()
     }
 
     /// Returns the cheapest module of a candidate.

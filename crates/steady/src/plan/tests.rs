@@ -22,6 +22,8 @@ struct Variants {
     modules: Vec<Module>,
     /// Ends and rate in packets/s of 1000 B.
     demands: Vec<(usize, usize, f64)>,
+    /// False if only candidates can have modules.
+    ring_has_modules: bool,
 }
 
 fn name(ends: (usize, usize)) -> String {
@@ -35,8 +37,13 @@ impl PlanVariants for Variants {
         &self.candidates
     }
 
-    fn modules(&self, _link: &str) -> &[Module] {
-        &self.modules
+    fn modules(&self, link: &str) -> &[Module] {
+        let is_candidate = self.candidates.iter().any(|it| it.name == link);
+        if self.ring_has_modules || is_candidate {
+            &self.modules
+        } else {
+            &[]
+        }
     }
 
     fn network(
@@ -102,6 +109,7 @@ fn variants(seed: u64, candidates: usize) -> Variants {
         candidates,
         modules,
         demands,
+        ring_has_modules: true,
     }
 }
 
@@ -357,6 +365,7 @@ fn many_candidates_have_a_lower_bound() {
             cost: 2.0,
         }],
         demands: (0..30).map(|_| demand(nodes, &mut rng)).collect(),
+        ring_has_modules: true,
     };
     let bounds = Bounds {
         utilization: 0.8,
@@ -376,7 +385,49 @@ fn many_candidates_have_a_lower_bound() {
     assert!(plan.lower_bound <= plan.cost && plan.lower_bound > 0.3 * plan.cost);
 }
 
-/// Two links in series, each with half of the delay: a closed form.
+/// Without the candidate, a link has no modules, or the delay of the ring alone exceeds the limit.
+#[test]
+fn candidates_make_plans_feasible() {
+    let line = |ends, bandwidth_bps| Line {
+        ends,
+        bandwidth_bps,
+        metric: 1.0,
+    };
+    let variants = |has_modules: bool| Variants {
+        nodes: 4,
+        lines: [(0, 1), (1, 2), (2, 3)].map(|it| line(it, 10e6)).into(),
+        new_lines: vec![line((0, 3), 0.0)],
+        candidates: vec![CandidateLink {
+            name: name((0, 3)),
+            cost: 1.0,
+        }],
+        modules: [Module {
+            capacity_bps: 50e6,
+            cost: 2.0,
+        }]
+        .into(),
+        demands: vec![(0, 3, if has_modules { 500.0 } else { 2000.0 })],
+        ring_has_modules: has_modules,
+    };
+    let bounds = Bounds {
+        utilization: 0.8,
+        ..Bounds::default()
+    };
+    let intact = |bounds| PlanOptions {
+        failures: None,
+        ..options(bounds)
+    };
+    let plan = found(&variants(false), &intact(bounds)).unwrap();
+    assert_eq!((plan.opened, plan.cost), (vec![true], 3.0));
+    // Three links of 2 ms, or one.
+    let bounds = Bounds {
+        delay_s: 4e-3,
+        ..bounds
+    };
+    let plan = found(&variants(true), &intact(bounds)).unwrap();
+    assert_eq!((plan.opened, plan.cost), (vec![true], 3.0));
+}
+
 #[test]
 fn errors_name_the_reason() {
     let bounds = Bounds {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use netflow_network::{LinkId, Rerouter};
 
-use super::{Design, Excess, Limit, ModuleSet, PlanError, PlanVariants, Planner};
+use super::{Design, Excess, Halt, Limit, ModuleSet, PlanError, PlanVariants, Planner};
 use crate::failures::links_of;
 use crate::rows::failure_name;
 use crate::{ConnectionSelection, Solver, Steady, SteadyOptions};
@@ -56,23 +56,19 @@ impl<V: PlanVariants> Planner<'_, V> {
     }
 
     /// Adds modules until the limits of delay and loss hold. `cheapest` keeps the limits of load at the least cost. Returns
-    /// the design and a lower bound of its cost; `None` if it was stopped.
+    /// the design and a lower bound of its cost.
     pub(super) fn tighten(
         &mut self,
         opened: &[bool],
         cheapest: Design,
-    ) -> Result<Option<(Design, f64)>, V::Error> {
+    ) -> Result<(Design, f64), Halt<V::Error>> {
         let least = cheapest.cost;
         if self.worst_excess(&cheapest).is_none() {
-            return Ok(Some((cheapest, least)));
+            return Ok((cheapest, least));
         }
         let base = cheapest.added.clone();
-        let Some(found) = self.upgrade_until_within(opened, cheapest)? else {
-            return Ok(None);
-        };
-        let Some(found) = self.without_superfluous(opened, &base, found)? else {
-            return Ok(None);
-        };
+        let found = self.upgrade_until_within(opened, cheapest)?;
+        let found = self.without_superfluous(opened, &base, found)?;
         self.cheaper(opened, &base, least, found)
     }
 
@@ -80,17 +76,14 @@ impl<V: PlanVariants> Planner<'_, V> {
         &mut self,
         opened: &[bool],
         mut design: Design,
-    ) -> Result<Option<Design>, V::Error> {
+    ) -> Result<Design, Halt<V::Error>> {
         while let Some(excess) = self.worst_excess(&design) {
             let (link, set) = self.best_upgrade(&design, excess)?;
             let mut added = design.added;
             added.insert(link, set);
-            match self.evaluate(opened, added)? {
-                Some(next) => design = next,
-                None => return Ok(None),
-            }
+            design = self.evaluate(opened, added)?;
         }
-        Ok(Some(design))
+        Ok(design)
     }
 
     /// Returns the next set of modules of the link that decreases an excess most for its cost.
@@ -180,7 +173,7 @@ impl<V: PlanVariants> Planner<'_, V> {
         opened: &[bool],
         base: &BTreeMap<String, ModuleSet>,
         mut design: Design,
-    ) -> Result<Option<Design>, V::Error> {
+    ) -> Result<Design, Halt<V::Error>> {
         let of_base = |link: &String| base.get(link).cloned().unwrap_or_default();
         let mut upgraded: Vec<(String, f64)> = (design.added.iter())
             .map(|(link, set)| (link.clone(), set.cost - of_base(link).cost))
@@ -206,9 +199,7 @@ impl<V: PlanVariants> Planner<'_, V> {
                 } else {
                     added.insert(link.clone(), sets[middle].clone());
                 }
-                let Some(near) = self.evaluate(opened, added)? else {
-                    return Ok(None);
-                };
+                let near = self.evaluate(opened, added)?;
                 if self.worst_excess(&near).is_none() {
                     (high, design) = (middle, near);
                 } else {
@@ -216,7 +207,7 @@ impl<V: PlanVariants> Planner<'_, V> {
                 }
             }
         }
-        Ok(Some(design))
+        Ok(design)
     }
 
     /// Evaluates sets in the order of their cost until one keeps all limits. The cost of the first set that was not
@@ -227,7 +218,7 @@ impl<V: PlanVariants> Planner<'_, V> {
         base: &BTreeMap<String, ModuleSet>,
         least: f64,
         found: Design,
-    ) -> Result<Option<(Design, f64)>, V::Error> {
+    ) -> Result<(Design, f64), Halt<V::Error>> {
         let network = &found.network;
         let links: Vec<String> = (network.physical_links())
             .map(|(id, _)| network.physical_link_name(id))
@@ -250,17 +241,15 @@ impl<V: PlanVariants> Planner<'_, V> {
             // The cheapest sets themselves exceed a limit.
             if it.steps.iter().any(|&step| step > 0) {
                 if evaluations == MAX_EVALUATIONS {
-                    return Ok(Some((found, it.cost)));
+                    return Ok((found, it.cost));
                 }
                 evaluations += 1;
                 let added = links.iter().zip(&it.steps).zip(&sets);
                 let added = added.map(|((link, &step), sets)| (link.clone(), sets[step].clone()));
                 let added = added.filter(|(_, set)| !set.counts.is_empty()).collect();
-                let Some(near) = self.evaluate(opened, added)? else {
-                    return Ok(None);
-                };
+                let near = self.evaluate(opened, added)?;
                 if self.worst_excess(&near).is_none() {
-                    return Ok(Some((near, it.cost)));
+                    return Ok((near, it.cost));
                 }
             }
             for link in it.first..links.len() {
@@ -279,6 +268,6 @@ impl<V: PlanVariants> Planner<'_, V> {
             }
         }
         let cost = found.cost;
-        Ok(Some((found, cost)))
+        Ok((found, cost))
     }
 }
