@@ -18,7 +18,7 @@ use netflow::units::BitsPerSecond;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
-use crate::output::format::{Format, HELP};
+use crate::output::answer_options::AnswerOptions;
 use crate::output::json::object;
 use crate::output::notes::print_notes;
 use crate::output::table::{Table, format_or, mark_estimate};
@@ -70,25 +70,8 @@ pub struct DemandsArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Maximum number of rows per printed table
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
-
-    /// Omit the notes after the tables
-    #[arg(long)]
-    no_notes: bool,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
-
-    /// Same as --format json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    answer: AnswerOptions,
 }
 
 /// First line of a table of demands.
@@ -128,11 +111,7 @@ pub fn demands(arguments: &DemandsArguments, out: &mut dyn Write) -> Result<(), 
         links: &links,
         nodes: &nodes,
     };
-    let format = if arguments.json {
-        Format::Json
-    } else {
-        arguments.format
-    };
+    let format = arguments.answer.format();
     Ok(format.print(
         out,
         &answer,
@@ -142,10 +121,14 @@ pub fn demands(arguments: &DemandsArguments, out: &mut dyn Write) -> Result<(), 
             csv::write_named_with_header("nodes", &nodes, out)
         },
         |out| {
-            print_demands(&demands, arguments.top, out)?;
-            print_links(&links, arguments.top, out)?;
+            print_demands(&demands, arguments.answer.top, out)?;
+            print_links(&links, arguments.answer.top, out)?;
             print_summary(&found, &errors, out)?;
-            let notes: &[&str] = if arguments.no_notes { &[] } else { &[NOTE] };
+            let notes: &[&str] = if arguments.answer.no_notes {
+                &[]
+            } else {
+                &[NOTE]
+            };
             print_notes(notes, out)
         },
     )?)

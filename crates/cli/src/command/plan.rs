@@ -9,17 +9,16 @@ use netflow::number::{count, percent, short};
 use netflow::plan::{Error, PLAN_MARK, ScenarioVariants};
 use netflow::scenario::planning_tables::{read_candidates, read_modules};
 use netflow::steady::rows::{self, PlanRow};
-use netflow::steady::{
-    FailureOptions, MAX_EXHAUSTIVE, Plan, PlanOptions, PlanVariants, plan as search,
-};
+use netflow::steady::{MAX_EXHAUSTIVE, Plan, PlanOptions, PlanVariants, plan as search};
 use netflow_files::STANDARD_INPUT;
 
+use super::failures::kinds::FailureKinds;
 use super::failures::warn_down_already;
-use super::solve::headroom::limits;
+use super::solve::headroom::BoundsArguments;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
-use crate::output::format::{Format, HELP};
+use crate::output::answer_options::AnswerOptions;
 use crate::output::json::object;
 use crate::output::notes::print_notes;
 use crate::output::progress::Progress;
@@ -51,41 +50,19 @@ pub struct PlanArguments {
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor_from_1)]
     growth: f64,
 
-    /// Limit for the load of every link: demanded traffic over bandwidth
-    #[arg(long, value_name = "PART", value_parser = probability)]
-    max_utilization: Option<f64>,
+    #[command(flatten)]
+    bounds: BoundsArguments,
 
     /// Limit for the load of every link without failures, if it is lower
     #[arg(long, value_name = "PART", value_parser = probability)]
     max_utilization_intact: Option<f64>,
 
-    /// Limit for the mean one-way delay of every connection
-    #[arg(long, value_name = "TIME", value_parser = positive_time)]
-    max_delay: Option<f64>,
-
-    /// Limit for the fraction of packets that a connection loses
-    #[arg(long, value_name = "PART", value_parser = probability)]
-    max_loss: Option<f64>,
-
     /// Time of the state that is planned for [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     at: Option<f64>,
 
-    /// Survive failures of links; without --links, --nodes and --srlgs, of all kinds
-    #[arg(long)]
-    links: bool,
-
-    /// Survive failures of nodes
-    #[arg(long)]
-    nodes: bool,
-
-    /// Survive failures of shared-risk groups
-    #[arg(long)]
-    srlgs: bool,
-
-    /// Survive simultaneous failures of every two of these
-    #[arg(long)]
-    pairs: bool,
+    #[command(flatten)]
+    kinds: FailureKinds,
 
     /// Plan for the network without failures
     #[arg(long, conflicts_with_all = ["links", "nodes", "srlgs", "pairs"])]
@@ -99,25 +76,8 @@ pub struct PlanArguments {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Maximum number of rows per printed table
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
-
-    /// Omit the notes after the tables
-    #[arg(long)]
-    no_notes: bool,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
-
-    /// Same as --format json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    answer: AnswerOptions,
 }
 
 pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -186,7 +146,7 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
         intact: intact,
         links: &links,
     };
-    Ok(arguments.format().print(
+    Ok(arguments.answer.format().print(
         out,
         &answer,
         |out| csv::write(&links, out),
@@ -195,7 +155,7 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
             for path in &written {
                 writeln!(out, "wrote {}", path.display())?;
             }
-            if arguments.no_notes {
+            if arguments.answer.no_notes {
                 Ok(())
             } else {
                 print_notes(&steady_notes(&scenario, &found.failures.intact), out)
@@ -261,7 +221,7 @@ fn print_text(
             .text("worst failure", |it| {
                 it.failure.clone().unwrap_or_else(|| "-".to_owned())
             })
-            .print_top(arguments.top, "link", out)?;
+            .print_top(arguments.answer.top, "link", out)?;
         writeln!(out)?;
     }
     let quality = if found.is_optimal() {
@@ -310,26 +270,16 @@ fn print_text(
 }
 
 impl PlanArguments {
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
-
     fn options(&self, network: &netflow::simulation::Network) -> Result<PlanOptions, Failure> {
-        if self.srlgs && network.risk_groups().len() == 0 {
-            return Err(super::failures::no_risk_groups());
-        }
-        let all = !(self.links || self.nodes || self.srlgs);
-        let failures = FailureOptions {
-            links: all || self.links,
-            nodes: all || self.nodes,
-            groups: all || self.srlgs,
-            pairs: self.pairs,
-            ..FailureOptions::default()
+        let failures = if self.no_failures {
+            None
+        } else {
+            Some(self.kinds.options(network)?)
         };
         Ok(PlanOptions {
-            bounds: limits(self.max_utilization, self.max_delay, self.max_loss),
+            bounds: self.bounds.bounds(),
             intact_utilization: self.max_utilization_intact.unwrap_or(f64::INFINITY),
-            failures: (!self.no_failures).then_some(failures),
+            failures,
             demand_factor: self.growth,
         })
     }

@@ -1,5 +1,6 @@
 //! Output functions shared by commands.
 
+pub mod answer_options;
 pub mod csv;
 pub mod escape_control_characters;
 pub mod file;

@@ -15,8 +15,8 @@ use super::solve::steady_failure;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
+use crate::output::answer_options::AnswerOptions;
 use crate::output::csv;
-use crate::output::format::{Format, HELP};
 use crate::output::json::object;
 use crate::output::notes::print_notes;
 use crate::parse::{loss, positive_time, probability};
@@ -69,21 +69,8 @@ pub struct AvailabilityArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Maximum number of rows per printed table
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
-
-    /// Omit the notes after the tables
-    #[arg(long)]
-    no_notes: bool,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
+    #[command(flatten)]
+    answer: AnswerOptions,
 }
 
 pub fn availability(arguments: &AvailabilityArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -106,7 +93,7 @@ pub fn availability(arguments: &AvailabilityArguments, out: &mut dyn Write) -> R
     let rows = rows::availability(&demands, &found, arguments.slo);
     let all = rows::network_availability(at_s, options.served, arguments.slo, &found, &rows);
     let answer = object! { network: &all, demands: &rows };
-    Ok(arguments.format.print(
+    Ok(arguments.answer.format().print(
         out,
         &answer,
         |out| {
@@ -114,8 +101,8 @@ pub fn availability(arguments: &AvailabilityArguments, out: &mut dyn Write) -> R
             csv::write_named_with_header("demands", &rows, out)
         },
         |out| {
-            print::print(&all, &rows, arguments.top, out)?;
-            if arguments.no_notes {
+            print::print(&all, &rows, arguments.answer.top, out)?;
+            if arguments.answer.no_notes {
                 Ok(())
             } else {
                 print_notes(&steady_notes(&scenario, &found.intact), out)

@@ -1,6 +1,7 @@
 //! The subcommand `netflow failures SCENARIO`.
 
 mod headroom;
+pub(crate) mod kinds;
 mod print;
 
 use std::io::Write;
@@ -16,12 +17,14 @@ use netflow::steady::{
     Failing, FailureOptions, failures as analyse, headroom_under_failures, rows,
 };
 
+use kinds::FailureKinds;
+
 use super::solve::headroom::BoundsArguments;
 use super::solve::steady_failure;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
-use crate::output::format::{Format, HELP};
+use crate::output::answer_options::AnswerOptions;
 use crate::output::json::object;
 use crate::output::notes::print_notes;
 use crate::output::{csv, file};
@@ -37,6 +40,7 @@ use crate::threads::on_threads;
 /// solve`. Prints the failures, worst first, and for every link its highest load (demand over
 /// bandwidth) under any of them.
 #[derive(Args)]
+#[command(mut_group("BoundsArguments", |group| group.requires("headroom")))]
 pub struct FailuresArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
@@ -46,21 +50,8 @@ pub struct FailuresArguments {
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     at: Option<f64>,
 
-    /// Evaluate failures of links; without --links, --nodes and --srlgs, all kinds are evaluated
-    #[arg(long)]
-    links: bool,
-
-    /// Evaluate failures of nodes
-    #[arg(long)]
-    nodes: bool,
-
-    /// Evaluate failures of shared-risk groups
-    #[arg(long)]
-    srlgs: bool,
-
-    /// Evaluate simultaneous failures of every two of these, instead of single failures
-    #[arg(long)]
-    pairs: bool,
+    #[command(flatten)]
+    kinds: FailureKinds,
 
     /// Find the largest factor by which all demands can grow within the given limits, without failures and after
     /// each; without a limit, within a load of 100 % of every link
@@ -91,25 +82,8 @@ pub struct FailuresArguments {
     #[arg(long, alias = "who", value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     affected: u32,
 
-    /// Maximum number of rows per printed table
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
-
-    /// Omit the notes after the tables
-    #[arg(long)]
-    no_notes: bool,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
-
-    /// Same as --format json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    answer: AnswerOptions,
 }
 
 pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -154,7 +128,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         links: &seen.links,
         hurt: &hurt,
     };
-    Ok(arguments.format().print(
+    Ok(arguments.answer.format().print(
         out,
         &answer,
         |out| {
@@ -166,8 +140,8 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
             }
         },
         |out| {
-            print::print(&seen, &hurt, arguments.top, out)?;
-            if arguments.no_notes {
+            print::print(&seen, &hurt, arguments.answer.top, out)?;
+            if arguments.answer.no_notes {
                 Ok(())
             } else {
                 print_notes(&steady_notes(&scenario, &found.intact), out)
@@ -176,15 +150,6 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     )?)
 }
 
-/// Returns the failure of --srlgs in a scenario without shared-risk groups.
-pub(super) fn no_risk_groups() -> Failure {
-    Failure::Usage {
-        message: "the scenario has no shared-risk groups".to_owned(),
-        help: Some("write `srlg = \"conduit-1\"` in links that fail together".to_owned()),
-    }
-}
-
-/// Warns of elements that events have taken down.
 pub(super) fn warn_down_already(network: &Network, elements: &[Failing]) {
     for failing in elements {
         let (kind, name) = (failing.kind().name(), failing.name(network));
@@ -195,10 +160,6 @@ pub(super) fn warn_down_already(network: &Network, elements: &[Failing]) {
 }
 
 impl FailuresArguments {
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
-
     fn print_headroom(
         &self,
         scenario: &CompiledScenario,
@@ -221,32 +182,24 @@ impl FailuresArguments {
         warn_down_already(network, &found.down_already);
         let answer = rows::headroom_under_failures(network, at_s, &bounds, &found);
         let notes = steady_notes(scenario, &found.least.steady);
-        Ok(self.format().print(
+        Ok(self.answer.format().print(
             out,
             &answer,
             |out| csv::write([&answer], out),
             |out| {
                 headroom::print_text(network, &answer, &found, out)?;
-                let notes: &[String] = if self.no_notes { &[] } else { &notes };
+                let notes: &[String] = if self.answer.no_notes { &[] } else { &notes };
                 print_notes(notes, out)
             },
         )?)
     }
 
     fn options(&self, network: &Network, seed: u64) -> Result<FailureOptions, Failure> {
-        if self.srlgs && network.risk_groups().len() == 0 {
-            return Err(no_risk_groups());
-        }
-        let all = !(self.links || self.nodes || self.srlgs);
         Ok(FailureOptions {
-            links: all || self.links,
-            nodes: all || self.nodes,
-            groups: all || self.srlgs,
-            pairs: self.pairs,
             sample: self.sample.map(|n| n as usize),
             seed: self.seed.unwrap_or(seed),
             max_affected: self.affected as usize,
-            ..FailureOptions::default()
+            ..self.kinds.options(network)?
         })
     }
 }

@@ -14,42 +14,38 @@ use crate::output::csv;
 use crate::output::notes::print_notes;
 use crate::parse::{positive_time, probability};
 
-/// Limits of `--headroom`.
+/// Limits of `solve --headroom`, `failures --headroom` and `plan`.
 #[derive(Args)]
 pub(crate) struct BoundsArguments {
     /// Limit for the load of every link: demanded traffic over bandwidth
-    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
+    #[arg(long, value_name = "PART", value_parser = probability)]
     max_utilization: Option<f64>,
 
     /// Limit for the mean one-way delay of every connection
-    #[arg(long, value_name = "TIME", value_parser = positive_time, requires = "headroom")]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
     max_delay: Option<f64>,
 
     /// Limit for the fraction of packets that a connection loses
-    #[arg(long, value_name = "PART", value_parser = probability, requires = "headroom")]
+    #[arg(long, value_name = "PART", value_parser = probability)]
     max_loss: Option<f64>,
 }
 
 impl BoundsArguments {
     /// Returns the limits; without any, a load of 100 %.
     pub fn bounds(&self) -> Bounds {
-        limits(self.max_utilization, self.max_delay, self.max_loss)
-    }
-}
-
-/// Returns the given limits of load, delay and loss; without any, a load of 100 %.
-pub(crate) fn limits(utilization: Option<f64>, delay_s: Option<f64>, loss: Option<f64>) -> Bounds {
-    if [utilization, delay_s, loss].iter().all(Option::is_none) {
-        return Bounds {
-            utilization: 1.0,
-            ..Bounds::default()
-        };
-    }
-    let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
-    Bounds {
-        utilization: endless(utilization),
-        delay_s: endless(delay_s),
-        loss: endless(loss),
+        let given = [self.max_utilization, self.max_delay, self.max_loss];
+        if given.iter().all(Option::is_none) {
+            return Bounds {
+                utilization: 1.0,
+                ..Bounds::default()
+            };
+        }
+        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
+        Bounds {
+            utilization: endless(self.max_utilization),
+            delay_s: endless(self.max_delay),
+            loss: endless(self.max_loss),
+        }
     }
 }
 

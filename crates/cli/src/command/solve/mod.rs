@@ -17,8 +17,9 @@ use netflow::steady::{ConnectionSelection, Solver, Steady, SteadyError, SteadyOp
 use self::headroom::BoundsArguments;
 use crate::failure::Failure;
 use crate::input::{ScenarioArguments, unknown_name};
+use crate::output::answer_options::AnswerOptions;
 use crate::output::csv;
-use crate::output::format::{Format, HELP};
+use crate::output::format::Format;
 use crate::output::json::object;
 use crate::output::notes::print_notes;
 use crate::parse::{bandwidth, positive_time};
@@ -31,6 +32,7 @@ use crate::problems;
 /// fastest first, the residual, and the number of steady states found from random starting points.
 /// A steady state is an equilibrium and may be unstable: a run can oscillate around it without end.
 #[derive(Args)]
+#[command(mut_group("BoundsArguments", |group| group.requires("headroom")))]
 pub struct SolveArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
@@ -74,25 +76,8 @@ pub struct SolveArguments {
     #[arg(long, alias = "scale", value_name = "NAME", requires = "headroom")]
     headroom_of: Option<String>,
 
-    /// Maximum number of rows per printed table
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "N",
-        default_value_t = 20
-    )]
-    top: usize,
-
-    /// Omit the notes after the tables
-    #[arg(long)]
-    no_notes: bool,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
-
-    /// Same as --format json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    answer: AnswerOptions,
 }
 
 pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -110,22 +95,18 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     for warning in steady_warnings(&scenario, &steady, at_s) {
         problems::warn_message(&warning);
     }
-    let notes = if arguments.no_notes {
+    let notes = if arguments.answer.no_notes {
         Vec::new()
     } else {
         steady_notes(&scenario, &steady)
     };
-    let format = if arguments.json {
-        Format::Json
-    } else {
-        arguments.format
-    };
+    let format = arguments.answer.format();
     let seen = SolvedState {
         network,
         steady: &steady,
         at_s,
         format,
-        top: arguments.top,
+        top: arguments.answer.top,
         notes: &notes,
     };
     if let Some(more_bps) = arguments.upgrade {
