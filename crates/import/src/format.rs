@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::read::{database_level, has_cables, has_edges, has_interfaces, is_matrix};
+
 /// A file format of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -23,11 +25,31 @@ pub enum Format {
     Ns2,
     /// Output of `tc`, or its commands.
     Tc,
+    /// The `.n2p` files of Net2Plan.
+    Net2Plan,
+    /// The `topology.txt` of TeaVaR.
+    TeaVar,
+    /// A demand matrix of numbers only.
+    Matrix,
+    /// Topology files of containerlab.
+    Containerlab,
+    /// Lab topologies of netlab.
+    Netlab,
+    /// Tables of cables and interfaces of NetBox.
+    NetBox,
+    /// Neighbours of LLDP.
+    Lldp,
+    /// Router LSAs of OSPF.
+    Ospf,
+    /// Link-state database of IS-IS.
+    Isis,
+    /// Edges of Batfish.
+    Batfish,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 19] = [
         Format::GraphMl,
         Format::Gml,
         Format::SndlibNative,
@@ -37,6 +59,16 @@ impl Format {
         Format::EdgeList,
         Format::Ns2,
         Format::Tc,
+        Format::Net2Plan,
+        Format::TeaVar,
+        Format::Matrix,
+        Format::Containerlab,
+        Format::Netlab,
+        Format::NetBox,
+        Format::Lldp,
+        Format::Ospf,
+        Format::Isis,
+        Format::Batfish,
     ];
 
     /// Returns its name, such as `graphml`.
@@ -51,6 +83,16 @@ impl Format {
             Format::EdgeList => "csv",
             Format::Ns2 => "ns2",
             Format::Tc => "tc",
+            Format::Net2Plan => "net2plan",
+            Format::TeaVar => "teavar",
+            Format::Matrix => "matrix",
+            Format::Containerlab => "containerlab",
+            Format::Netlab => "netlab",
+            Format::NetBox => "netbox",
+            Format::Lldp => "lldp",
+            Format::Ospf => "ospf",
+            Format::Isis => "isis",
+            Format::Batfish => "batfish",
         }
     }
 
@@ -66,6 +108,16 @@ impl Format {
             Format::EdgeList => "CSV table of links or demands",
             Format::Ns2 => "simplex-link and duplex-link lines of an ns-2 script",
             Format::Tc => "queueing disciplines of a Linux interface: output or commands of tc",
+            Format::Net2Plan => "networks of Net2Plan, .n2p",
+            Format::TeaVar => "topology.txt of TeaVaR",
+            Format::Matrix => "demand matrix of numbers only",
+            Format::Containerlab => "topology file of containerlab",
+            Format::Netlab => "lab topology of netlab",
+            Format::NetBox => "CSV of NetBox: cables, interfaces",
+            Format::Lldp => "neighbours of LLDP: JSON of lldpctl",
+            Format::Ospf => "router LSAs of OSPF: show ip ospf database router",
+            Format::Isis => "database of IS-IS: show isis database detail",
+            Format::Batfish => "edges of Batfish as JSON or CSV",
         }
     }
 
@@ -81,6 +133,7 @@ impl Format {
                 "json" => Some(Format::NodeLink),
                 "csv" | "tsv" => Some(Format::EdgeList),
                 "tcl" => Some(Format::Ns2),
+                "n2p" => Some(Format::Net2Plan),
                 _ => None,
             }
         })
@@ -90,6 +143,10 @@ impl Format {
         if text.starts_with('<') {
             return match root(text) {
                 "graphml" => Some(Format::GraphMl),
+                "network" if text.contains("<networkStructure") => Some(Format::SndlibXml),
+                "network" if text.contains("<layer") || text.contains("<physicalTopology") => {
+                    Some(Format::Net2Plan)
+                }
                 "network" => Some(Format::SndlibXml),
                 _ => None,
             };
@@ -106,9 +163,47 @@ impl Format {
             }
             "qdisc" | "class" | "tc" => Some(Format::Tc),
             "#!/bin/sh" if text.contains("\ntc ") => Some(Format::Tc),
+            _ if first.starts_with('[') && text.contains("\"Remote_Interface\"") => {
+                Some(Format::Batfish)
+            }
             _ if first.starts_with('[') && text.contains("\"kind\"") => Some(Format::Tc),
-            _ if first.starts_with('{') => Some(Format::NodeLink),
-            _ => None,
+            _ if first.starts_with('{') => Some(match text {
+                _ if text.contains("\"nodes\"") => Format::NodeLink,
+                _ if text.contains("\"routerLinkStates\"") => Format::Ospf,
+                _ if text.contains("\"lldp\"") => Format::Lldp,
+                _ => Format::NodeLink,
+            }),
+            "to_node" | "from_node" if matches!(second, "to_node" | "from_node") => {
+                Some(Format::TeaVar)
+            }
+            _ if is_matrix(text) => Some(Format::Matrix),
+            _ if has_cables(text) || has_interfaces(text) => Some(Format::NetBox),
+            _ if has_edges(text) => Some(Format::Batfish),
+            _ => Format::by_line(text),
+        }
+    }
+
+    /// Detects a format by lines that may follow others.
+    fn by_line(text: &str) -> Option<Format> {
+        const MAX_LINES: usize = 10_000;
+        let lines = || text.lines().take(MAX_LINES).map(str::trim_end);
+        let has_key = |key: &str| {
+            lines().any(|line| {
+                line.strip_prefix(key)
+                    .is_some_and(|rest| rest.starts_with(':'))
+            })
+        };
+        let is_ospf = |line: &str| line.trim_start().starts_with("Router Link States (Area");
+        if lines().any(is_ospf) {
+            Some(Format::Ospf)
+        } else if lines().any(|line| database_level(line).is_some()) {
+            Some(Format::Isis)
+        } else if has_key("topology") {
+            Some(Format::Containerlab)
+        } else if has_key("nodes") && has_key("links") {
+            Some(Format::Netlab)
+        } else {
+            None
         }
     }
 }

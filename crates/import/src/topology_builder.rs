@@ -238,6 +238,52 @@ impl<'t> TopologyBuilder<'t> {
         Ok(())
     }
 
+    /// Adds a network segment. `members` are its nodes and the attributes of the direction into the segment. Two
+    /// nodes get one link. More get a node for the segment, which they leave without delay and metric.
+    pub(crate) fn add_lan(
+        &mut self,
+        name: &str,
+        mut members: Vec<(usize, LinkAttributes)>,
+        span: Range<usize>,
+    ) -> ReadResult<()> {
+        if members.len() == 2 {
+            let [(from, mut there), (to, mut back)] = [members.remove(0), members.remove(0)];
+            there.fill_from_reverse(&back);
+            back.fill_from_reverse(&there);
+            let settings = std::mem::take(&mut there.settings);
+            if !there.has_equal_attributes(&back) {
+                there.contradictions.append(&mut back.contradictions);
+                there.reverse = Some(Box::new(back));
+            }
+            there.settings = settings;
+            return self.add_link((from, to), false, there, span);
+        }
+        let mut id = name.to_owned();
+        while self.has_node(&id) {
+            id.push('\'');
+        }
+        let attributes = NodeAttributes {
+            // Names cannot have points.
+            name: Some(id.replace('.', "-")),
+            label: Some(id.clone()),
+            is_hyperedge: true,
+            ..NodeAttributes::default()
+        };
+        let segment = self.add_node_with(&id, attributes, span.clone())?;
+        for (member, mut there) in members {
+            let zero =
+                |it: &(StatedQuantity, Range<usize>)| (StatedQuantity::WithUnit(0.0), it.1.clone());
+            let back = LinkAttributes {
+                delay: there.delay.as_ref().map(zero),
+                metric: there.metric.map(|_| 0.0),
+                ..LinkAttributes::default()
+            };
+            there.reverse = Some(Box::new(back));
+            self.add_link((member, segment), false, there, span.clone())?;
+        }
+        Ok(())
+    }
+
     /// Decides whether links are directed if the file does not state it. They are if every link is listed
     /// in both directions. Returns the decision.
     pub(crate) fn infer_directions(&mut self, silence: &str) -> bool {

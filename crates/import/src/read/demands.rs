@@ -24,6 +24,8 @@ pub(super) struct Demands {
     pub(super) assumptions: Vec<String>,
     /// Number of further demands that are 0.
     pub(super) zero_demands: usize,
+    /// Number of nodes of a matrix without names.
+    pub(super) matrix_nodes: Option<usize>,
 }
 
 /// A demand.
@@ -65,7 +67,8 @@ impl DemandRow {
 
 /// A reference to a node.
 pub(super) enum NodeReference {
-    /// Node index in the other file, from 0.
+    /// Place of the node, from 0: by its identifier if the identifiers are the numbers from 0 or 1, otherwise in the
+    /// order of the other file.
     Number(usize),
     /// Node name in the other file.
     Name(String),
@@ -123,7 +126,22 @@ impl Demands {
             let words = unit_text(&BitsPerSecond(unit).to_string());
             assumptions.add_general(format!("demands without a unit are read in {words}"));
         }
-        let known = NodeLookup::of(topology, &network.ids);
+        let (order, is_by_number) = order(&network.ids);
+        if let Some(nodes) = self.matrix_nodes {
+            if nodes != order.len() {
+                let message = format!(
+                    "the demand matrix has {nodes} nodes, but the network has {}",
+                    order.len()
+                );
+                return Err(ImportError::new(ProblemKind::Conflict, 0..0, message));
+            }
+            assumptions.add_general(if is_by_number {
+                "rows and columns of the demand matrix are in the order of the nodes' numbers"
+            } else {
+                "rows and columns of the demand matrix are in the order of the nodes in their file"
+            });
+        }
+        let known = NodeLookup::of(topology, &network.ids, order);
         let mut ways: Option<HashSet<(usize, usize)>> = None;
         let mut joined = Vec::with_capacity(self.rows.len());
         let mut seen = HashSet::new();
@@ -186,7 +204,32 @@ impl Demands {
 
 /// Nodes by all their names in the file: identifier, label and scenario name. A name that is the
 /// identifier of one node and the label of another is ambiguous.
-struct NodeLookup(HashMap<String, NameMatch>);
+struct NodeLookup {
+    names: HashMap<String, NameMatch>,
+    /// Node indices by number.
+    order: Vec<usize>,
+}
+
+/// Returns the node indices by number, and whether the identifiers are the numbers from 0 or 1.
+fn order(ids: &[String]) -> (Vec<usize>, bool) {
+    let numbers: Option<Vec<usize>> = ids.iter().map(|id| id.parse().ok()).collect();
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    let Some(numbers) = numbers else {
+        return (order, false);
+    };
+    let mut sorted = order.clone();
+    sorted.sort_by_key(|&place| numbers[place]);
+    let counts_from = |first: usize| {
+        (first..)
+            .zip(&sorted)
+            .all(|(number, &place)| numbers[place] == number)
+    };
+    let is_by_number = counts_from(0) || counts_from(1);
+    if is_by_number {
+        order = sorted;
+    }
+    (order, is_by_number)
+}
 
 /// The nodes of a name.
 #[derive(Clone, Copy)]
@@ -197,7 +240,7 @@ enum NameMatch {
 }
 
 impl NodeLookup {
-    fn of(topology: &Topology, ids: &[String]) -> NodeLookup {
+    fn of(topology: &Topology, ids: &[String], order: Vec<usize>) -> NodeLookup {
         let mut known: HashMap<String, NameMatch> = HashMap::new();
         for (place, node) in topology.nodes.iter().enumerate() {
             let names = [ids.get(place), node.label.as_ref(), Some(&node.name)];
@@ -210,7 +253,10 @@ impl NodeLookup {
                 }
             }
         }
-        NodeLookup(known)
+        NodeLookup {
+            names: known,
+            order,
+        }
     }
 
     /// Returns the indices of the nodes on a path between these ends, which must follow existing links.
@@ -258,7 +304,7 @@ impl NodeLookup {
             ImportError::new(ProblemKind::UnknownName, span.clone(), message).help(help)
         };
         match end {
-            NodeReference::Number(number) if *number < topology.nodes.len() => Ok(*number),
+            NodeReference::Number(number) if *number < self.order.len() => Ok(self.order[*number]),
             NodeReference::Number(number) => {
                 let count = topology.nodes.len();
                 let message = format!("unknown node {number}");
@@ -267,7 +313,7 @@ impl NodeLookup {
                     format!("the network has nodes 0 to {}", count.saturating_sub(1)),
                 ))
             }
-            NodeReference::Name(name) => match self.0.get(name).copied() {
+            NodeReference::Name(name) => match self.names.get(name).copied() {
                 Some(NameMatch::One(place)) => Ok(place),
                 Some(NameMatch::Several(first, second)) => {
                     let [first, second] = [first, second].map(|at| &topology.nodes[at].name);

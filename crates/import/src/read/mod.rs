@@ -1,28 +1,47 @@
 //! Readers: conversion of files to a topology.
 
+mod batfish;
+mod containerlab;
 mod demands;
 mod edge_list;
+mod ethernet;
 mod gml;
 mod graphml;
+mod isis;
+mod json;
+mod link_state;
+mod lldp;
+mod matrix;
+mod net2plan;
+mod netbox;
+mod netlab;
 mod node_link;
 mod node_table;
 mod ns2;
+mod ospf;
 mod repetita;
 mod sndlib_native;
 mod sndlib_xml;
 mod tc;
+mod teavar;
 mod xml;
+mod yaml;
 
 use std::path::Path;
 
-use netflow_document::{FileId, Findings, Problems, Sources};
-use netflow_files::{FileKind, read_text};
+use netflow_document::{FileId, Findings, ProblemKind, Problems, SourceSpan, Sources};
+use netflow_files::{FileKind, ReadError, STANDARD_INPUT, read_text};
 use netflow_units::BitsPerSecond;
 
 use crate::errors::{ImportError, ReadResult};
 use crate::topology_builder::TopologyBuilder;
 use crate::{Assumption, Format, Topology};
+pub(crate) use batfish::has_edges;
 use demands::Demands;
+pub(crate) use isis::database_level;
+pub(crate) use matrix::is_matrix;
+use netbox::Interfaces;
+pub(crate) use netbox::{has_cables, has_interfaces};
 use node_table::Nodes;
 
 /// Options of reading.
@@ -58,7 +77,10 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
     for path in paths {
         let text = match read_text(path, FileKind::Topology) {
             Ok(text) => text,
-            Err(refusal) => return Err(netflow_document::unreadable_file(path, refusal, "")),
+            Err(refusal) => {
+                return Err(python_data(path, &refusal)
+                    .unwrap_or_else(|| netflow_document::unreadable_file(path, refusal, "")));
+            }
         };
         files.push((*path, sources.add(path, text)));
     }
@@ -66,6 +88,33 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
         .iter()
         .map(|(path, (file, text))| (*path, *file, text.as_str()));
     read_all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+}
+
+/// Returns the refusal of a pickle or an array of NumPy, with the command that converts a matrix in it to a text.
+/// Reading a pickle would execute it.
+fn python_data(path: &Path, refusal: &ReadError) -> Option<Problems> {
+    let is_binary =
+        matches!(refusal, ReadError::NotUtf8 { valid_prefix, .. } if valid_prefix.is_empty());
+    if !is_binary || path == Path::new(STANDARD_INPUT) {
+        return None;
+    }
+    let bytes = netflow_files::read(path, FileKind::Topology).ok()?;
+    let (what, load) = match bytes.as_slice() {
+        [0x80, 2..=5, ..] => ("a pickle of Python", "numpy.load(file, allow_pickle=True)"),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("an array of NumPy", "numpy.load(file)"),
+        _ => return None,
+    };
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let place = SourceSpan::new(sources.add_unreadable(path), 0..0);
+    let message = format!("the file is {what}, which netflow does not read");
+    let help = format!(
+        "convert a matrix that you trust: python3 -c 'import numpy, sys; file = sys.argv[1]; numpy.savetxt(file + \".txt\", {load})' FILE"
+    );
+    findings
+        .error(ProblemKind::NotAvailable, place, message)
+        .set_help(help);
+    Some(findings.into_problems(sources))
 }
 
 /// Reads a text. The format is detected by the content, otherwise by the file name.
@@ -92,10 +141,8 @@ fn read_all(
     let mut network: Option<(TopologyBuilder<'_>, FileId)> = None;
     let mut demands: Vec<(FileId, &str, Demands)> = Vec::new();
     let count = texts.len();
-    let is_csv = |path: &Path, text: &str| {
-        let format = reading.format.or_else(|| Format::of(path, text));
-        format == Some(Format::EdgeList)
-    };
+    let format = |path: &Path, text: &str| reading.format.or_else(|| Format::of(path, text));
+    let is_csv = |path: &Path, text: &str| format(path, text) == Some(Format::EdgeList);
     let mut nodes: Option<Nodes> = None;
     let has_nodes =
         |&(path, _, text): &SourceText<'_>| is_csv(path, text) && node_table::has_nodes(text);
@@ -116,9 +163,30 @@ fn read_all(
             }
         }
     }
+    let (ports, texts): (Vec<SourceText<'_>>, Vec<_>) =
+        texts.into_iter().partition(|&(path, _, text)| {
+            has_interfaces(text) && format(path, text) == Some(Format::NetBox)
+        });
+    let mut interfaces: Option<Interfaces> = None;
+    for &(_, file, text) in &ports {
+        match netbox::interfaces(text) {
+            Ok(read) => interfaces.get_or_insert_default().extend(read),
+            Err(wrong) => {
+                wrong.report(file, findings);
+                return None;
+            }
+        }
+    }
     for (path, file, text) in texts {
         let of_nodes = nodes.as_ref().filter(|_| is_csv(path, text));
-        let read = read_one(path, text, reading, count > 1, of_nodes);
+        let read = read_one(
+            path,
+            text,
+            reading,
+            count > 1,
+            of_nodes,
+            interfaces.as_ref(),
+        );
         let draft = match read {
             Ok(Parsed::Demands(said)) => {
                 demands.push((file, text, said));
@@ -146,7 +214,7 @@ fn read_all(
             Some(_) => "the files have demands, but no links",
             None => "the files have nodes, but no links",
         };
-        let first = first.or_else(|| tables.first().map(|(_, file, _)| *file));
+        let first = first.or_else(|| tables.first().or(ports.first()).map(|(_, file, _)| *file));
         let help = "add the file with the links, before or after this file; name a column of bandwidths, for example, \
                     `bandwidth_mbps`";
         ImportError::syntax(0..0, what)
@@ -243,6 +311,7 @@ fn read_one<'t>(
     reading: &Reading,
     several: bool,
     nodes: Option<&Nodes>,
+    interfaces: Option<&Interfaces>,
 ) -> ReadResult<Parsed<'t>> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
@@ -274,6 +343,16 @@ fn read_one<'t>(
         Format::EdgeList => edge_list::read(&mut draft, nodes)?,
         Format::Ns2 => ns2::read(&mut draft)?,
         Format::Tc => tc::read(&mut draft)?,
+        Format::Net2Plan => net2plan::read(&mut draft)?,
+        Format::TeaVar => teavar::read(&mut draft)?,
+        Format::Matrix => return matrix::demands(text).map(Parsed::Demands),
+        Format::Containerlab => containerlab::read(&mut draft)?,
+        Format::Netlab => netlab::read(&mut draft)?,
+        Format::NetBox => netbox::read(&mut draft, interfaces)?,
+        Format::Lldp => lldp::read(&mut draft, path)?,
+        Format::Ospf => ospf::read(&mut draft)?,
+        Format::Isis => isis::read(&mut draft)?,
+        Format::Batfish => batfish::read(&mut draft)?,
     }
     let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);
     // A matrix of the dynamic traffic of SNDlib has nodes but no links.

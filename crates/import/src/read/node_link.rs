@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::json;
 use super::sndlib_native::number;
 use crate::attributes::{self, Attribute, StatedQuantity, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
@@ -31,14 +32,7 @@ struct Document<'t> {
 type Object = serde_json::Map<String, Value>;
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
-    let text = draft.text.trim_start_matches('\u{feff}');
-    let document: Document<'_> = serde_json::from_str(text).map_err(|error| {
-        let at = byte_of(draft.text, error.line(), error.column());
-        let message = error.to_string();
-        // The position is reported separately.
-        let message = message.split(" at line ").next().unwrap_or_default();
-        ImportError::syntax(at, format!("invalid node-link JSON: {message}"))
-    })?;
+    let document: Document<'_> = json::parse(draft.text, "node-link JSON")?;
     let Some(nodes) = document.nodes else {
         let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
         return Err(ImportError::new(
@@ -198,15 +192,4 @@ fn attribute<'o>(
     span: &Range<usize>,
 ) -> Attribute<'o> {
     Attribute::new(key, value, span.clone())
-}
-
-/// Returns the byte at a line and a byte column, both from 1.
-fn byte_of(text: &str, line: usize, column: usize) -> Range<usize> {
-    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
-    let start: usize = lines.map(str::len).sum();
-    let mut at = (start + column.saturating_sub(1)).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at..at
 }
