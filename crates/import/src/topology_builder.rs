@@ -265,7 +265,7 @@ impl<'t> TopologyBuilder<'t> {
         let attributes = NodeAttributes {
             // Names cannot have points.
             name: Some(id.replace('.', "-")),
-            label: Some(id.clone()),
+            label: Some(single_line(&id)),
             is_hyperedge: true,
             ..NodeAttributes::default()
         };

@@ -144,7 +144,10 @@ pub const READERS: &[Reader] = &[
     Reader {
         name: "topology",
         read: topology,
-        extra_inputs: &[("tests/reference/topologies", "Abilene.graphml")],
+        extra_inputs: &[
+            ("tests/reference/topologies", "Abilene.graphml"),
+            ("crates/import/tests/tools/samples", ""),
+        ],
         dictionary: topologies::DICTIONARY,
     },
 ];

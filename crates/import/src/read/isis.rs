@@ -74,7 +74,8 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
             return Err(ImportError::new(ProblemKind::UnknownName, it.span, message).help(help));
         }
         if it.level == 1 && in_level_2.contains(&(router.clone(), neighbour.clone(), pseudonode)) {
-            let about = Subject::Other(format!("{router}->{neighbour}"), draft.line(&it.span));
+            let ends = [&router, &neighbour].map(|name| truncate_text(name));
+            let about = Subject::Other(ends.join("->"), draft.line(&it.span));
             let text = "adjacencies in both levels are read as those of level 2";
             draft.assumptions.add(text, about);
             continue;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::Subject;
-use crate::attributes::{LinkAttributes, NodeAttributes, truncate_text};
+use crate::attributes::{LinkAttributes, NodeAttributes, single_line, truncate_text};
 use crate::errors::ReadResult;
 use crate::topology_builder::TopologyBuilder;
 
@@ -43,7 +43,7 @@ pub(super) fn build(
         let attributes = NodeAttributes {
             // Names cannot have points.
             name: Some(router.replace('.', "-")),
-            label: Some(router.clone()),
+            label: Some(single_line(router)),
             ..NodeAttributes::default()
         };
         places.insert(

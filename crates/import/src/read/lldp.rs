@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{ethernet, json};
 use crate::Subject;
-use crate::attributes::{LinkAttributes, StatedQuantity, truncate_text};
+use crate::attributes::{LinkAttributes, StatedQuantity, single_line, truncate_text};
 use crate::errors::{ImportError, ReadResult};
 use crate::topology_builder::TopologyBuilder;
 
@@ -25,6 +25,14 @@ struct Neighbour {
     ports: Vec<String>,
     bps: Option<f64>,
     span: Range<usize>,
+}
+
+impl Neighbour {
+    /// Returns the names of host and neighbour in messages.
+    fn ends(&self) -> String {
+        let [host, name] = [&self.host, &self.name].map(|it| truncate_text(it));
+        format!("{host}--{name}")
+    }
 }
 
 pub(super) fn read(draft: &mut TopologyBuilder<'_>, path: &Path) -> ReadResult<()> {
@@ -74,8 +82,9 @@ pub(super) fn read(draft: &mut TopologyBuilder<'_>, path: &Path) -> ReadResult<(
         let short = it.name.split('.').next().unwrap_or_default();
         if !reporting.contains(it.name.as_str()) && reporting.contains(short) {
             let text = format!(
-                "neighbour `{}` is read as host `{short}`",
-                truncate_text(&it.name)
+                "neighbour `{}` is read as host `{}`",
+                truncate_text(&it.name),
+                truncate_text(short)
             );
             draft.assumptions.add_general(text);
             it.name = short.to_owned();
@@ -94,6 +103,15 @@ fn add_links(
     for (place, it) in found.iter().enumerate() {
         waiting.entry((&it.host, &it.name)).or_default().push(place);
     }
+    let mut ports = HashSet::new();
+    for it in found
+        .iter()
+        .filter(|it| !ports.insert((&it.host, &it.interface)))
+    {
+        let about = Subject::Other(it.ends(), draft.line(&it.span));
+        let text = "an interface has several neighbours: each is read as a link of its own";
+        draft.assumptions.add(text, about);
+    }
     let mut partner: Vec<Option<usize>> = vec![None; found.len()];
     let same_link = |a: &Neighbour, b: &Neighbour| {
         a.ports.contains(&b.interface) && b.ports.contains(&a.interface)
@@ -111,8 +129,7 @@ fn add_links(
             let Some(other) = other else { continue };
             (partner[place], partner[other]) = (Some(other), Some(place));
             if !by_name {
-                let about =
-                    Subject::Other(format!("{}--{}", it.host, it.name), draft.line(&it.span));
+                let about = Subject::Other(it.ends(), draft.line(&it.span));
                 let text =
                     "interface names of both ends differ: their neighbours are paired in order";
                 draft.assumptions.add(text, about);
@@ -124,7 +141,7 @@ fn add_links(
             continue;
         }
         if partner[place].is_none() && it.host != it.name && reporting.contains(it.name.as_str()) {
-            let about = Subject::Other(format!("{}--{}", it.host, it.name), draft.line(&it.span));
+            let about = Subject::Other(it.ends(), draft.line(&it.span));
             draft.assumptions.add(
                 "a link that only one of its hosts reports is imported",
                 about,
@@ -138,7 +155,7 @@ fn add_links(
             .flatten()
             .find_map(|place| found[place].bps);
         let says = LinkAttributes {
-            name: Some(it.interface.clone()),
+            name: Some(single_line(&it.interface)),
             bandwidth: rate.map(|bps| (StatedQuantity::WithUnit(bps), it.span.clone())),
             ..LinkAttributes::default()
         };

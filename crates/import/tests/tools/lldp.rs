@@ -21,6 +21,11 @@ fn link_that_both_hosts_report_exists_once() {
         &topology,
         "neighbour `spine1.example.net` is read as host `spine1`",
     );
+    let topology = import("lldp.json", &HOSTS.replace("swp2", "swp1"), Format::Lldp);
+    assert_assumed(
+        &topology,
+        "an interface has several neighbours: each is read as a link of its own: leaf1--server9",
+    );
     // Names of interfaces that do not match.
     let topology = import(
         "lldp.json",
