@@ -22,7 +22,7 @@ def import_topology(
     kind: str | None = None,
     ecmp: bool | None = None,
 ) -> Scenario:
-    """Imports a network from GraphML, GML, SNDlib, Repetita, node-link JSON, CSV or ns-2, as `netflow import` does.
+    """Imports a network from GraphML, SNDlib, CSV, containerlab, OSPF and other formats, as `netflow import` does.
 
     The first file contains the network, further files contain demands. Missing values are taken from `bandwidth`, `delay`,
     `buffer`, `detour`, `kind` (of demands) and `ecmp`. Each assumption is reported as a warning and as a comment in the

@@ -22,9 +22,10 @@ use crate::parse::{
 /// Import a network from GraphML, SNDlib, CSV, tc and other formats
 ///
 /// The formats are GraphML and GML of the Internet Topology Zoo, SNDlib (native and XML), Repetita,
-/// node-link JSON of NetworkX, CSV tables of links, and the links of ns-2 scripts. The output or the
-/// commands of `tc` for a Linux interface become a link between two nodes. netflow assumes
-/// values that a file does not contain. It reports every assumption: in the comments of the
+/// Net2Plan, node-link JSON of NetworkX, CSV tables of links, TeaVaR, and the links of ns-2 scripts;
+/// topologies of containerlab and netlab; cables of NetBox, neighbours of LLDP, databases of OSPF and
+/// IS-IS, and edges of Batfish. The output or the commands of `tc` for a Linux interface become a
+/// link between two nodes. netflow assumes values that a file does not contain. It reports every assumption: in the comments of the
 /// scenario, and as a summary on the standard error.
 ///
 /// The scenario runs without changes if at least one node reaches another and back. Demands are
@@ -34,8 +35,8 @@ use crate::parse::{
 #[derive(Args)]
 pub struct ImportArguments {
     /// Network file, and separate files with demands of its nodes (.demands of Repetita, CSV tables
-    /// `from,to,rate`, matrices of SNDlib). A CSV table of links can be followed by a table of
-    /// nodes, `id,lat,lon`. `-` is the standard input
+    /// `from,to,rate`, matrices of SNDlib or of numbers only). A CSV table of links can be followed
+    /// by a table of nodes, `id,lat,lon`. `-` is the standard input
     ///
     /// Import several networks one by one:
     /// `for file in *.graphml; do netflow import $file -o ${file%.graphml}.toml; done`

@@ -207,13 +207,13 @@ fn set_rate(says: &mut LinkAttributes, rates: &[Rate], span: &Range<usize>) {
     match lowest {
         Rate::Speed(bps) => says.bandwidth = Some((StatedQuantity::WithUnit(*bps), span.clone())),
         Rate::Type(bps, kind) => {
-            let told = LabelBandwidth {
+            let label = LabelBandwidth {
                 bps: *bps,
                 rule: String::new(),
                 multiplicity: 1.0,
                 bytes: None,
             };
-            says.label = Some((told, kind.clone()));
+            says.label = Some((label, kind.clone()));
         }
         Rate::Unknown => {}
     }

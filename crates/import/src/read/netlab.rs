@@ -116,7 +116,6 @@ fn add_link(
             return add_links(draft, members, &groups);
         }
     }
-    let nobody = None;
     let mut ends: Vec<(usize, Option<&Yaml<'_>>)> = Vec::new();
     let end = |draft: &TopologyBuilder<'_>, name: &str, at: &Yaml<'_>| {
         draft.existing_node(name, at.span.clone())
@@ -129,7 +128,7 @@ fn add_link(
             text.split('-').collect()
         };
         for name in names {
-            ends.push((end(draft, name.trim(), link)?, nobody));
+            ends.push((end(draft, name.trim(), link)?, None));
         }
     } else if let Some(list) = link.list().or_else(|| link.get("interfaces")?.list()) {
         for node in list {
