@@ -8,7 +8,7 @@ use crate::attributes::{LinkAttributes, NodeAttributes, single_line, truncate_te
 use crate::errors::ReadResult;
 use crate::topology_builder::TopologyBuilder;
 
-/// What a router is adjacent to.
+/// The other end of an adjacency.
 pub(super) enum Neighbour {
     Router(String),
     /// A network segment, such as the LAN of a designated router.

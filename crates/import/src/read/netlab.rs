@@ -143,7 +143,7 @@ fn add_link(
                 ends.push((end(draft, name, key)?, Some(value)));
             } else if !is_attribute(name) {
                 let text = format!(
-                    "`{}` is neither a node nor a known attribute of links: ignored",
+                    "`{}` is not a node or a known attribute of links: ignored",
                     truncate_text(name)
                 );
                 let about = Subject::Other(String::new(), draft.line(&key.span));

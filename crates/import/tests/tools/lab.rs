@@ -109,6 +109,6 @@ fn netlab_errors_have_places() {
     );
     assert_assumed(
         &topology,
-        "`r5` is neither a node nor a known attribute of links: ignored: line 14",
+        "`r5` is not a node or a known attribute of links: ignored: line 14",
     );
 }
