@@ -11,10 +11,10 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use crate::attributes::truncate_text;
 use crate::errors::{ImportError, ReadResult};
 
-/// Maximum depth of nested values. Topologies need about 10.
+/// Maximum depth of nested values after the expansion of aliases. Topologies need about 10.
 const MAX_DEPTH: usize = 64;
 /// Maximum number of values after the expansion of aliases.
-const MAX_VALUES: usize = 5_000_000;
+const MAX_VALUES: usize = 1_000_000;
 
 /// A value and its byte range, which ends in its first line.
 pub(super) struct Yaml<'t> {
@@ -22,6 +22,8 @@ pub(super) struct Yaml<'t> {
     pub(super) span: Range<usize>,
     /// Number of values in it after the expansion of aliases.
     size: usize,
+    /// Depth of nested values in it after the expansion of aliases.
+    depth: usize,
 }
 
 enum Value<'t> {
@@ -36,61 +38,62 @@ struct Open<'t> {
     items: Vec<Rc<Yaml<'t>>>,
     is_map: bool,
     anchor: usize,
-    start: usize,
+    start: Marker,
 }
 
 /// Parses a file with one document.
 pub(super) fn parse(text: &str) -> ReadResult<Rc<Yaml<'_>>> {
-    let bare = text.trim_start_matches('\u{feff}');
-    let skipped = text.len() - bare.len();
-    let starts = LineStarts::of(bare);
-    let byte = |at: &Marker| skipped + starts.byte(at);
+    let places = Places::of(text);
     let mut anchors: HashMap<usize, Rc<Yaml<'_>>> = HashMap::new();
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut root = None;
-    for event in Parser::new_from_str(bare) {
+    for event in Parser::new_from_str(&text[places.skipped..]) {
         let (event, span) = event.map_err(|error| {
-            let at = byte(error.marker());
+            let at = places.byte(error.marker());
             ImportError::syntax(at..at, format!("invalid YAML: {}", error.info()))
         })?;
-        let start = byte(&span.start);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |end| start + end);
-        let line = start..byte(&span.end).clamp(start, line_end);
+        let place = places.span(&span.start, &span.end);
+        let too_large = |message: String| {
+            Err(ImportError::new(
+                ProblemKind::TooLarge,
+                place.clone(),
+                message,
+            ))
+        };
+        let too_deep = || too_large(format!("values are nested deeper than {MAX_DEPTH} levels"));
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, _) => {
                 let is_null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
-                let value = if is_null {
-                    Value::Null
-                } else {
-                    Value::Scalar(text)
+                let scalar = Yaml {
+                    value: if is_null {
+                        Value::Null
+                    } else {
+                        Value::Scalar(text)
+                    },
+                    span: place,
+                    size: 1,
+                    depth: 1,
                 };
-                let size = 1;
-                let span = line;
-                (Rc::new(Yaml { value, span, size }), anchor)
+                (Rc::new(scalar), anchor)
             }
             Event::Alias(anchor) => match anchors.get(&anchor) {
                 Some(value) => (Rc::clone(value), 0),
                 None => {
                     return Err(ImportError::value(
-                        line,
+                        place,
                         "this alias is inside its own anchor",
                     ));
                 }
             },
             Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) => {
                 if open.len() == MAX_DEPTH {
-                    let message = format!("values are nested deeper than {MAX_DEPTH} levels");
-                    return Err(ImportError::new(ProblemKind::TooLarge, line, message));
+                    return too_deep();
                 }
-                let is_map = matches!(event, Event::MappingStart(..));
-                let items = Vec::new();
                 open.push(Open {
-                    items,
-                    is_map,
+                    items: Vec::new(),
+                    is_map: matches!(event, Event::MappingStart(..)),
                     anchor,
-                    start,
+                    start: span.start,
                 });
                 continue;
             }
@@ -104,26 +107,38 @@ pub(super) fn parse(text: &str) -> ReadResult<Rc<Yaml<'_>>> {
                 else {
                     continue;
                 };
-                let line_end = text[start..]
-                    .find('\n')
-                    .map_or(text.len(), |end| start + end);
-                let span = start..line_end.min(line.end.max(start));
-                let sizes = items.iter().map(|item| item.size);
-                let size = sizes.fold(1, usize::saturating_add);
+                let size = items
+                    .iter()
+                    .map(|item| item.size)
+                    .fold(1, usize::saturating_add);
+                let depth = 1 + items.iter().map(|item| item.depth).max().unwrap_or(0);
                 if size > MAX_VALUES {
-                    let message = "the aliases expand to more than 5 million values";
-                    return Err(ImportError::new(ProblemKind::TooLarge, span, message));
+                    return too_large(format!(
+                        "the aliases expand to more than {MAX_VALUES} values"
+                    ));
+                }
+                if depth > MAX_DEPTH {
+                    return too_deep();
                 }
                 let value = if is_map {
                     Value::Map(pairs(items)?)
                 } else {
                     Value::List(items)
                 };
-                (Rc::new(Yaml { value, span, size }), anchor)
+                let span = places.span(&start, &span.end);
+                (
+                    Rc::new(Yaml {
+                        value,
+                        span,
+                        size,
+                        depth,
+                    }),
+                    anchor,
+                )
             }
             Event::DocumentStart(_) if root.is_some() => {
                 return Err(ImportError::syntax(
-                    line,
+                    place,
                     "the file has a second YAML document",
                 ));
             }
@@ -161,31 +176,49 @@ fn pairs<'t>(items: Vec<Rc<Yaml<'t>>>) -> ReadResult<Vec<(Rc<Yaml<'t>>, Rc<Yaml<
     Ok(pairs)
 }
 
-/// Beginnings of lines, to convert positions of the parser, which counts characters.
-struct LineStarts<'t> {
-    text: &'t str,
-    starts: Vec<usize>,
+/// Conversion of the positions of the parser, which counts characters after the byte order mark.
+struct Places {
+    /// Number of bytes of the byte order mark.
+    skipped: usize,
+    /// Byte offsets of all characters, and of the end; empty if each has one byte.
+    offsets: Vec<usize>,
+    /// Byte offsets of the ends of lines, and of the text.
+    line_ends: Vec<usize>,
 }
 
-impl LineStarts<'_> {
-    fn of(text: &str) -> LineStarts<'_> {
+impl Places {
+    fn of(text: &str) -> Places {
+        let bare = text.trim_start_matches('\u{feff}');
+        let skipped = text.len() - bare.len();
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1));
-        LineStarts {
-            text,
-            starts: starts.collect(),
+        let offsets = bare.char_indices().map(|(at, _)| skipped + at);
+        Places {
+            skipped,
+            offsets: if bare.is_ascii() {
+                Vec::new()
+            } else {
+                offsets.chain([text.len()]).collect()
+            },
+            line_ends: newlines.map(|(at, _)| at).chain([text.len()]).collect(),
         }
     }
 
     fn byte(&self, at: &Marker) -> usize {
-        let Some(&start) = self.starts.get(at.line().saturating_sub(1)) else {
-            return self.text.len();
+        let end = self.line_ends.last().copied().unwrap_or_default();
+        let byte = match self.offsets.get(at.index()) {
+            Some(byte) => *byte,
+            None if self.offsets.is_empty() => self.skipped + at.index(),
+            None => end,
         };
-        let mut chars = self.text[start..].char_indices();
-        start
-            + chars
-                .nth(at.col())
-                .map_or(self.text.len() - start, |(at, _)| at)
+        byte.min(end)
+    }
+
+    /// Returns the byte range between two positions, up to the end of the first line.
+    fn span(&self, start: &Marker, end: &Marker) -> Range<usize> {
+        let [start, end] = [start, end].map(|at| self.byte(at));
+        let line = self.line_ends.partition_point(|&line_end| line_end < start);
+        let line_end = self.line_ends.get(line).copied().unwrap_or(start);
+        start..end.min(line_end).max(start)
     }
 }
 
@@ -261,7 +294,7 @@ mod tests {
 
     #[test]
     fn places_are_bytes() {
-        let text = "\u{feff}ä: [ö, x]\nb:\n  - c: 1\n";
+        let text = "\u{feff}ä: [ö, x]\r\nb:\r\n  - c: 1\r\n";
         let root = parse(text).unwrap();
         let list = root.get("ä").and_then(|it| it.list()).unwrap();
         assert_eq!(&text[list[1].span.clone()], "x");
@@ -289,6 +322,9 @@ mod tests {
         }
         assert!(parse(&text).is_err());
         assert!(parse(&"[".repeat(100)).is_err());
+        let chain =
+            (1..100_000).map(|level| format!("a{level}: &a{level} {{<<: *a{}}}\n", level - 1));
+        assert!(parse(&format!("a0: &a0 {{x: 1}}\n{}", chain.collect::<String>())).is_err());
         assert!(parse("a: 1\na: 2\n").is_err());
         assert!(parse("a: &a [*a]\n").is_err());
         assert!(parse("a: 1\n---\nb: 2\n").is_err());
