@@ -3,7 +3,7 @@
 //! Variants of the network are those of a scenario with other bandwidths and further links, so that a plan is evaluated
 //! exactly as the scenario that [`ScenarioVariants::write`] makes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use netflow_document::Problems;
@@ -115,8 +115,13 @@ impl ScenarioVariants {
                 return Err(Error::UnknownLink(pattern.as_str().to_owned()));
             }
         }
+        // A key of the file sets all members of a bundle.
+        let members = network.bundles().flat_map(|(members, _)| members);
+        let members: BTreeSet<String> = members.map(|id| network.physical_link_name(id)).collect();
         let of_link = |name: String| {
-            let all = modules.iter().filter(|it| it.applies_to(&name));
+            let all = modules
+                .iter()
+                .filter(|it| it.applies_to(&name) && !members.contains(&name));
             let all = all.map(|it| Module {
                 capacity_bps: it.capacity_bps(),
                 cost: *it.cost,

@@ -35,6 +35,7 @@
 
 mod calibrated_scenario;
 mod directory;
+mod divided_traffic;
 mod error;
 mod explain;
 mod load;
@@ -59,6 +60,7 @@ use rayon::prelude::*;
 
 pub use calibrated_scenario::calibrated;
 pub use directory::Directory;
+pub use divided_traffic::{TrafficPart, shares_of_links, traffic_parts};
 pub use error::{Error, PeriodError};
 pub use explain::explain;
 pub use load::{load, warning_texts};

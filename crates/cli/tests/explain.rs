@@ -59,3 +59,58 @@ fn unstarted_connection_is_reported() {
         text(&output.stdout)
     );
 }
+
+/// Paths of a demand over two ways of different capacity, and after a failure.
+#[test]
+fn paths_of_a_divided_demand_are_printed() {
+    let place = Workplace::new();
+    let scenario = r#"
+        simulation = { duration = "10 s", ecmp = "weighted" }
+        link = [
+            { from = "A", to = "B", bandwidth = "30 Mbit/s", metric = 1 },
+            { from = "B", to = "D", bandwidth = "30 Mbit/s", metric = 1 },
+            { from = "A", to = "C", bandwidth = "10 Mbit/s", metric = 1 },
+            { from = "C", to = "D", bandwidth = "10 Mbit/s", metric = 1 },
+        ]
+        demand = [{ name = "d", from = "A", to = "D", rate = "8 Mbit/s" }]
+        event = [{ at = "5 s", link = "A<->C", down = true }]
+    "#;
+    std::fs::write(place.path("divided.toml"), scenario).unwrap();
+    for (at, links) in [
+        (
+            "4s",
+            [
+                ("A->B", 0.75),
+                ("B->D", 0.75),
+                ("A->C", 0.25),
+                ("C->D", 0.25),
+            ]
+            .as_slice(),
+        ),
+        ("6s", &[("A->B", 1.0), ("B->D", 1.0)]),
+    ] {
+        for model in ["fluid", "packet"] {
+            let command = format!(
+                "explain divided.toml d --at {at} --format json --set simulation.model={model}"
+            );
+            let it: serde_json::Value =
+                serde_json::from_slice(&place.expect(&command, 0).stdout).unwrap();
+            assert_eq!(it["parts"].as_array().unwrap().len(), 2, "{it:#}");
+            let found = it["links"].as_array().unwrap();
+            assert_eq!(found.len(), links.len(), "{it:#}");
+            for (found, (link, share)) in found.iter().zip(links) {
+                assert_eq!(found["link"], *link, "{it:#}");
+                assert!(
+                    (found["share"].as_f64().unwrap() - share).abs() < 1e-8,
+                    "{it:#}"
+                );
+            }
+        }
+    }
+    let output = place.expect("explain divided.toml d --at 4s", 0);
+    let printed = text(&output.stdout);
+    assert!(
+        printed.contains("A->B, B->D") && printed.contains("75"),
+        "{printed}"
+    );
+}

@@ -23,7 +23,7 @@ struct DirectedLink {
 
 impl Topology {
     /// Returns the nodes and links of a scenario. Two links that differ only in their direction become
-    /// one link. Queue disciplines and connections are left out.
+    /// one link. Queue disciplines, bundles and connections are left out.
     pub fn of(scenario: &CompiledScenario) -> Topology {
         let network = &scenario.network;
         let mut nodes: Vec<Node> = network

@@ -7,8 +7,9 @@ use netflow_queues::{DelayLine, Scheduler};
 use netflow_units::{NonMaxU32, link_name};
 
 use crate::buffers::BufferSizing;
-use crate::compiled::{Class, ClassPath, CompiledNetwork, Epoch, LinkEvent};
-use crate::explicit_paths::ExplicitPaths;
+use crate::bundles;
+use crate::compiled::{Bundle, Class, ClassPath, CompiledNetwork, Epoch, LinkEvent};
+use crate::explicit_paths::{ExplicitPath, ExplicitPaths};
 use crate::ids::Owner;
 use crate::routing::{DistancesOver, Request, Router, length};
 use crate::runtime_control::{AllAllowedSettings, ControllableConnection, control_index_of_class};
@@ -18,9 +19,9 @@ use crate::unavailability::Unavailabilities;
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Aqm, Buffer, BuildError, Calibration,
-    CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, Dscp, EventSpec, LinkId,
-    LinkSpec, Network, NodeId, Overhead, SeriesColumns, Source, Tins, WindowSource, classes,
-    diffserv,
+    CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, Dscp, EcmpWeights,
+    EventSpec, Fallbacks, LinkId, LinkSpec, Network, NodeId, Overhead, SeriesColumns, Source, Tins,
+    WindowSource, classes, diffserv,
 };
 
 /// Size of an acknowledgement in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
@@ -40,6 +41,9 @@ pub struct NetworkBuilder {
     pub(crate) links: Vec<LinkSpec>,
     connections: Vec<ConnectionSpec>,
     events: Vec<EventSpec>,
+    /// Further explicit paths of connections.
+    pub(crate) fallbacks: BTreeMap<u32, Fallbacks>,
+    pub(crate) bundles: Vec<Bundle>,
     aggregates: Vec<AggregateSpec>,
     workloads: Vec<Users>,
     pub(crate) multi_queue_links: Vec<MultiQueueLink>,
@@ -54,6 +58,7 @@ pub struct NetworkBuilder {
     foreign_id_errors: Vec<BuildError>,
     pub(crate) class_queues: ClassQueues,
     pub(crate) calibration: Option<CalibrationPlan>,
+    ecmp_weights: EcmpWeights,
     memory_limit_bytes: Option<u64>,
 }
 
@@ -66,7 +71,9 @@ impl Network {
             nodes,
             links,
             connections,
-            events,
+            given_events,
+            fallbacks,
+            bundles,
             aggregates,
             workloads,
             multi_queue_links: classed,
@@ -76,8 +83,10 @@ impl Network {
             unavailabilities,
             controllable: settable,
             calibration,
+            ecmp_weights,
             memory_limit_bytes,
             // Derived from the inputs.
+            events: _,
             link_names: _,
             buffer_pkts: _,
             class_of: _,
@@ -92,12 +101,6 @@ impl Network {
         let queues: usize = classed.iter().map(|it| it.classes.len()).sum();
         let links = &links[..links.len() - queues];
         let ids = (0..).map(|n| NodeId(n, owner));
-        let is_asked = |event: &&LinkEvent| (event.link as usize) < links.len();
-        let events = events.iter().filter(is_asked).map(|event| EventSpec {
-            at_s: event.at_s,
-            link: LinkId(event.link, owner),
-            change: event.change,
-        });
         let groups = risk_groups
             .iter()
             .map(|group| (group.name.clone(), group.links.iter().copied().collect()));
@@ -107,7 +110,9 @@ impl Network {
             node_ids: nodes.iter().cloned().zip(ids).collect(),
             links: links.to_vec(),
             connections: connections.clone(),
-            events: events.collect(),
+            events: given_events.clone(),
+            fallbacks: fallbacks.clone(),
+            bundles: bundles.clone(),
             aggregates: aggregates.clone(),
             workloads: workloads.clone(),
             multi_queue_links: classed.clone(),
@@ -123,6 +128,7 @@ impl Network {
             foreign_id_errors: Vec::new(),
             class_queues: ClassQueues::default(),
             calibration: calibration.clone(),
+            ecmp_weights: *ecmp_weights,
             memory_limit_bytes: Some(*memory_limit_bytes),
         }
     }
@@ -144,6 +150,8 @@ impl NetworkBuilder {
             links: Vec::new(),
             connections: Vec::new(),
             events: Vec::new(),
+            fallbacks: BTreeMap::new(),
+            bundles: Vec::new(),
             aggregates: Vec::new(),
             workloads: Vec::new(),
             multi_queue_links: Vec::new(),
@@ -154,6 +162,7 @@ impl NetworkBuilder {
             foreign_id_errors: Vec::new(),
             class_queues: ClassQueues::default(),
             calibration: None,
+            ecmp_weights: EcmpWeights::default(),
             memory_limit_bytes: None,
         }
     }
@@ -303,6 +312,20 @@ impl NetworkBuilder {
         self.queue_class_of.insert(connection.0, class.to_owned());
     }
 
+    /// Sets the weights of next links of equal cost (default: equal).
+    pub fn ecmp_weights(&mut self, weights: EcmpWeights) {
+        self.ecmp_weights = weights;
+    }
+
+    /// Sets the paths that a connection with an explicit path takes in turn while a link of this path is down.
+    pub fn fallback_paths(&mut self, connection: ConnectionId, fallbacks: Fallbacks) {
+        let nodes = fallbacks.paths.iter().flatten();
+        let mut ids: Vec<_> = nodes.map(|node| ("paths", node.1)).collect();
+        ids.push(("connection", connection.1));
+        self.check_owner(&ids, |_| "fallback paths".to_owned());
+        self.fallbacks.insert(connection.0, fallbacks);
+    }
+
     /// Sets the memory limit of a run in bytes (default: no limit).
     pub fn memory_limit(&mut self, bytes: u64) {
         self.memory_limit_bytes = Some(bytes);
@@ -340,6 +363,7 @@ impl NetworkBuilder {
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
+        self.check_bundles(&mut errors);
         self.check_unavailabilities(&mut errors);
         self.check_workloads(&mut errors);
         self.check_allowed_settings(&mut errors);
@@ -357,11 +381,13 @@ impl NetworkBuilder {
             &self.connections,
             &aggregate_of,
             &self.queue_class_of,
+            &self.fallbacks,
             &self.allowed_settings,
         );
-        let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
-        for event in &self.events {
-            let event = LinkEvent::from(event);
+        let mut own: Vec<LinkEvent> = self.events.iter().map(LinkEvent::from).collect();
+        own.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
+        let mut events: Vec<LinkEvent> = Vec::with_capacity(own.len());
+        for event in bundles::with_caused_events(&self.bundles, self.links.len(), own) {
             events.push(event);
             // A class queue shares the events of its link.
             let queues = self
@@ -369,7 +395,6 @@ impl NetworkBuilder {
                 .filter(|&(_, parent, _)| parent == event.link);
             events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
         }
-        events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&class_of, &classes, &events)?;
         let crossed = BufferSizing {
             links: &self.links,
@@ -398,6 +423,9 @@ impl NetworkBuilder {
                 path_links: routes.path_links,
                 epochs: routes.epochs,
                 events,
+                given_events: self.events,
+                fallbacks: self.fallbacks,
+                bundles: self.bundles,
                 aggregates: self.aggregates,
                 workloads: self.workloads,
                 shared_links: self.class_queues.shared_links,
@@ -409,6 +437,7 @@ impl NetworkBuilder {
                 unavailabilities: self.unavailabilities,
                 controllable: routes.settable,
                 calibration: self.calibration,
+                ecmp_weights: self.ecmp_weights,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })
@@ -1088,7 +1117,8 @@ impl NetworkBuilder {
     /// that are down before and after, `lengths` the length of every link.
     ///
     /// A path changes only if a best path led, or leads, over one of the links: then a path over it is at most as long as
-    /// the path before. Explicit and reversed paths choose among the links between two nodes.
+    /// the path before. Explicit and reversed paths choose among the links between two nodes. ECMP weights also depend on
+    /// other links.
     fn affected_classes(
         &self,
         router: &Router,
@@ -1128,6 +1158,7 @@ impl NetworkBuilder {
             let mut both = data.iter().chain(back);
             spec.path.is_some()
                 || spec.return_path.is_some()
+                || (router.has_weights() && spec.flow.is_some())
                 || back.is_empty() // no return path yet, and none needed
                 || over.iter().any(|it| {
                     it.length(from, to).is_some_and(|it| it <= there)
@@ -1139,7 +1170,8 @@ impl NetworkBuilder {
     }
 
     pub(crate) fn router(&self) -> Router {
-        Router::new(&self.nodes, &self.links[..self.first_class_queue()])
+        let links = &self.links[..self.first_class_queue()];
+        Router::new(&self.nodes, links, &self.bundles, self.ecmp_weights)
     }
 
     fn all_path_pairs(
@@ -1247,19 +1279,33 @@ impl NetworkBuilder {
         };
         let mut errors = Vec::new();
 
-        let wanted = asked().filter(|it| it.path.is_none());
+        let explicit = asked().zip(connections).map(|(it, &(connection, _))| {
+            let Some(nodes) = it.path else {
+                return ExplicitPath::None;
+            };
+            // A path that is set at run time has no others.
+            let is_own = it.spec.path == self.spec_of(connection).path;
+            let others = self.fallbacks.get(&connection).filter(|_| is_own);
+            given.first_working(it.spec, nodes, others, (it.from, it.to), &mut errors)
+        });
+        let explicit: Vec<ExplicitPath> = explicit.collect();
+        let wanted = asked().zip(&explicit);
         let requests: Vec<Request> = wanted
-            .map(|it| Request {
+            .filter(|(_, path)| **path == ExplicitPath::None)
+            .map(|(it, _)| Request {
                 flow: it.spec.flow,
                 ..request(it.from, it.to)
             })
             .collect();
         let mut found = router.paths(&requests, down).into_iter();
         let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
-        for it in asked() {
-            data.push(match it.path {
-                Some(nodes) => given.path(it.spec, nodes, (it.from, it.to), &mut errors),
-                None => {
+        let mut is_pinned = Vec::with_capacity(connections.len());
+        for (it, path) in asked().zip(explicit) {
+            is_pinned.push(path != ExplicitPath::None);
+            data.push(match path {
+                ExplicitPath::Links(path) => Some(path),
+                ExplicitPath::Invalid => None,
+                ExplicitPath::None => {
                     let path = found.next().flatten();
                     if path.is_none() {
                         errors.push(self.unreachable(it.spec, it.from, it.to));
@@ -1274,12 +1320,12 @@ impl NetworkBuilder {
         let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         let mut looked_for = Vec::new();
         let mut opposites = given.opposites();
-        for (it, path) in asked().zip(&data) {
+        for ((it, path), is_pinned) in asked().zip(&data).zip(is_pinned) {
             back.push(match (it.return_path, path) {
                 (Some(nodes), _) => given.path(it.spec, nodes, (it.to, it.from), &mut errors),
                 (None, None) => None,
                 (None, Some(path)) => {
-                    let reversed = given.reversed(path, it.path.is_some(), &mut opposites);
+                    let reversed = given.reversed(path, is_pinned, &mut opposites);
                     if reversed.is_none() {
                         looked_for.push(back.len());
                     }

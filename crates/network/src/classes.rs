@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::compiled::Class;
 use crate::runtime_control::AllAllowedSettings;
-use crate::{Acks, Application, ConnectionSpec, FlowHash, NodeId, Source};
+use crate::{Acks, Application, ConnectionSpec, Fallbacks, FlowHash, NodeId, Source};
 
 /// All properties that make two connections behave differently.
 #[derive(PartialEq, Eq, Hash)]
@@ -18,6 +18,7 @@ struct ClassKey<'a> {
     window: Option<u64>,
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
+    fallbacks: Option<&'a Fallbacks>,
     flow: Option<FlowHash>,
     ecmp_share: Option<[u64; 2]>,
     /// Compared by identity of the object.
@@ -44,7 +45,12 @@ enum SourceKey {
     Users(*const ()),
 }
 
-fn class_key<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>) -> ClassKey<'a> {
+fn class_key<'a>(
+    c: &'a ConnectionSpec,
+    fallbacks: Option<&'a Fallbacks>,
+    marks: Marks<'a>,
+    set_alone: Option<u32>,
+) -> ClassKey<'a> {
     ClassKey {
         ends: (c.from, c.to),
         source: match &c.source {
@@ -82,6 +88,7 @@ fn class_key<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
         window: c.max_window_pkts.map(f64::to_bits),
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
+        fallbacks,
         flow: c.flow,
         ecmp_share: (c.ecmp_share).map(|it| [it.from, it.until].map(f64::to_bits)),
         transfers: c.transfers.as_ref().map(|it| Arc::as_ptr(it).cast()),
@@ -96,6 +103,7 @@ pub(super) fn group_into_classes(
     connections: &[ConnectionSpec],
     aggregate_of: &HashMap<u32, u32>,
     queue_class_of: &BTreeMap<u32, String>,
+    fallbacks: &BTreeMap<u32, Fallbacks>,
     announced: &AllAllowedSettings,
 ) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
@@ -106,7 +114,12 @@ pub(super) fn group_into_classes(
         let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
         let set_alone = announced.contains_key(&(i as u32)).then_some(i as u32);
         let class = *known
-            .entry(class_key(c, (aggregate, queue_class), set_alone))
+            .entry(class_key(
+                c,
+                fallbacks.get(&(i as u32)),
+                (aggregate, queue_class),
+                set_alone,
+            ))
             .or_insert_with(|| {
                 classes.push(Class {
                     connection: i as u32,

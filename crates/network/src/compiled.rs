@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use netflow_units::NonMaxU32;
 
+pub use crate::bundles::Bundle;
 use crate::ids::Owner;
 use crate::runtime_control::ControllableConnection;
 use crate::scheduling::{MultiQueueLink, SharedLink};
 pub use crate::unavailability::Unavailabilities;
 use crate::users::Users;
 use crate::{
-    Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, Dscp, LinkSpec,
+    Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, Dscp, EcmpWeights,
+    EventSpec, Fallbacks, LinkSpec,
 };
 
 /// Value for no branch in the fluid engine: the class has no route, and cannot send.
@@ -64,6 +66,14 @@ pub struct CompiledNetwork {
     pub unavailabilities: Unavailabilities,
     /// Connections with values that can be set at run time, in order.
     pub controllable: Vec<ControllableConnection>,
+    /// Further explicit paths of connections that have some.
+    pub fallbacks: BTreeMap<u32, Fallbacks>,
+    /// Bundles of parallel links.
+    pub bundles: Vec<Bundle>,
+    /// Events as given, without those of class queues and bundles.
+    pub given_events: Vec<EventSpec>,
+    /// Weights of next links of equal cost.
+    pub ecmp_weights: EcmpWeights,
     /// Plan to calibrate the queues by the packet model.
     pub calibration: Option<CalibrationPlan>,
     /// Memory limit of a run in bytes.

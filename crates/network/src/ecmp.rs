@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::hash::fnv_hash;
-use crate::routing::{NextLinks, Router};
+use crate::routing::{NextLink, NextLinks, Router};
 use crate::{NetworkBuilder, NodeId};
 
 /// Maximum number of equal-cost paths that are distinguished; beyond it, a subset represents all paths.
@@ -13,28 +13,76 @@ pub const MAX_PATHS: usize = 64;
 /// Maximum number of flows with an individual path each.
 pub const MAX_HASHED_FLOWS: u32 = 4096;
 
-/// ECMP hash of a flow, which selects one of the paths of equal cost. At a node with n such next links, the
-/// integer part of n · hash / 2^64 is the index of the link. The fractional part is the hash at the next
-/// node.
+/// Weights of next links of equal cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcmpWeights {
+    /// Every next link gets the same share.
+    #[default]
+    Equal,
+    /// Shares are in proportion to capacity (UCMP, weighted ECMP). The weight of a link is its bandwidth. If the node
+    /// at its end has less outgoing weight than incoming bandwidth, on shortest paths to the receiver, the weight is
+    /// reduced by this ratio. Bandwidths are those of [`LinkSpec`](crate::LinkSpec); events do not change them.
+    Capacity,
+}
+
+/// ECMP hash of a flow, which selects one of the paths of equal cost. At a node with n such next links of equal weight,
+/// the integer part of n · hash / 2^64 is the index of the link. The fractional part is the hash at the next
+/// node. With weights, each link has a part of the interval in proportion to its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowHash(pub u64);
 
-impl FlowHash {
-    /// Returns an index below `of`; the fractional part remains for the next choice.
-    pub(crate) fn choose(&mut self, of: usize) -> usize {
-        let product = u128::from(self.0) * of as u128;
-        self.0 = product as u64;
-        (product >> 64) as usize
+/// Choice of one of several alternatives by their weights.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    /// Sum of the weights of the alternatives before it.
+    before: u64,
+    weight: u32,
+    /// Sum of all weights.
+    all: u64,
+}
+
+impl Choice {
+    /// Returns the choices of each of these links.
+    fn each(links: &[NextLink]) -> impl Iterator<Item = Choice> {
+        let all = links.iter().map(|it| u64::from(it.weight)).sum();
+        links.iter().scan(0, move |before, it| {
+            let choice = Choice {
+                before: *before,
+                weight: it.weight,
+                all,
+            };
+            *before += u64::from(it.weight);
+            Some(choice)
+        })
     }
 
-    /// Returns the middle of all hashes that make these choices, each an index and the number of links.
-    fn of(choices: &[(usize, usize)]) -> FlowHash {
-        let within = choices
-            .iter()
-            .rev()
-            .fold(1_u128 << 63, |rest, &(which, of)| {
-                (((which as u128) << 64) + rest) / of as u128
-            });
+    /// Returns this choice's share of an amount.
+    fn share_of(self, amount: f64) -> f64 {
+        amount * f64::from(self.weight) / self.all as f64
+    }
+}
+
+impl FlowHash {
+    /// Returns one of these links; the fractional part remains for the next choice.
+    pub(crate) fn choose(&mut self, links: &[NextLink]) -> Option<u32> {
+        let all: u64 = links.iter().map(|it| u64::from(it.weight)).sum();
+        let mut rest = u128::from(self.0) * u128::from(all);
+        for it in links {
+            let part = u128::from(it.weight) << 64;
+            if rest < part {
+                self.0 = (rest / u128::from(it.weight)) as u64;
+                return Some(it.link);
+            }
+            rest -= part;
+        }
+        None
+    }
+
+    /// Returns the middle of all hashes that make these choices.
+    fn of(choices: &[Choice]) -> FlowHash {
+        let within = choices.iter().rev().fold(1_u128 << 63, |rest, it| {
+            ((u128::from(it.before) << 64) + rest * u128::from(it.weight)) / u128::from(it.all)
+        });
         FlowHash(within as u64)
     }
 }
@@ -44,7 +92,7 @@ impl FlowHash {
 pub struct PathShare {
     /// Hash of a flow on this path.
     pub flow: FlowHash,
-    /// Share of the traffic: every node splits it equally over its next links of equal cost.
+    /// Share of the traffic: every node splits it over its next links of equal cost by their [weights](EcmpWeights).
     pub share: f64,
     /// True if it represents more paths than can be distinguished, so that link loads are inexact.
     pub is_approximate: bool,
@@ -96,8 +144,8 @@ pub struct EqualPaths {
     cached_links: usize,
 }
 
-/// Maximum number of cached entries, of four bytes each.
-const MAX_CACHED_LINKS: usize = 1 << 26;
+/// Maximum number of cached entries, of eight bytes each.
+const MAX_CACHED_LINKS: usize = 1 << 25;
 
 impl NetworkBuilder {
     /// Returns a search for equal-cost paths, by metric or delay, over the current links.
@@ -158,11 +206,15 @@ impl EqualPaths {
         };
         loads.decompose(from.0).unwrap_or_else(|| {
             let part = |i| PathShare {
-                flow: FlowHash::of(&[(i, MAX_PATHS)]),
+                flow: FlowHash::of(&[Choice {
+                    before: i,
+                    weight: 1,
+                    all: MAX_PATHS as u64,
+                }]),
                 share: 1.0 / MAX_PATHS as f64,
                 is_approximate: true,
             };
-            (0..MAX_PATHS).map(part).collect()
+            (0..MAX_PATHS as u64).map(part).collect()
         })
     }
 
@@ -226,7 +278,7 @@ struct PathEnumeration<'a> {
     router: &'a Router,
     next: &'a NextLinks,
     to: u32,
-    choices: Vec<(usize, usize)>,
+    choices: Vec<Choice>,
     found: Vec<PathShare>,
 }
 
@@ -244,9 +296,9 @@ impl PathEnumeration<'_> {
         }
         let next = self.next;
         let links = next.row(at as usize);
-        for (which, &link) in links.iter().enumerate() {
-            self.choices.push((which, links.len()));
-            let few = self.enumerate(self.router.end_node(link), share / links.len() as f64);
+        for (it, choice) in links.iter().zip(Choice::each(links)) {
+            self.choices.push(choice);
+            let few = self.enumerate(self.router.end_node(it.link), choice.share_of(share));
             self.choices.pop();
             if !few {
                 return false;
@@ -279,18 +331,15 @@ impl PathDecomposition<'_> {
             let (mut choices, mut path) = (Vec::new(), Vec::new());
             while at != self.to {
                 let links = self.next.row(at as usize);
-                let most = |best: usize, i: usize| {
-                    if left[&links[i]] > left[&links[best]] {
-                        i
-                    } else {
-                        best
-                    }
-                };
-                let which = (0..links.len()).reduce(most)?;
-                choices.push((which, links.len()));
-                share = left[&links[which]].min(share);
-                path.push(links[which]);
-                at = self.router.end_node(links[which]);
+                let load = |it: &NextLink| left[&it.link];
+                let each = links.iter().zip(Choice::each(links));
+                let most =
+                    each.reduce(|best, it| if load(it.0) > load(best.0) { it } else { best });
+                let (next, choice) = most?;
+                choices.push(choice);
+                share = load(next).min(share);
+                path.push(next.link);
+                at = self.router.end_node(next.link);
             }
             let flow = FlowHash::of(&choices);
             let way = self.router.walk(from, self.to, flow, self.next);
@@ -318,10 +367,11 @@ impl PathDecomposition<'_> {
         let mut here = HashMap::from([(from, 1.0)]);
         for node in self.topological_order(from) {
             let next = self.next.row(node as usize);
-            let share = here.get(&node).copied().unwrap_or(0.0) / next.len() as f64;
-            for &link in next {
-                links.insert(link, share);
-                *here.entry(self.router.end_node(link)).or_default() += share;
+            let arriving = here.get(&node).copied().unwrap_or(0.0);
+            for (it, choice) in next.iter().zip(Choice::each(next)) {
+                let share = choice.share_of(arriving);
+                links.insert(it.link, share);
+                *here.entry(self.router.end_node(it.link)).or_default() += share;
             }
         }
         links
@@ -336,7 +386,7 @@ impl PathDecomposition<'_> {
         while let Some((node, followed)) = open.last_mut() {
             let link = self.next.row(*node as usize).get(*followed);
             *followed += 1;
-            match link.map(|&link| self.router.end_node(link)) {
+            match link.map(|it| self.router.end_node(it.link)) {
                 Some(end) if end != self.to && seen.insert(end) => open.push((end, 0)),
                 Some(_) => {}
                 None => {

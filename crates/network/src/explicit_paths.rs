@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::routing::Router;
-use crate::{BuildError, ConnectionSpec, NetworkBuilder, NodeId};
+use crate::{BuildError, ConnectionSpec, Fallbacks, LastResort, NetworkBuilder, NodeId};
 
 /// Resolver of explicit paths, with the state of the links.
 #[derive(Clone, Copy)]
@@ -13,6 +13,17 @@ pub(crate) struct ExplicitPaths<'a> {
     pub down: &'a [bool],
 }
 
+/// Resolved explicit path of a connection.
+#[derive(Debug, PartialEq)]
+pub(crate) enum ExplicitPath {
+    /// No explicit path, or none that works and the shortest path instead.
+    None,
+    /// Its links.
+    Links(Vec<u32>),
+    /// A path that is not valid; an error was added.
+    Invalid,
+}
+
 /// Opposite direction of each link: unknown, none, or a link.
 pub(crate) struct Opposites(Vec<Option<Option<u32>>>);
 
@@ -20,6 +31,36 @@ impl ExplicitPaths<'_> {
     /// Returns unknown opposite directions of all links.
     pub fn opposites(&self) -> Opposites {
         Opposites(vec![None; self.builder.links.len()])
+    }
+
+    /// Returns the first of these paths whose links all work, otherwise the last resort.
+    pub fn first_working(
+        &self,
+        spec: &ConnectionSpec,
+        own: &[NodeId],
+        others: Option<&Fallbacks>,
+        ends: (NodeId, NodeId),
+        errors: &mut Vec<BuildError>,
+    ) -> ExplicitPath {
+        let mut paths = vec![own];
+        paths.extend(
+            others
+                .iter()
+                .flat_map(|it| it.paths.iter().map(Vec::as_slice)),
+        );
+        let links = paths
+            .iter()
+            .map(|nodes| self.path(spec, nodes, ends, errors));
+        let links: Option<Vec<Vec<u32>>> = links.collect();
+        let Some(mut links) = links else {
+            return ExplicitPath::Invalid;
+        };
+        let all_work = |path: &Vec<u32>| path.iter().all(|&link| self.works(link));
+        match (links.iter().position(all_work), others.map(|it| it.last)) {
+            (Some(first), _) => ExplicitPath::Links(links.swap_remove(first)),
+            (None, Some(LastResort::ShortestPath)) => ExplicitPath::None,
+            (None, Some(LastResort::OwnPath) | None) => ExplicitPath::Links(links.swap_remove(0)),
+        }
     }
 
     /// Returns the links along these nodes, which must start and end at `ends`. If this is not a valid path,
@@ -50,6 +91,12 @@ impl ExplicitPaths<'_> {
         let mut path = Vec::with_capacity(nodes.len() - 1);
         for pair in nodes.windows(2) {
             match self.one_between(pair[0].0, pair[1].0) {
+                Some(link) if self.is_member(link) => {
+                    let (a, b) = (name(pair[0]), name(pair[1]));
+                    return bad(format!(
+                        "its path uses the bundle {a}->{b}; only traffic without a path is divided among the members"
+                    ));
+                }
                 Some(link) => path.push(link),
                 None => {
                     let (a, b) = (name(pair[0]), name(pair[1]));
@@ -90,6 +137,11 @@ impl ExplicitPaths<'_> {
             Some(own) if self.works(own) => Some(own),
             _ => self.one_between(spec.to.0, spec.from.0),
         }
+    }
+
+    fn is_member(&self, link: u32) -> bool {
+        let bundles = &self.builder.bundles;
+        bundles.iter().any(|it| it.members.contains(&link))
     }
 
     fn works(&self, link: u32) -> bool {

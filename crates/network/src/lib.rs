@@ -11,6 +11,7 @@
 
 mod buffers;
 mod builder;
+mod bundles;
 mod calibration;
 pub mod canonical_order;
 mod classes;
@@ -51,7 +52,9 @@ pub use builder::{
 pub use calibration::{Calibration, CalibrationPlan, are_windows_similar};
 pub use columns_macro::{Cell, Column, Columns};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
-pub use ecmp::{EcmpShare, EqualPaths, FlowHash, MAX_HASHED_FLOWS, MAX_PATHS, PathShare};
+pub use ecmp::{
+    EcmpShare, EcmpWeights, EqualPaths, FlowHash, MAX_HASHED_FLOWS, MAX_PATHS, PathShare,
+};
 pub use error::{BuildError, RunError};
 pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit, ReachedCeiling};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
@@ -77,8 +80,8 @@ pub use rerouting::{Reroute, Rerouted, ReroutedPath, Rerouter};
 pub use runtime_control::{ControlState, ControllableConnection};
 pub use scheduling::{MultiQueueLink, QueueClass, SharedLink};
 pub use spec::{
-    Acks, Application, Buffer, BufferTime, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec,
-    Red, Source, TokenBucketSpec, TraceSpec,
+    Acks, Application, Buffer, BufferTime, Change, ConnectionSpec, DropPolicy, EventSpec,
+    Fallbacks, LastResort, LinkSpec, Red, Source, TokenBucketSpec, TraceSpec,
 };
 pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
 pub use users::{Arrivals, ResponseTime, UserStats, UserTraffic, Users, WorkloadSpec, base_rtt_s};

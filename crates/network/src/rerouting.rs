@@ -7,6 +7,7 @@ use std::sync::Arc;
 use netflow_units::{Csr, NonMaxU32};
 
 use crate::builder::PathPairs;
+use crate::bundles;
 use crate::compiled::{Class, CompiledNetwork, PathPair};
 use crate::ecmp::EqualPaths;
 use crate::routing::Router;
@@ -187,6 +188,7 @@ impl Rerouter {
     /// Returns the state of the network if these links fail together. Connections that cross none of them
     /// keep their paths, except [divided](crate::ConnectionSpec::ecmp_share) traffic. If any of its parts is
     /// rerouted, now or by events, all of it is divided again, each part by its [portion](crate::EcmpShare).
+    /// With [weights](crate::EcmpWeights), all ECMP traffic is routed again.
     ///
     /// # Panics
     /// If a link is of another network.
@@ -196,6 +198,7 @@ impl Rerouter {
         for link in failed {
             down[link.within(inner.owner)] = true;
         }
+        bundles::close(&inner.bundles, &mut down);
         // A class queue fails with its link.
         for (queue, parent, _) in self.builder.class_queue_links() {
             down[queue as usize] |= down[parent as usize];
@@ -209,24 +212,27 @@ impl Rerouter {
         moved.sort_unstable();
         moved.dedup();
         let is_divided = |class: &u32| spec(*class).ecmp_share.is_some();
-        let (moved_parts, fixed): (Vec<u32>, Vec<u32>) = moved.into_iter().partition(is_divided);
+        let (moved_parts, mut fixed): (Vec<u32>, Vec<u32>) =
+            moved.into_iter().partition(is_divided);
         let mut divided = self.rerouted_before.clone();
         divided.extend(moved_parts.iter().map(|&class| ends(spec(class))));
-        let mut shared = Vec::new();
-        if !divided.is_empty() {
+        // Weights change with links that the traffic does not cross.
+        let all_weights = self.router.has_weights() && down.contains(&true);
+        let routed = || {
             let classes = (0..).zip(&*self.branch_of).filter(|(_, it)| it.is_some());
-            let classes = classes.map(|(class, _)| class).filter(is_divided);
-            shared.extend(classes.filter(|&class| divided.contains(&ends(spec(class)))));
+            classes.map(|(class, _)| class)
+        };
+        let mut shared = Vec::new();
+        if all_weights || !divided.is_empty() {
+            let is_moved = |class: &u32| all_weights || divided.contains(&ends(spec(*class)));
+            shared.extend(routed().filter(is_divided).filter(is_moved));
+        }
+        if all_weights {
+            fixed.extend(self.flows_with_new_paths(&fixed, &down));
+            fixed.sort_unstable();
         }
         let mut detours = self.split_again(&shared, &down);
-        let classes: Vec<Class> = fixed
-            .iter()
-            .map(|&class| inner.classes[class as usize])
-            .collect();
-        let ways = self
-            .builder
-            .path_pairs_of_classes(&self.router, &classes, &down)
-            .0;
+        let (classes, ways) = self.path_pairs(&fixed, &down);
         let moved_whole = self
             .builder
             .count_with_choices(&self.router, &classes, &ways, &down);
@@ -245,6 +251,38 @@ impl Rerouter {
             moved_whole,
             down,
         }
+    }
+
+    /// Returns these classes with their paths.
+    fn path_pairs(&self, classes: &[u32], down: &[bool]) -> (Vec<Class>, Vec<Option<PathPairs>>) {
+        let of = |&class: &u32| self.network.inner.classes[class as usize];
+        let classes: Vec<Class> = classes.iter().map(of).collect();
+        let ways = self
+            .builder
+            .path_pairs_of_classes(&self.router, &classes, down);
+        (classes, ways.0)
+    }
+
+    /// Returns the undivided ECMP classes, except these, whose paths change because weights change.
+    fn flows_with_new_paths(&self, except: &[u32], down: &[bool]) -> Vec<u32> {
+        let inner = &*self.network.inner;
+        let is_flow = |class: u32| {
+            let spec = inner.spec_of_class(class);
+            spec.flow.is_some()
+                && spec.ecmp_share.is_none()
+                && except.binary_search(&class).is_err()
+        };
+        let branches = (0..).zip(&*self.branch_of);
+        let flows = branches.filter_map(|(class, branch)| Some((class, (*branch)?.get())));
+        let (flows, branches): (Vec<u32>, Vec<u32>) = flows.filter(|it| is_flow(it.0)).unzip();
+        let (_, ways) = self.path_pairs(&flows, down);
+        let now = flows.into_iter().zip(branches).zip(ways);
+        let moved = now.filter(|((_, branch), ways)| {
+            let before = (inner.data_path(*branch), inner.back_path(*branch));
+            ways.as_ref()
+                .is_none_or(|it| (&*it.data, &*it.back) != before)
+        });
+        moved.map(|((class, _), _)| class).collect()
     }
 
     /// Divides these classes again over the remaining paths of equal cost, each by its [portion](EcmpShare).

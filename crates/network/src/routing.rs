@@ -1,15 +1,17 @@
 //! Shortest-path routing by delay or by metric, with equal-cost next links.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use netflow_units::Csr;
 use rayon::prelude::*;
 
+use crate::compiled::Bundle;
 use crate::shortest_path::{
     Direction, Graph, Landmarks, LowerBounds, Search, TieBreak, UNREACHABLE,
 };
-use crate::{FlowHash, LinkSpec};
+use crate::{EcmpWeights, FlowHash, LinkSpec};
 
 /// Work above which multithreading pays, in groups of requests times links.
 const PARALLEL_WORK: usize = 1 << 17;
@@ -42,6 +44,18 @@ pub struct Router {
     preference: Vec<Preference>,
     /// All links with their ends; parallel links in order of preference.
     by_ends: Vec<(u32, u32, u32)>,
+    weights: Weights,
+}
+
+/// Weights of next links.
+#[derive(Debug)]
+enum Weights {
+    /// All are equal.
+    Equal,
+    /// Bundles are equal: the bundle of each link in one.
+    OfBundles(HashMap<u32, u32>),
+    /// [By capacity](EcmpWeights::Capacity): bandwidth of each link in millibit/s.
+    Capacity(Vec<u64>),
 }
 
 /// Bandwidth in descending order, and the ranks of the ends and the circuit among all names.
@@ -60,7 +74,18 @@ pub struct Request {
 }
 
 /// Next links of every node on paths of least cost to one node, in order of preference.
-pub type NextLinks = Csr<u32>;
+pub type NextLinks = Csr<NextLink>;
+
+/// Next link of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NextLink {
+    pub link: u32,
+    /// Weight among the next links of the node, at least 1; 1 for all if they are equal.
+    pub weight: u32,
+}
+
+/// Largest weight. Weights of a node are rounded to this many steps, a relative error of at most 1e-9.
+const MAX_WEIGHT: f64 = (1_u32 << 31) as f64;
 
 /// Distances over one link.
 #[derive(Debug)]
@@ -91,7 +116,12 @@ pub fn length(link: &LinkSpec) -> u64 {
 }
 
 impl Router {
-    pub fn new(nodes: &[String], links: &[LinkSpec]) -> Router {
+    pub fn new(
+        nodes: &[String],
+        links: &[LinkSpec],
+        bundles: &[Bundle],
+        weights: EcmpWeights,
+    ) -> Router {
         let arcs = links
             .iter()
             .map(|link| ((link.from.0, link.to.0), length(link)));
@@ -133,7 +163,26 @@ impl Router {
             distances_to: Vec::new(),
             preference,
             by_ends,
+            weights: match weights {
+                EcmpWeights::Equal if bundles.is_empty() => Weights::Equal,
+                EcmpWeights::Equal => {
+                    let members = (0..).zip(bundles);
+                    let members =
+                        members.flat_map(|(i, it)| it.members.iter().map(move |&l| (l, i)));
+                    Weights::OfBundles(members.collect())
+                }
+                EcmpWeights::Capacity => {
+                    let bandwidths = links.iter().map(|link| link.bandwidth_bps);
+                    Weights::Capacity(bandwidths.map(|bps| (bps * 1e3).round() as u64).collect())
+                }
+            },
         }
+    }
+
+    /// Returns whether the weights of next links depend on other links, so that a failure elsewhere can change the path
+    /// of a flow.
+    pub fn has_weights(&self) -> bool {
+        matches!(self.weights, Weights::Capacity(_))
     }
 
     /// Returns a router for many requests for paths to the same nodes, with different links down.
@@ -278,9 +327,60 @@ impl Router {
             let links = search.next_links(&self.graph, node, tie_break, down);
             let mut links: Vec<u32> = links.collect();
             links.sort_by_key(|&link| self.preference[link as usize]);
-            all.push_row(links);
+            all.push_row(links.into_iter().map(|link| NextLink { link, weight: 1 }));
         }
-        all
+        match &self.weights {
+            Weights::Equal => all,
+            Weights::OfBundles(bundle_of) => weighted(&all, |links| {
+                let bundle = |it: &NextLink| bundle_of.get(&it.link);
+                let members = |it: &NextLink| match bundle(it) {
+                    None => 1,
+                    own => links.iter().filter(|other| bundle(other) == own).count(),
+                };
+                links.iter().map(|it| 1.0 / members(it) as f64).collect()
+            }),
+            Weights::Capacity(capacities) => {
+                let weights = self.capacity_weights(&all, search, to, capacities);
+                weighted(&all, |links| {
+                    links.iter().map(|it| weights[it.link as usize]).collect()
+                })
+            }
+        }
+    }
+
+    /// Returns the [weight by capacity](EcmpWeights::Capacity) of each next link, in the order of links.
+    fn capacity_weights(
+        &self,
+        next: &NextLinks,
+        search: &Search,
+        to: u32,
+        capacities: &[u64],
+    ) -> Vec<f64> {
+        let nodes = self.graph.nodes();
+        let capacity = |it: &NextLink| capacities[it.link as usize];
+        // Integer sums do not depend on the order of nodes.
+        let mut incoming = vec![0_u128; nodes];
+        for it in (0..nodes).flat_map(|node| next.row(node)) {
+            incoming[self.end_node(it.link) as usize] += u128::from(capacity(it));
+        }
+        let mut order: Vec<u32> = (0..nodes as u32).filter(|&node| node != to).collect();
+        order.sort_by_key(|&node| search.cost(node));
+        // Part of the incoming bandwidth that a node forwards.
+        let mut forwarded = vec![1.0; nodes];
+        let mut weights = vec![0.0; capacities.len()];
+        for node in order {
+            let mut outgoing = 0.0;
+            for it in next.row(node as usize) {
+                let weight = capacity(it) as f64 * forwarded[self.end_node(it.link) as usize];
+                weights[it.link as usize] = weight;
+                outgoing += weight;
+            }
+            let incoming = incoming[node as usize] as f64;
+            if outgoing < incoming {
+                forwarded[node as usize] = outgoing / incoming;
+            }
+        }
+        weights
     }
 
     /// Returns the distances over a link of this length.
@@ -306,8 +406,7 @@ impl Router {
     pub fn walk(&self, from: u32, to: u32, flow: FlowHash, next: &NextLinks) -> Option<Vec<u32>> {
         let (mut at, mut left, mut path) = (from, flow, Vec::new());
         while at != to {
-            let links = next.row(at as usize);
-            let link = *links.get(left.choose(links.len()))?;
+            let link = left.choose(next.row(at as usize))?;
             path.push(link);
             at = self.end_node(link);
         }
@@ -401,6 +500,24 @@ impl Router {
     }
 }
 
+/// Returns these next links with the weights that a function returns for those of a node.
+fn weighted(next: &NextLinks, weights: impl Fn(&[NextLink]) -> Vec<f64>) -> NextLinks {
+    let mut all = NextLinks::default();
+    for row in 0..next.rows() {
+        let links = next.row(row);
+        let weights = weights(links);
+        let most = weights.iter().copied().fold(0.0, f64::max);
+        let whole = |weight: f64| (weight / most * MAX_WEIGHT).round().max(1.0) as u32;
+        let whole: Vec<u32> = weights.into_iter().map(whole).collect();
+        let are_equal = whole.windows(2).all(|pair| pair[0] == pair[1]);
+        all.push_row(links.iter().zip(whole).map(|(it, weight)| NextLink {
+            weight: if are_equal { 1 } else { weight },
+            ..*it
+        }));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -423,7 +540,7 @@ mod tests {
             ..LinkSpec::new(node(from), node(to), 1e6 * f64::from(1 + metric % 2))
         });
         let links: Vec<LinkSpec> = links.collect();
-        (Router::new(&names, &links), links)
+        (Router::new(&names, &links, &[], EcmpWeights::Equal), links)
     }
 
     /// Best path by petgraph's Dijkstra over the working links, and whether there are several of equal length.

@@ -453,6 +453,24 @@ pub struct ConnectionSpec {
     pub acks: Acks,
 }
 
+/// Paths that a connection takes in turn while a link of its explicit path is down.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fallbacks {
+    /// Nodes from sender to receiver of each path, the preferred one first.
+    pub paths: Vec<Vec<NodeId>>,
+    /// Path while all of them have a link that is down.
+    pub last: LastResort,
+}
+
+/// Path of a connection while none of its explicit paths works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LastResort {
+    /// Its explicit path, on which packets are lost.
+    OwnPath,
+    /// Shortest path.
+    ShortestPath,
+}
+
 /// Change of a link by an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use netflow::document::Words;
+use netflow::evaluate::{TrafficPart, shares_of_links, traffic_parts};
 use netflow::number::{percent, plain, short};
 use netflow::scenario::CompiledScenario;
 use netflow::simulation::{
@@ -27,13 +28,14 @@ use crate::parse::time_from_zero;
 ///
 /// Evaluates the scenario up to a time and prints the components of the connection's rate: queue,
 /// loss and delay of every hop, and every factor with its unit. Utilization and packet loss are
-/// means over the half second before this time.
+/// means over the half second before this time. For a demand or connection that is divided among
+/// paths, prints its parts with their paths, and its share on each link.
 #[derive(Args)]
 pub struct ExplainArguments {
     #[command(flatten)]
     scenario: ModelledScenario,
 
-    /// Name of the connection
+    /// Name of the connection or demand
     #[arg(value_name = "CONNECTION")]
     connection: String,
 
@@ -48,8 +50,8 @@ pub struct ExplainArguments {
 pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let scenario = arguments.scenario.load()?;
     let network = &scenario.network;
-    let Some(id) = network.connection_by_name(&arguments.connection) else {
-        let name = &arguments.connection;
+    let name = &arguments.connection;
+    let Some(ids) = scenario.connections_by_name(name) else {
         let message = format!("the scenario has no connection `{name}`");
         let known = network.connections().map(|id| network.connection_name(id));
         return Err(unknown_name(message, name, known, None));
@@ -61,6 +63,9 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
             "--at {at_s}s is after the end of the run, {duration_s} s"
         )));
     }
+    let [id] = ids[..] else {
+        return explain_parts(network, name, &ids, (at_s, arguments.format), out);
+    };
     let explanation = netflow::evaluate::explain(&scenario, id, at_s)
         .map_err(|error| Failure::Evaluation(error.to_string()))?;
     let hops = explanation.hops.iter().map(|hop| Hop::of(network, hop));
@@ -93,6 +98,74 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         |out| csv::write_with_header(&hops, out),
         |out| print_text(&scenario, id, it, &hops, out),
     )?)
+}
+
+/// Prints the paths of traffic that the network represents as several connections.
+fn explain_parts(
+    network: &Network,
+    name: &str,
+    ids: &[ConnectionId],
+    (at_s, format): (f64, Format),
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let parts = traffic_parts(network, ids, at_s);
+    let links = shares_of_links(&parts).into_iter();
+    let links = links.map(|(link, share)| LinkShare {
+        link: network.link_name(link),
+        share,
+    });
+    let links: Vec<LinkShare<'_>> = links.collect();
+    let part = |it: &TrafficPart| PartOfTraffic {
+        part: network.connection_name(it.connection),
+        share: it.share,
+        path: it
+            .path
+            .iter()
+            .map(|&link| network.link_name(link))
+            .collect(),
+    };
+    let parts: Vec<PartOfTraffic<'_>> = parts.iter().map(part).collect();
+    let answer = object! { name: name, time_s: at_s, parts: &parts, links: &links };
+    Ok(format.print(
+        out,
+        &answer,
+        |out| csv::write_with_header(&links, out),
+        |out| {
+            writeln!(
+                out,
+                "{name} at {} s: {} parts; explain one of them for its rate",
+                plain(at_s),
+                parts.len()
+            )?;
+            writeln!(out)?;
+            Table::of(&parts)
+                .text("part", |it| it.part)
+                .number("share", |it| percent(it.share))
+                .text("path", |it| match it.path.is_empty() {
+                    true => "no route".to_owned(),
+                    false => it.path.join(", "),
+                })
+                .print(out)?;
+            writeln!(out)?;
+            Table::of(&links)
+                .text("link", |it| it.link)
+                .number("share", |it| percent(it.share))
+                .print(out)
+        },
+    )?)
+}
+
+#[derive(Serialize)]
+struct PartOfTraffic<'a> {
+    part: &'a str,
+    share: f64,
+    path: Vec<&'a str>,
+}
+
+#[derive(Default, Serialize)]
+struct LinkShare<'a> {
+    link: &'a str,
+    share: f64,
 }
 
 fn print_text(

@@ -140,6 +140,10 @@ pub(super) const COUNT: Allowed<u64> = Allowed {
     test: |n| (1..=1_000_000_000).contains(n),
     text: "1 to 1000000000",
 };
+pub(super) const MEMBERS: Allowed<u64> = Allowed {
+    test: |n| (1..=64).contains(n),
+    text: "1 to 64",
+};
 pub(super) const HOST_DELAY: Allowed<Time> = Allowed {
     test: |t| t.get() >= 0.0 && t.get() <= 1.0,
     text: "0 s to 1 s",

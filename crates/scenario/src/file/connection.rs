@@ -2,7 +2,7 @@
 
 use netflow_document::{Section, Spanned, table};
 
-use super::{ApplicationSetting, ByteSize, SizeSetting, SourceSetting, Time, allowed};
+use super::{ApplicationSetting, ByteSize, Paths, SizeSetting, SourceSetting, Time, allowed};
 
 /// Connection, or several identical ones: traffic from one node to another.
 #[table(name = "connection", called = override_name)]
@@ -48,6 +48,12 @@ pub struct Connection {
     /// Nodes from sender to receiver, both included. Default: the shortest path by delay, or by `metric`.
     #[key(allowed = allowed::PATH, example = "[\"A\", \"R1\", \"B\"]")]
     pub path: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Explicit paths instead of `path`, the preferred one first: traffic takes the first one without a failed link, or
+    /// the first one while all have failed. `"shortest"` as the last one is the shortest path then. With
+    /// `{ nodes = [...], share = 0.7 }`, traffic is divided, and a share whose path has failed takes the first other
+    /// path that works. Parts are called `NAME/1`, `NAME/2` and so on.
+    #[key(example = "[[\"A\", \"R1\", \"B\"], [\"A\", \"R2\", \"B\"], \"shortest\"]")]
+    pub paths: Option<Spanned<Paths>>,
     /// Nodes from receiver to sender, both included. Default: the path reversed.
     #[key(allowed = allowed::PATH, example = "[\"B\", \"R2\", \"A\"]")]
     pub return_path: Option<Spanned<Vec<Spanned<String>>>>,

@@ -4,7 +4,7 @@ use netflow_document::{ProblemKind, Section, Spanned, Words, keyword_enum, table
 
 use netflow_units::{Bytes, PacketsPerSecond};
 
-use super::{ByteSize, RateSetting, Sizes, Time, allowed};
+use super::{ByteSize, Paths, RateSetting, Sizes, Time, allowed};
 
 /// What a call of voice sends.
 pub(crate) const VOICE_PPS: f64 = 50.0;
@@ -61,6 +61,12 @@ pub struct Demand {
     /// shortest path by delay, or by `metric`.
     #[key(allowed = allowed::PATH, example = "[\"A\", \"R1\", \"B\"]")]
     pub path: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Explicit paths instead of `path`, the preferred one first: traffic takes the first one without a failed link, or
+    /// the first one while all have failed. `"shortest"` as the last one is the shortest path then. With
+    /// `{ nodes = [...], share = 0.7 }`, traffic is divided, and a share whose path has failed takes the first other
+    /// path that works. Parts are called `NAME/1`, `NAME/2` and so on.
+    #[key(example = "[[\"A\", \"R1\", \"B\"], [\"A\", \"R2\", \"B\"], \"shortest\"]")]
+    pub paths: Option<Spanned<Paths>>,
     /// Nodes from receiver to sender, both included: the path of acknowledgements and requests. Default: the path
     /// reversed.
     #[key(allowed = allowed::PATH, example = "[\"B\", \"R2\", \"A\"]")]

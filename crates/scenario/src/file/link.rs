@@ -55,6 +55,14 @@ pub struct Link {
     /// True if the link also exists in the other direction, with a separate queue. Default: true.
     #[key(fixed, example = false)]
     pub duplex: Option<Spanned<bool>>,
+    /// Number of members of a bundle (LAG), each with this `bandwidth` and `buffer`, a queue of its own, and `mtbf`. The
+    /// members are called `A->B#1`, `A->B#2` and so on; with `circuit = "x"`, `A->B#x.1`. Traffic is spread over them by
+    /// flow, so `ecmp` is needed. Default: 1, no bundle.
+    #[key(fixed, allowed = allowed::MEMBERS, example = 4)]
+    pub members: Option<Spanned<u64>>,
+    /// Number of working `members` below which the whole bundle is down. Default: 1.
+    #[key(fixed, allowed = allowed::MEMBERS, example = 2)]
+    pub min_links: Option<Spanned<u64>>,
     /// Settings of the other direction of a duplex link. Missing keys are as in this direction. Both directions
     /// are one link and fail together. Default: both directions are equal.
     #[key(fixed, example = "{ bandwidth = \"1 Mbit/s\", metric = 20 }")]

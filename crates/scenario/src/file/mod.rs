@@ -10,6 +10,7 @@ mod day;
 mod delay_line;
 mod demand;
 mod distribution;
+mod ecmp;
 mod event;
 mod include;
 mod link;
@@ -18,6 +19,7 @@ mod loss;
 mod node;
 mod ns2_tcp;
 mod overhead;
+mod paths;
 pub mod planning_tables;
 mod queue;
 mod scalar_or_table;
@@ -44,6 +46,7 @@ pub use demand::{Demand, DemandKind};
 pub(crate) use demand::{VOICE_PACKET, VOICE_PPS};
 pub(crate) use distribution::distribution;
 pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto, Rows, Variable};
+pub use ecmp::{EcmpSetting, Weighted};
 pub use event::{Event, Set};
 pub use include::{Gravity, GravityWeight, Include};
 pub use link::{Link, Reverse};
@@ -52,6 +55,7 @@ pub use loss::{Gilbert, LossCauses, LossSetting, OutageSettings};
 pub use node::Node;
 pub use ns2_tcp::{Ns2TcpSetting, VariantSetting};
 pub use overhead::{CellsSetting, Frame, OverheadSetting};
+pub use paths::{PathSetting, Paths, SharedPath, Shortest};
 pub use queue::{
     AckFilterSetting, Cake, CakeDiscipline, CoDel, CoDelDiscipline, Curve, DualPi2,
     DualPi2Discipline, IsolationSetting, Pie, PieDiscipline, Plain, QueueSetting, Red,

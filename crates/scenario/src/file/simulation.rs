@@ -4,7 +4,7 @@ use netflow_document::{Quantity, Spanned, Table, keyword_enum, table};
 use netflow_network::ModelName;
 use netflow_units::Seconds;
 
-use super::{ByteSize, OverheadSetting, StepSetting, Time, allowed};
+use super::{ByteSize, EcmpSetting, OverheadSetting, StepSetting, Time, allowed};
 
 /// Settings of the evaluation.
 #[table(name = "simulation")]
@@ -56,12 +56,12 @@ pub struct Simulation {
     /// demands have their given rates.
     #[key(allowed = allowed::HOUR, example = 20.5)]
     pub hour: Option<Spanned<f64>>,
-    /// True to divide traffic among equal-cost paths (ECMP), equally at each hop. A demand is divided over all
-    /// paths. Each flow of a connection takes one path; the flows of a `count` or `flows` are spread over the
-    /// paths. The parts of divided traffic are called `NAME/1`, `NAME/2` and so on. Default: false, all traffic
-    /// takes the path with the fewest links.
-    #[key(example = true)]
-    pub ecmp: Option<Spanned<bool>>,
+    /// True to divide traffic among equal-cost paths (ECMP), equally at each hop; `"weighted"` to divide it in
+    /// proportion to capacity (UCMP). A demand is divided over all paths. Each flow of a connection takes one path;
+    /// the flows of a `count` or `flows` are spread over the paths. The parts of divided traffic are called `NAME/1`,
+    /// `NAME/2` and so on. Default: false, all traffic takes the path with the fewest links.
+    #[key(example = "weighted")]
+    pub ecmp: Option<Spanned<EcmpSetting>>,
     /// Version of netflow for which the scenario was written, such as `"0.2"`. `netflow check` lists all defaults
     /// that changed since then.
     #[key(allowed = allowed::VERSION, example = "0.2")]

@@ -2,14 +2,15 @@
 
 use netflow_document::{ProblemKind, SourceSpan, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionSpec, HEADER_BYTES, MAX_STACK_WINDOW_PKTS, NodeId, Source,
-    TcpVariant, WindowSource,
+    Acks, Application, ConnectionSpec, Fallbacks, HEADER_BYTES, MAX_STACK_WINDOW_PKTS, NodeId,
+    Source, TcpVariant, WindowSource,
 };
 use netflow_units::{Bytes, Packets, Rate, Size};
 
 use super::Validator;
 use super::equal_cost_split::TrafficPart;
 use super::names::Names;
+use super::paths::Route;
 use crate::compiled_scenario::SplitTraffic;
 use crate::file::{ApplicationSetting, Connection, Ns2TcpSetting, SizeSetting, SourceSetting};
 
@@ -186,7 +187,7 @@ impl Validator<'_> {
             .zip(source.as_ref())
             .and_then(|(window, source)| self.max_window_pkts(window, source, packet_size));
         let ends = from.zip(to);
-        let path = self.path(connection.path.as_ref(), ends, "path");
+        let routes = self.routes(connection.path.as_ref(), connection.paths.as_ref(), ends);
         let return_path = self.path(
             connection.return_path.as_ref(),
             ends.map(|(a, b)| (b, a)),
@@ -197,8 +198,8 @@ impl Validator<'_> {
         }
         let class = self.known_class(connection.class.as_ref());
 
-        let (Some((from, to)), Some(source), Ok(path), Ok(return_path)) =
-            (ends, source, path, return_path)
+        let (Some((from, to)), Some(source), Ok(routes), Ok(return_path)) =
+            (ends, source, routes, return_path)
         else {
             return;
         };
@@ -214,21 +215,26 @@ impl Validator<'_> {
             count: u32::try_from(count).unwrap_or(u32::MAX),
             max_window_pkts,
             packet_size_bytes: packet_size.get(),
-            path,
+            path: None,
             return_path,
             flow: None,
             ecmp_share: None,
             transfers: None,
             acks,
         };
-        let parts = match spec.path {
-            Some(_) => vec![spec],
-            None => self.split_by_path(spec, name_place),
+        let parts = if routes.is_empty() {
+            let parts = self.split_by_path(spec, name_place).into_iter();
+            parts.map(|part| (part, None)).collect()
+        } else {
+            self.split_by_route(spec, routes, name_place)
         };
         let mut ids = Vec::with_capacity(parts.len());
-        for part in parts {
+        for (part, fallbacks) in parts {
             let id = self.builder.connection(part);
             ids.push(id);
+            if let Some(fallbacks) = fallbacks {
+                self.builder.fallback_paths(id, fallbacks);
+            }
             if let Some(class) = class {
                 self.builder.classify(id, class);
             }
@@ -247,6 +253,30 @@ impl Validator<'_> {
             let message = "`return-path` has no effect: this source receives no acknowledgements";
             self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
         }
+    }
+
+    /// Splits a connection among explicit paths; returns the parts with their other paths.
+    fn split_by_route(
+        &mut self,
+        spec: ConnectionSpec,
+        routes: Vec<Route>,
+        place: SourceSpan,
+    ) -> Vec<(ConnectionSpec, Option<Fallbacks>)> {
+        let Some(flows) = self.flows_of_routes(&routes, spec.count, place) else {
+            return Vec::new();
+        };
+        let flows = flows.into_iter().map(|count| (None, count)).collect();
+        let parts = self.name_parts(spec.name.clone(), spec.count, flows, place);
+        let part = |(part, route): (TrafficPart<u32>, Route)| {
+            let spec = ConnectionSpec {
+                name: part.name,
+                count: part.amount,
+                path: Some(route.nodes),
+                ..spec.clone()
+            };
+            (spec, route.fallbacks)
+        };
+        parts.into_iter().zip(routes).map(part).collect()
     }
 
     /// Splits a connection among the equal-cost paths of its flows.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use netflow_document::{ProblemKind, Quantity, SourceSpan, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionId, ConnectionSpec, EcmpShare, FlowHash, Model, NodeId, Source,
-    WorkloadSpec,
+    Acks, Application, ConnectionId, ConnectionSpec, EcmpShare, Fallbacks, FlowHash, Model, NodeId,
+    Source, WorkloadSpec,
 };
 use netflow_tcpmodel::{Stack, transfer_simulation::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
@@ -15,6 +15,7 @@ use netflow_workload::{Application as Users, Distribution, Http, TransferSizes, 
 use super::Validator;
 use super::connections::ConnectionEnds;
 use super::equal_cost_split::TrafficPart;
+use super::paths::Route;
 use super::stacks::DEFAULT_STACK;
 use crate::compiled_scenario::{SplitTraffic, TransferDemand};
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
@@ -84,9 +85,25 @@ struct ValidDemand {
     flow: Option<FlowHash>,
     /// As [`ConnectionSpec::ecmp_share`].
     ecmp_share: Option<EcmpShare>,
+    /// Explicit paths over which it is divided.
+    routes: Vec<Route>,
+    /// Explicit path of a part.
     path: Option<Vec<NodeId>>,
+    fallbacks: Option<Fallbacks>,
     return_path: Option<Vec<NodeId>>,
     class: Option<String>,
+}
+
+impl ValidDemand {
+    /// Returns the part of this name on an explicit path.
+    fn on_route(&self, name: String, route: &Route) -> ValidDemand {
+        ValidDemand {
+            name,
+            path: Some(route.nodes.clone()),
+            fallbacks: route.fallbacks.clone(),
+            ..self.clone()
+        }
+    }
 }
 
 impl Validator<'_> {
@@ -141,6 +158,7 @@ impl Validator<'_> {
                     stop: None,
                     packet_size: None,
                     path: None,
+                    paths: None,
                     return_path: None,
                     class: None,
                 });
@@ -272,10 +290,17 @@ impl Validator<'_> {
         }
     }
 
-    /// Splits a demand by share among equal-cost paths.
+    /// Splits a demand by share among its explicit paths, or among equal-cost paths.
     fn split_by_share(&mut self, demand: ValidDemand) -> Vec<ValidDemand> {
-        if demand.path.is_some() {
-            return vec![demand];
+        if !demand.routes.is_empty() {
+            let shares = demand.routes.iter().map(|it| (None, it.share)).collect();
+            let parts = self.name_parts(demand.name.clone(), 1.0, shares, demand.place);
+            let parts = parts.into_iter().zip(&demand.routes);
+            let part = |(part, route): (TrafficPart<f64>, &Route)| ValidDemand {
+                rate: scale_rate(demand.rate, part.amount),
+                ..demand.on_route(part.name, route)
+            };
+            return parts.map(part).collect();
         }
         let ends = (demand.from, demand.to);
         let parts = self.split_rate(demand.name.clone(), ends, demand.place);
@@ -290,19 +315,32 @@ impl Validator<'_> {
         parts.into_iter().zip(portions).map(part).collect()
     }
 
-    /// Splits a demand among equal-cost paths by the hashes of its flows; returns parts with flow
-    /// counts.
+    /// Splits a demand among its explicit paths, or among equal-cost paths by the hashes of its flows; returns parts
+    /// with flow counts.
     fn split_by_flow(&mut self, demand: ValidDemand, flows: u32) -> Vec<(ValidDemand, u32)> {
-        if demand.path.is_some() {
-            return vec![(demand, flows)];
+        let share = |count: u32| f64::from(count) / f64::from(flows);
+        if !demand.routes.is_empty() {
+            let Some(counts) = self.flows_of_routes(&demand.routes, flows, demand.place) else {
+                return Vec::new();
+            };
+            let counts = counts.into_iter().map(|count| (None, count)).collect();
+            let parts = self.name_parts(demand.name.clone(), flows, counts, demand.place);
+            let parts = parts.into_iter().zip(&demand.routes);
+            let part = |(part, route): (TrafficPart<u32>, &Route)| {
+                let checked = ValidDemand {
+                    rate: scale_rate(demand.rate, share(part.amount)),
+                    ..demand.on_route(part.name, route)
+                };
+                (checked, part.amount)
+            };
+            return parts.map(part).collect();
         }
         let ends = (demand.from, demand.to);
         let parts = self.split_flows(demand.name.clone(), ends, flows, demand.place);
         let part = |part: TrafficPart<u32>| {
-            let share = f64::from(part.amount) / f64::from(flows);
             let checked = ValidDemand {
                 name: part.name,
-                rate: scale_rate(demand.rate, share),
+                rate: scale_rate(demand.rate, share(part.amount)),
                 flow: part.flow,
                 ..demand.clone()
             };
@@ -366,15 +404,15 @@ impl Validator<'_> {
             None => Some(1.0),
         };
         let ends = from.zip(to);
-        let path = self.path(demand.path.as_ref(), ends, "path");
+        let routes = self.routes(demand.path.as_ref(), demand.paths.as_ref(), ends);
         let back = ends.map(|(from, to)| (to, from));
         let return_path = self.path(demand.return_path.as_ref(), back, "return-path");
         if let DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice = kind {
             self.warn_of_return_path(demand.return_path.as_ref());
         }
         let class = self.known_class(demand.class.as_ref()).map(str::to_owned);
-        let (Some((from, to)), Some(factor), Ok(path), Ok(return_path)) =
-            (ends, factor, path, return_path)
+        let (Some((from, to)), Some(factor), Ok(routes), Ok(return_path)) =
+            (ends, factor, routes, return_path)
         else {
             return None;
         };
@@ -407,32 +445,35 @@ impl Validator<'_> {
             stop_s,
             flow: None,
             ecmp_share: None,
-            path,
+            routes,
+            path: None,
+            fallbacks: None,
             return_path,
             class,
         })
     }
 
-    /// Adds a connection of a demand to its class.
+    /// Adds a connection of a demand with its class and its other paths.
     fn add_demand_connection(
         &mut self,
-        class: Option<String>,
+        demand: &ValidDemand,
         spec: ConnectionSpec,
     ) -> ConnectionId {
         let id = self.builder.connection(spec);
         self.demands.demand_connections.push(id);
-        if let Some(class) = class {
-            self.builder.classify(id, &class);
+        if let Some(class) = &demand.class {
+            self.builder.classify(id, class);
+        }
+        if let Some(fallbacks) = &demand.fallbacks {
+            self.builder.fallback_paths(id, fallbacks.clone());
         }
         id
     }
 
     /// Adds a source with a fixed rate.
     fn add_rate(&mut self, demand: ValidDemand, source: Source, count: u32) {
-        let packet_bytes = demand.packet.get();
-        let class = demand.class.clone();
-        let spec = connection_spec(demand, source, packet_bytes);
-        self.add_demand_connection(class, ConnectionSpec { count, ..spec });
+        let spec = connection_spec(&demand, source, demand.packet.get());
+        self.add_demand_connection(&demand, ConnectionSpec { count, ..spec });
     }
 
     /// Adds long connections that share the rate.
@@ -446,9 +487,7 @@ impl Validator<'_> {
         };
         let Some(source) = source else { return };
         let all_pps = demand.rate.packets_per_second(demand.packet).get();
-        let packet_bytes = demand.packet.get();
-        let class = demand.class.clone();
-        let spec = connection_spec(demand, source, packet_bytes);
+        let spec = connection_spec(&demand, source, demand.packet.get());
         // Long connections, for which Linux acknowledges nearly every second packet.
         let acks = match self.demand_acks() {
             Acks::None => Acks::None,
@@ -462,7 +501,7 @@ impl Validator<'_> {
             acks,
             ..spec
         };
-        self.add_demand_connection(class, spec);
+        self.add_demand_connection(&demand, spec);
     }
 
     /// Adds finite transfers: individual ones in the packet model, started by users' requests;
@@ -527,14 +566,13 @@ impl Validator<'_> {
         let Model::Packets(_) = self.settings.options.model else {
             self.demands.has_mean_traffic = true;
             let acks = self.demand_acks();
-            let class = demand.class.clone();
-            let spec = connection_spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
+            let spec = connection_spec(&demand, Source::Poisson { rate_pps }, mean.wire_bytes);
             let spec = ConnectionSpec {
                 acks,
                 transfers: Some(transfers),
                 ..spec
             };
-            return Some(self.add_demand_connection(class, spec));
+            return Some(self.add_demand_connection(&demand, spec));
         };
         let workload = WorkloadSpec {
             name: demand.name,
@@ -575,6 +613,9 @@ impl Validator<'_> {
         }
         for (id, name) in self.builder.workload(workload) {
             self.demands.demand_connections.push(id);
+            if let Some(fallbacks) = &demand.fallbacks {
+                self.builder.fallback_paths(id, fallbacks.clone());
+            }
             self.register_users_connection(&name, place, [place; 2]);
         }
         None
@@ -591,9 +632,9 @@ impl Validator<'_> {
 }
 
 /// Returns a connection with the demand's name, without acknowledgements.
-fn connection_spec(demand: ValidDemand, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
+fn connection_spec(demand: &ValidDemand, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
     ConnectionSpec {
-        name: demand.name,
+        name: demand.name.clone(),
         from: demand.from,
         to: demand.to,
         source,
@@ -604,8 +645,8 @@ fn connection_spec(demand: ValidDemand, source: Source, packet_size_bytes: f64) 
         count: 1,
         max_window_pkts: None,
         packet_size_bytes,
-        path: demand.path,
-        return_path: demand.return_path,
+        path: demand.path.clone(),
+        return_path: demand.return_path.clone(),
         flow: demand.flow,
         ecmp_share: demand.ecmp_share,
         transfers: None,

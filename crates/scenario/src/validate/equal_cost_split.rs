@@ -34,7 +34,7 @@ impl Validator<'_> {
             self.warning(ProblemKind::Suspicious, place, message, help);
         }
         let parts = parts.into_iter();
-        let parts = parts.map(|part| (part.flow, part.share)).collect();
+        let parts = parts.map(|part| (Some(part.flow), part.share)).collect();
         self.name_parts(name, 1.0, parts, place)
     }
 
@@ -49,7 +49,8 @@ impl Validator<'_> {
         let Some(paths) = self.equal_paths() else {
             return vec![TrafficPart::unsplit(name, count)];
         };
-        let parts = paths.flows(ends.0, ends.1, &name, count);
+        let parts = paths.flows(ends.0, ends.1, &name, count).into_iter();
+        let parts = parts.map(|(flow, count)| (Some(flow), count)).collect();
         self.name_parts(name, count, parts, place)
     }
 
@@ -74,7 +75,7 @@ impl Validator<'_> {
 
     /// Returns the equal-cost paths, if traffic is split and the links are valid.
     fn equal_paths(&mut self) -> Option<&mut EqualPaths> {
-        if !self.settings.ecmp || self.is_incomplete || self.findings.has_errors() {
+        if self.settings.ecmp.is_none() || self.is_incomplete || self.findings.has_errors() {
             return None;
         }
         let builder = &self.builder;
@@ -82,11 +83,11 @@ impl Validator<'_> {
     }
 
     /// Names the parts, if there are several; a missing route is reported later.
-    fn name_parts<T>(
+    pub(super) fn name_parts<T>(
         &mut self,
         name: String,
         whole: T,
-        parts: Vec<(FlowHash, T)>,
+        parts: Vec<(Option<FlowHash>, T)>,
         place: SourceSpan,
     ) -> Vec<TrafficPart<T>> {
         if parts.is_empty() {
@@ -105,7 +106,8 @@ impl Validator<'_> {
                 let message = format!(
                     "connection `{part}` already exists, but a part of `{name}`, which is divided among paths, has the same name"
                 );
-                let help = "give one of them another name, or leave out `ecmp`";
+                let help =
+                    "give one of them another name, or leave out `ecmp` or the shares of `paths`";
                 self.error(ProblemKind::Duplicate, place, message, help);
                 return Vec::new();
             }
@@ -119,7 +121,7 @@ impl Validator<'_> {
             }
             named.push(TrafficPart {
                 name: part,
-                flow: Some(flow),
+                flow,
                 amount: of,
             });
         }

@@ -145,7 +145,7 @@ impl Validator<'_> {
         links
     }
 
-    /// Returns the link of `A->B` or `A->B#2`, or both of `A<->B`.
+    /// Returns the link of `A->B` or `A->B#2`, or both of `A<->B`; of a bundle, all members.
     fn event_links(&mut self, name: &Spanned<String>) -> Vec<LinkId> {
         if !name.is_valid() {
             return Vec::new();
@@ -193,8 +193,10 @@ impl Validator<'_> {
         let directions: &[(NodeId, NodeId)] = if both { &[(a, b), (b, a)] } else { &[(a, b)] };
         let mut links = Vec::with_capacity(2);
         for &(from, to) in directions {
+            let bundle = (from, to, circuit.map(str::to_owned));
             match self.link_between((from, to), circuit) {
                 Some(link) => links.push(link),
+                None if self.bundles.contains_key(&bundle) => links.extend(&self.bundles[&bundle]),
                 None if self.is_incomplete => {}
                 None => self.unknown_link((from, to), circuit, name.place()),
             }

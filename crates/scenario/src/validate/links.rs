@@ -74,11 +74,71 @@ impl Validator<'_> {
         }
     }
 
+    /// Adds a link, or the members of a bundle.
     pub(super) fn add_link(&mut self, link: &Link) {
+        let members = link.members.as_deref().copied().unwrap_or(1);
+        self.check_bundle(link, members);
+        if members == 1 {
+            self.add_circuit(link);
+            return;
+        }
+        let mut bundle = Vec::new();
+        for number in 1..=members {
+            let circuit = match &link.circuit {
+                None => number.to_string(),
+                Some(circuit) => format!("{}.{number}", **circuit),
+            };
+            let member = |link: &Link| Link {
+                circuit: Some(Spanned::new(circuit.clone(), link.from.place())),
+                ..link.clone()
+            };
+            let back = link.back.as_deref().map(|back| Box::new(member(back)));
+            bundle.push(self.add_circuit(&Link {
+                back,
+                ..member(link)
+            }));
+        }
+        let min_links = link.min_links.as_deref().copied().unwrap_or(1) as u32;
+        for direction in 0..2 {
+            let links: Vec<LinkId> = bundle.iter().filter_map(|it| it[direction]).collect();
+            if links.len() as u64 == members && u64::from(min_links) <= members {
+                self.builder.bundle(&links, min_links);
+                let spec = &self.link_list[links[0].index()];
+                let circuit = link.circuit.as_ref().map(|it| it.to_string());
+                self.bundles.insert((spec.from, spec.to, circuit), links);
+            }
+        }
+    }
+
+    /// Rejects a bundle whose members would not be used, and one that can never work.
+    fn check_bundle(&mut self, link: &Link, members: u64) {
+        if let Some(min_links) = &link.min_links
+            && **min_links > members
+        {
+            let message = format!(
+                "`min-links` is {}, but the link has {members} members",
+                **min_links
+            );
+            let help = "set `members` to the number of links in the bundle";
+            self.error(ProblemKind::OutOfRange, min_links.place(), message, help);
+        }
+        if let Some(place) = link.members.as_ref().map(Spanned::place)
+            && members > 1
+            && self.settings.ecmp.is_none()
+        {
+            let message =
+                "`members` need `ecmp`: without it, all traffic takes one link".to_owned();
+            let help = "set `ecmp = true` in [simulation], or write one link with the sum of the bandwidths";
+            self.error(ProblemKind::Conflict, place, message, help);
+        }
+    }
+
+    /// Adds a link and returns its directions.
+    fn add_circuit(&mut self, link: &Link) -> [Option<LinkId>; 2] {
         let circuit_is_sound = link.circuit.as_ref().is_none_or(Spanned::is_valid);
         if !link.from.is_valid() || !link.to.is_valid() || !circuit_is_sound {
             self.is_incomplete = true;
-            return;
+            return [None; 2];
         }
         if *link.from == *link.to {
             let message = format!("a link runs from `{}` to itself", *link.from);
@@ -88,7 +148,7 @@ impl Validator<'_> {
                 message,
                 "a link needs two different ends",
             );
-            return;
+            return [None; 2];
         }
         let (from, to) = (self.node(&link.from), self.node(&link.to));
         let spec = self.direction(link, from, to);
@@ -112,21 +172,23 @@ impl Validator<'_> {
         let bandwidth = link.bandwidth.place();
         let there = self.add_direction(spec, (place, bandwidth), false, classes.as_ref());
         // A duplicate link is reported for one direction only.
-        let Some(there) = there else { return };
+        let Some(there) = there else { return [None; 2] };
         self.add_to_risk_groups(link, there);
         if let Some(value) = link.unavailability().value() {
             self.builder.link_unavailability(there, value);
         }
         if !link.is_duplex() {
-            return;
+            return [Some(there), None];
         }
         let of_back = link.back.as_deref().unwrap_or(link);
         let places = (place, of_back.bandwidth.place());
-        if let Some(id) = self.add_direction(back, places, true, back_classes.as_ref()) {
+        let back = self.add_direction(back, places, true, back_classes.as_ref());
+        if let Some(id) = back {
             self.add_to_risk_groups(of_back, id);
             self.builder.duplex(there, id);
         }
         self.check_common_failures(link);
+        [Some(there), back]
     }
 
     /// Rejects another unavailability of the other direction, which fails together with this one.
@@ -162,6 +224,8 @@ impl Validator<'_> {
             metric,
             buffer,
             duplex: _,
+            members: _,
+            min_links: _, // in `add_bundle`
             reverse: _,
             queue,
             policer,

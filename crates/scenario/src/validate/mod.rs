@@ -87,16 +87,19 @@ pub(crate) fn validate(
     findings: &mut Findings,
 ) -> Option<ValidatedScenario> {
     let settings = simulation::check(&scenario.simulation, findings);
+    let mut builder = NetworkBuilder::new();
+    builder.ecmp_weights(settings.ecmp.unwrap_or_default());
     let mut assembly = Validator {
         findings,
         sources,
         environment,
         settings,
-        builder: NetworkBuilder::new(),
+        builder,
         nodes: HashMap::new(),
         node_names: Vec::new(),
         links: HashMap::new(),
         link_list: Vec::new(),
+        bundles: HashMap::new(),
         risk_groups: BTreeMap::new(),
         node_annotations: Vec::new(),
         demand_list: Vec::new(),
@@ -183,6 +186,8 @@ struct Validator<'s> {
     node_names: Vec<String>,
     links: HashMap<(NodeId, NodeId), Vec<LinkId>>,
     link_list: Vec<PlacedLink>,
+    /// Members of bundles, by ends and circuit.
+    bundles: HashMap<(NodeId, NodeId, Option<String>), Vec<LinkId>>,
     /// Links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
     node_annotations: Vec<NodeAnnotation>,
@@ -368,7 +373,7 @@ impl Validator<'_> {
                     has_means: self.demands.has_mean_traffic,
                     bandwidth_places: self.link_list.iter().map(|it| it.bandwidth_place).collect(),
                     packet_model_reason: self.packet_model_reason,
-                    ecmp: self.settings.ecmp,
+                    ecmp: self.settings.ecmp.is_some(),
                     packet_size: self.settings.packet_size,
                     network,
                 })

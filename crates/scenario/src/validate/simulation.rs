@@ -2,7 +2,8 @@
 
 use netflow_document::{Findings, ProblemKind, Spanned};
 use netflow_network::{
-    FluidOptions, Model, ModelName, Options, Overhead, PACKET_BYTES, PacketOptions, Step,
+    EcmpWeights, FluidOptions, Model, ModelName, Options, Overhead, PACKET_BYTES, PacketOptions,
+    Step,
 };
 use netflow_units::{Bytes, Seconds};
 
@@ -28,8 +29,8 @@ pub(super) struct Settings {
     pub(super) demand_scale: f64,
     /// Hour at which demands with a day are evaluated.
     pub(super) hour: Option<f64>,
-    /// True if traffic is split among equal-cost paths.
-    pub(super) ecmp: bool,
+    /// Weights of equal-cost links, if traffic is split among them.
+    pub(super) ecmp: Option<EcmpWeights>,
 }
 
 pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Settings {
@@ -56,7 +57,7 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
         acks_used: false,
         demand_scale: simulation.demand_scale.as_deref().copied().unwrap_or(1.0),
         hour: simulation.hour.as_deref().copied(),
-        ecmp: simulation.ecmp.as_deref().copied().unwrap_or(false),
+        ecmp: simulation.ecmp.as_deref().and_then(|it| it.weights()),
     }
 }
 

@@ -194,3 +194,55 @@ fn unsplit_rerouting_causes_warning() {
         assert!(!told.contains('\n'));
     }
 }
+
+/// Rates, flow counts and paths by capacity, in both models.
+#[test]
+fn weighted_ecmp_divides_by_capacity() {
+    let options = ["simulation.ecmp=weighted", "link.A->B.bandwidth=30 Mbit/s"];
+    for model in ["fluid", "packet"] {
+        let model = format!("simulation.model={model}");
+        let options = [&options[..], &[&model]].concat();
+        let traffic = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '12 Mbit/s', kind = 'constant' }]";
+        // The link behind B limits its path to 10 Mbit/s, until it is wider.
+        for (wider, over_b) in [(false, 0.5), (true, 0.75)] {
+            let mut options = options.clone();
+            if wider {
+                options.push("link.B->D.bandwidth=30 Mbit/s");
+            }
+            let network = good(traffic, &options).network;
+            let of_part = |part: &str| {
+                let spec = network.connection_spec(id(&network, part));
+                let mbps = 8e-6 * spec.packet_size_bytes * spec.source.own_pps().unwrap();
+                (middle_nodes(&network, part)[0].clone(), mbps)
+            };
+            let parts = [of_part("d/1"), of_part("d/2")];
+            let share = parts.iter().find(|it| it.0 == "B").unwrap().1 / 12.0;
+            assert!((share - over_b).abs() < 1e-8, "{parts:?}");
+        }
+    }
+    let flows = "connection = [{ name = 'c', from = 'A', to = 'D', source = { profile = 'ns-reno' }, count = 4000 }]";
+    let network = good(
+        flows,
+        &[options[0], options[1], "link.B->D.bandwidth=30 Mbit/s"],
+    )
+    .network;
+    let over_b = ["c/1", "c/2"].map(|part| {
+        let count = network.connection_spec(id(&network, part)).count;
+        if middle_nodes(&network, part)[0] == "B" {
+            count
+        } else {
+            0
+        }
+    });
+    // Binomial: 3000 with a standard deviation of 27.
+    assert!((over_b[0] + over_b[1]).abs_diff(3000) < 110, "{over_b:?}");
+}
+
+#[test]
+fn unknown_ecmp_is_rejected() {
+    let said = load("", &["simulation.ecmp=capacity"]).err().unwrap();
+    assert!(
+        said.contains("`simulation.ecmp`") || said.contains("`ecmp`"),
+        "{said}"
+    );
+}

@@ -1,6 +1,7 @@
 //! Integration tests of scenario files, in one binary, which builds much faster than one per file.
 
 mod any_input;
+mod bundles;
 mod classes;
 mod demand_paths;
 mod demand_queues;
@@ -8,6 +9,7 @@ mod demands;
 mod diurnal;
 mod ecmp;
 mod export;
+mod fallback_paths;
 mod files;
 mod former_names;
 mod generate;

@@ -68,6 +68,14 @@ fn step() -> impl Strategy<Value = Spanned<StepSetting>> {
     .prop_map(Spanned::from)
 }
 
+fn ecmp() -> impl Strategy<Value = Spanned<EcmpSetting>> {
+    prop_oneof![
+        any::<bool>().prop_map(EcmpSetting::Equal),
+        Just(EcmpSetting::ByCapacity(Weighted::Weighted))
+    ]
+    .prop_map(Spanned::from)
+}
+
 prop_compose! {
     fn simulation()(
         duration in time(1e-3..1e6),
@@ -81,7 +89,7 @@ prop_compose! {
         (written_for, demand_scale, ecmp, calibrate, hour) in (
             of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
             of((0.1..1e6).prop_map(Spanned::from)),
-            of(flag()),
+            of(ecmp()),
             of(time(1e-3..10.0)),
             of((0.0..24.0).prop_map(Spanned::from)),
         ),
@@ -125,12 +133,12 @@ prop_compose! {
         size in of(distribution(|x| Quantity(Bytes(x)))),
         flows in of((1..1000_u64).prop_map(Spanned::from)),
         (start, stop, packet_size, day) in (of(time(0.0..1e6)), of(time(0.0..1e6)), of(bytes()), of(text())),
-        (path, return_path, class) in (of(path()), of(path()), of(text())),
+        (path, paths, return_path, class) in (of(path()), of(paths()), of(path()), of(text())),
     ) -> Demand {
         let is_tcp = kind.as_ref().is_none_or(|kind| **kind == DemandKind::Tcp);
         let flows = flows.filter(|_| is_tcp);
         let size = size.filter(|_| is_tcp && flows.is_none());
-        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, day, start, stop, packet_size, path, return_path, class }
+        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, day, start, stop, packet_size, path, paths, return_path, class }
     }
 }
 
@@ -470,12 +478,16 @@ prop_compose! {
         (loss, jitter, reordering) in (of(loss().boxed()), of(jitter().boxed()), of(reordering().boxed())),
         (duplication, in_flight_limit, slots) in (of(fraction()), of(packets()), of(slots().boxed())),
         (srlg, (mtbf, mttr, unavailability)) in (of(groups()), unavailability()),
-        metric in of((0.0..1e9).prop_map(Spanned::from)),
+        (metric, members, min_links) in (
+            of((0.0..1e9).prop_map(Spanned::from)),
+            of((1..65_u64).prop_map(Spanned::from)),
+            of((1..65_u64).prop_map(Spanned::from)),
+        ),
         classes in prop::collection::vec(link_class().boxed(), 0..3),
     ) -> Link {
         // A one-way link has no other direction.
         let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
-        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, policer, shaper, loss, jitter, reordering, duplication, in_flight_limit, slots, srlg, mtbf, mttr, unavailability, classes, back: None }
+        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, members, min_links, reverse, queue, policer, shaper, loss, jitter, reordering, duplication, in_flight_limit, slots, srlg, mtbf, mttr, unavailability, classes, back: None }
     }
 }
 
@@ -492,6 +504,19 @@ fn application() -> impl Strategy<Value = Spanned<ApplicationSetting>> {
     rate().prop_map(|rate| ApplicationSetting::Poisson(rate).into())
 }
 
+fn paths() -> impl Strategy<Value = Spanned<Paths>> {
+    let nodes = path().prop_map(|it| PathSetting::Nodes(it.into_inner()));
+    let share = (path(), (0.1..1.0).prop_map(Spanned::from));
+    let shared =
+        share.prop_map(|(nodes, share)| PathSetting::Shared(Box::new(SharedPath { nodes, share })));
+    let one = prop_oneof![
+        nodes,
+        shared,
+        Just(PathSetting::Shortest(Shortest::Shortest))
+    ];
+    prop::collection::vec(one.prop_map(Spanned::from), 1..4).prop_map(|all| Paths(all).into())
+}
+
 fn path() -> impl Strategy<Value = Spanned<Vec<Spanned<String>>>> {
     prop::collection::vec(text(), 2..5).prop_map(Spanned::from)
 }
@@ -500,12 +525,13 @@ prop_compose! {
     fn connection()(
         (name, from, to, source, start, stop, size) in
             (of(text()), text(), text(), source(), of(time(0.0..1e6)), of(time(0.0..1e6)), of(size(1e-3..1e15))),
-        (application, count, max_window, packet_size, path, return_path, acks, delayed_ack) in (
+        (application, count, max_window, packet_size, path, paths, return_path, acks, delayed_ack) in (
             of(application()),
             of((1..=1_000_000_000_u64).prop_map(Spanned::from)),
             of(size(1.0..1e9)),
             of(bytes()),
             of(path()),
+            of(paths()),
             of(path()),
             of(flag()),
             of(flag()),
@@ -513,7 +539,7 @@ prop_compose! {
         (aggregate, class) in (of(text()), of(text())),
     ) -> Connection {
         Connection {
-            name, from, to, source, application, start, stop, size, count, max_window, packet_size, path, return_path, acks,
+            name, from, to, source, application, start, stop, size, count, max_window, packet_size, path, paths, return_path, acks,
             delayed_ack, aggregate, class,
         }
     }

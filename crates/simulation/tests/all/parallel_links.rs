@@ -1,8 +1,10 @@
 //! Parallel links between two nodes.
 
-use netflow_network::LinkSpec;
-use netflow_problems::{RandomNetwork, random_network, with_parallel_links};
-use netflow_simulation::{Model, Network, Options, Simulation};
+use netflow_network::{
+    Change, ConnectionSpec, EcmpWeights, EventSpec, LinkSpec, NetworkBuilder, Source,
+};
+use netflow_problems::{RandomNetwork, one_way, random_network, with_parallel_links};
+use netflow_simulation::{Model, Network, Options, Run, Simulation};
 use proptest::prelude::*;
 
 use crate::cases;
@@ -71,5 +73,61 @@ proptest! {
     #[test]
     fn idle_parallel_links_change_no_fluid(seed in 0..10_000_u64) {
         check_idle_parallel_links(seed, Model::FLUID);
+    }
+}
+
+/// Constant traffic of 1000 packets/s from A to D over a bundle of three members and over C. At 2 s, a second member
+/// fails, and the bundle needs two: the third one goes down with it.
+#[test]
+fn both_models_divide_by_capacity_and_close_bundles() {
+    let mut b = NetworkBuilder::new();
+    b.ecmp_weights(EcmpWeights::Capacity);
+    let [a, via_b, via_c, d] = ["A", "B", "C", "D"].map(|name| b.node(name));
+    let members = [1, 2, 3].map(|i| {
+        b.link(LinkSpec {
+            circuit: Some(i.to_string().into()),
+            ..LinkSpec::new(a, via_b, 20e6)
+        })
+    });
+    b.bundle(&members, 2);
+    for (from, to, bandwidth_bps) in [(via_b, d, 100e6), (a, via_c, 40e6), (via_c, d, 40e6)] {
+        b.link(LinkSpec::new(from, to, bandwidth_bps));
+    }
+    for (at_s, member) in [(1.0, 0), (2.0, 1)] {
+        let (link, change) = (members[member], Change::Down);
+        b.event(EventSpec { at_s, link, change });
+    }
+    for (i, part) in b.equal_paths().shares(a, d).into_iter().enumerate() {
+        let rate_pps = 1000.0 * part.share;
+        let flow = Some(part.flow);
+        let spec = one_way(&i.to_string(), a, d, Source::Constant { rate_pps });
+        b.connection(ConnectionSpec { flow, ..spec });
+    }
+    let network = b.build().unwrap();
+    let c = network.link_by_name("C->D").unwrap();
+    let member = network.link_by_name("A->B#3").unwrap();
+    for model in [Model::FLUID, Model::PACKETS] {
+        let options = Options {
+            model,
+            duration_s: DURATION_S,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network.clone(), options).unwrap();
+        let mut sent = |until_s: f64| {
+            simulation
+                .run_until(until_s, &mut NullRecorder, || false)
+                .unwrap();
+            [c, member].map(|link| simulation.link_totals(link).offered_pkts)
+        };
+        let counts = [1.0, 2.0, 3.0, 4.0].map(&mut sent);
+        // Of 100 Mbit/s, 40 over C; then of 80.
+        let [over_c, over_member] = [0, 1].map(|i| [counts[0][i], counts[3][i] - counts[2][i]]);
+        assert!((over_c[0] - 400.0).abs() < 10.0, "{model:?} {counts:?}");
+        assert!((over_c[1] - 1000.0).abs() < 10.0, "{model:?} {counts:?}");
+        assert!(
+            (over_member[0] - 200.0).abs() < 10.0,
+            "{model:?} {counts:?}"
+        );
+        assert!(over_member[1] < 1e-9, "{model:?} {counts:?}");
     }
 }

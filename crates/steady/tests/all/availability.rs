@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use netflow_network::{
-    Change, ConnectionId, EventSpec, LinkId, Network, NetworkBuilder, NodeId, Source,
+    Change, ConnectionId, ConnectionSpec, EcmpShare, EventSpec, LinkId, LinkSpec, Network,
+    NetworkBuilder, NodeId, Source,
 };
 use netflow_problems::{RandomNetwork, link, one_way, random_network};
 use netflow_steady::{
@@ -96,7 +97,44 @@ fn two_parallel_paths_have_the_availability_of_the_closed_form() {
     assert!((one.high - (1.0 - path * path)).abs() < 1e-15);
 }
 
-/// The same with nodes and a risk group of one link of each path.
+/// A bundle of three members, of which two must work: it fails with two or three members. Traffic is divided again
+/// among the members that work.
+#[test]
+fn bundle_has_the_availability_of_the_closed_form() {
+    let p = 0.01;
+    let mut builder = NetworkBuilder::new();
+    let [s, t] = ["s", "t"].map(|name| builder.node(name));
+    let members = [1, 2, 3].map(|i| {
+        builder.link(LinkSpec {
+            circuit: Some(i.to_string().into()),
+            ..link(s, t, 10e6, 1e-3, 100.0)
+        })
+    });
+    members.map(|member| builder.link_unavailability(member, p));
+    builder.bundle(&members, 2);
+    let parts = builder.equal_paths().shares(s, t);
+    let portions = EcmpShare::of_each(parts.iter().map(|part| part.share));
+    for (i, (part, portion)) in parts.iter().zip(portions).enumerate() {
+        let rate_pps = 100.0 * part.share;
+        builder.connection(ConnectionSpec {
+            flow: Some(part.flow),
+            ecmp_share: Some(portion),
+            ..one_way(&i.to_string(), s, t, Source::Constant { rate_pps })
+        });
+    }
+    let network = builder.build().unwrap();
+    let demand = Demand {
+        name: "s-t".to_owned(),
+        connections: network.connections().collect(),
+    };
+    let found = availability(&network, f64::INFINITY, &[demand], &ALL, &|| false);
+    let found = found.unwrap().expect("it was not stopped");
+    let unavailable = 3.0 * p * p * (1.0 - p) + p * p * p;
+    assert_equal(found.demands[0].unserved, unavailable, 1e-15, "unserved");
+    assert_equal(found.demands[0].lost, unavailable, 1e-9, "lost");
+}
+
+/// Two disjoint paths with nodes and a risk group of one link of each path.
 #[test]
 fn nodes_and_groups_have_the_availability_of_the_closed_form() {
     let (p, node, group) = (0.01, [0.001, 0.002, 0.003, 0.004], 0.005);
