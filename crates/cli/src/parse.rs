@@ -119,6 +119,16 @@ pub fn probability(text: &str) -> Result<f64, String> {
     )
 }
 
+/// Parses a percentile.
+pub fn percentile(text: &str) -> Result<f64, String> {
+    let percentile = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    validated(
+        percentile,
+        |it| *it > 0.0 && *it <= 100.0,
+        "it must be above 0 and at most 100",
+    )
+}
+
 /// Parses a loss probability of a link, which must be below 1.
 pub fn loss(text: &str) -> Result<f64, String> {
     validated(

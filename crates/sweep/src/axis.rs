@@ -1,6 +1,7 @@
 //! Parser of `--vary KEY=VALUES`: a setting and the values it takes in a sweep.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -37,6 +38,52 @@ pub const MAX_VALUES: usize = 100_000;
 const EXAMPLE: &str = "write a list, KEY=10ms,50ms,200ms, or a range, KEY=1..4 Mbit/s/20: 20 values from 1 to 4 Mbit/s";
 
 impl Axis {
+    /// Parses an option as [`Axis::parse`]. A file of `[include]` may contain `*`, which stands for any characters of a file
+    /// name: the values are the files in `directory`, in the order of their names.
+    ///
+    /// # Errors
+    /// The option is invalid, or no file matches.
+    pub fn parse_with_files(option: &str, directory: &Path) -> Result<Axis, AxisError> {
+        let pattern = option
+            .split_once('=')
+            .map(|(key, text)| (key.trim(), text.trim()));
+        let Some((key, pattern)) =
+            pattern.filter(|it| it.0.starts_with("include.") && it.1.contains('*'))
+        else {
+            return Axis::parse(option);
+        };
+        let wrong = |message: String| {
+            AxisError {
+            option: option.to_owned(),
+            message,
+            help: "write one pattern, such as `include.demands=matrices/*.csv`; its folder is relative to the scenario"
+                .to_owned(),
+        }
+        };
+        let (folder, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+        if folder.contains('*') || pattern.contains(',') {
+            return Err(wrong("`*` is possible in one file name only".to_owned()));
+        }
+        let place = directory.join(folder);
+        let entries = std::fs::read_dir(&place)
+            .map_err(|error| wrong(format!("cannot read {}: {error}", place.display())))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|it| matches_file_name(name, it)).collect();
+        names.sort_unstable();
+        let path = |file: String| match folder {
+            "" => file,
+            folder => format!("{folder}/{file}"),
+        };
+        let files: Vec<String> = names.into_iter().map(path).collect();
+        if files.is_empty() {
+            return Err(wrong(format!(
+                "no file in {} matches `{name}`",
+                place.display()
+            )));
+        }
+        Axis::from_values(key, files)
+    }
+
     /// Parses an option. `KEY=V1,V2,…` is a list, `KEY=A..B/N` has N values from A to B in equal steps, and
     /// `KEY=A..B/Nx` has them in equal ratios. A unit follows every number, or only the last.
     ///
@@ -118,6 +165,30 @@ impl Axis {
     pub fn setting(&self, value: usize) -> String {
         format!("{}={}", self.key, self.values[value])
     }
+}
+
+/// Returns whether `*` in a pattern can stand for characters such that it is this name. Names with a dot first need one in the
+/// pattern.
+fn matches_file_name(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
 
 /// Returns the text before and after the `..` of a range. (Paths start with `..`, or with a name and `/`.)
@@ -290,6 +361,44 @@ mod tests {
 
     fn values(option: &str) -> Vec<String> {
         Axis::parse(option).unwrap().values
+    }
+
+    #[test]
+    fn files_of_a_pattern_are_the_values() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("m")).unwrap();
+        for name in ["m/b.csv", "m/a.csv", "m/.hidden.csv", "m/c.txt", "z.csv"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        let axis = |option| Axis::parse_with_files(option, directory.path());
+        let values = |option| axis(option).unwrap().values;
+        assert_eq!(values("include.demands=m/*.csv"), ["m/a.csv", "m/b.csv"]);
+        assert_eq!(values("include.demands=m/*a*"), ["m/a.csv"]);
+        assert_eq!(values("include.demands=*.csv"), ["z.csv"]);
+        assert_eq!(values("include.demands=x.csv,y.csv"), ["x.csv", "y.csv"]);
+        let none = axis("include.demands=m/*.toml").unwrap_err();
+        assert!(none.message.starts_with("no file in"), "{none}");
+        assert!(axis("include.demands=*/a.csv").is_err());
+        assert!(axis("include.demands=absent/*.csv").is_err());
+    }
+
+    #[test]
+    fn stars_match_any_characters() {
+        for (pattern, name, is_match) in [
+            ("*", "a", true),
+            ("a*a", "a", false),
+            ("a*a", "aba", true),
+            ("*b*", "abc", true),
+            ("ab", "abc", false),
+            ("*ab*ab", "ab", false),
+            ("*.csv", ".a.csv", false),
+        ] {
+            assert_eq!(
+                matches_file_name(pattern, name),
+                is_match,
+                "{pattern} {name}"
+            );
+        }
     }
 
     #[test]

@@ -49,6 +49,14 @@ pub enum Error {
         /// Estimated run time of all cases in years.
         years: f64,
     },
+    /// Too many loads of links for statistics in memory.
+    #[error("the sweep has {loads} loads of links; the limit without a directory is {most}")]
+    TooManyLoads {
+        /// Number of links times number of cases.
+        loads: u64,
+        /// Maximum number.
+        most: u64,
+    },
     /// A scenario that the model does not support.
     #[error("{0}")]
     Unsupported(String),
@@ -136,6 +144,7 @@ impl Error {
                     "later settings take precedence: vary `{by}` first and then `{key}`, or only one of them"
                 ));
             }
+            Error::TooManyLoads { .. } => "write tables with `-o DIR`, or vary fewer settings",
             Error::TooMany { .. } => "vary fewer settings at a time, or with fewer values",
             Error::OtherSweep { .. } | Error::InvalidDescription { .. } => {
                 "use another directory, or remove the files of that sweep with --force"

@@ -3,7 +3,8 @@
 //! A [`Sweep`] is built from a [`SweepRequest`] and a function that loads the scenario with given settings. Its
 //! [`Cases`] have indices and are grouped in [`Chunks`]. Both depend only on the request. Any number of
 //! threads, of cooperating processes ([`Shard`]) and of interruptions therefore gives the same files, bit by
-//! bit. [`Sweep::write`] evaluates the cases into a directory:
+//! bit. [`Sweep::load_statistics`] returns percentiles of link loads. [`Sweep::write`] evaluates the cases into a
+//! directory:
 //!
 //! | file | contents |
 //! |---|---|
@@ -25,6 +26,7 @@ mod error;
 mod estimate;
 mod evaluate_chunks;
 mod evaluator;
+mod load_statistics;
 mod sweep;
 mod table_writer;
 mod tables;
@@ -35,6 +37,7 @@ pub use chunks::{Chunks, Shard};
 pub use error::Error;
 pub use estimate::Estimate;
 pub use evaluate_chunks::{WriteOptions, WriteSummary};
+pub use load_statistics::{LinkLoads, LoadStatistics};
 pub use netflow_results::SweepColumns;
 pub use netflow_results::columns::{Column, ColumnType};
 pub use sweep::{Model, Prechecked, ScenarioLoader, Sweep, SweepRequest, default_format};

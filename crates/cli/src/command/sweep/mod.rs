@@ -8,22 +8,26 @@ use std::time::Instant;
 
 use clap::{Args, ValueHint};
 use netflow::evaluate::Settings;
+use netflow::number::count;
 use netflow::results;
 use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
 use netflow::simulation::ModelName;
 use netflow::sweep::{
-    Axis, Error, Model, Shard, Sweep, SweepRequest, WriteOptions, default_format,
+    Axis, Error, Model, ScenarioLoader, Shard, Sweep, SweepRequest, WriteOptions, default_format,
 };
 use netflow_files::{FileKind, STANDARD_INPUT, read_text};
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::progress::Progress;
-use crate::parse::{directory, one_of, positive_time, table_format};
+use crate::parse::{directory, one_of, percentile, positive_time, table_format};
 use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
-/// Evaluate a scenario with all combinations of settings, and write long tables
+/// Evaluate a scenario with all combinations of settings
+///
+/// Without -o, the answer has the loads of links over all steady states: mean, percentile and
+/// maximum, for example over many traffic matrices. With -o, it writes long tables.
 ///
 /// Every setting that `--set` accepts can be varied; several settings are varied in all
 /// combinations. The tables of links, connections and networks have one column for each varied
@@ -39,7 +43,7 @@ pub struct SweepArguments {
     ///
     /// A range `A..B/N` has N values from A to B in equal steps, including both ends; `A..B/Nx` has
     /// equal ratios. Write the unit after every number, or only after the last. KEY is a key as in
-    /// `--set`.
+    /// `--set`. `include.demands=matrices/*.csv` takes all files of that pattern.
     #[arg(long, value_name = "KEY=VALUES")]
     vary: Vec<String>,
 
@@ -61,12 +65,25 @@ pub struct SweepArguments {
     seeds: u32,
 
     /// Write the tables to this directory
-    #[arg(short, long, value_name = "DIR", value_parser = directory, required_unless_present = "dry_run", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "DIR", value_parser = directory, value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
     /// Format of the tables [default: parquet in a build that has it, otherwise csv]
     #[arg(long, value_name = "parquet|csv", value_parser = table_format())]
     format: Option<results::Format>,
+
+    /// Percentile of link loads without -o; 95 is common for billing
+    #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile, conflicts_with = "output")]
+    percentile: f64,
+
+    /// Maximum number of rows of the printed table
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        conflicts_with = "output"
+    )]
+    top: usize,
 
     /// Maximum number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -124,7 +141,9 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
             out,
         )?);
     }
-    let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
+    let Some(directory) = arguments.output.as_deref() else {
+        return print_loads(arguments, &sweep, &load, out);
+    };
     let writing = WriteOptions {
         shard: arguments.shard,
         force: arguments.force,
@@ -148,9 +167,46 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     Ok(())
 }
 
+fn print_loads(
+    arguments: &SweepArguments,
+    sweep: &Sweep,
+    load: &ScenarioLoader<'_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if sweep.model() != Model::Solve {
+        return Err(Failure::Usage {
+            message: "without -o, a sweep computes loads of links in steady states only".to_owned(),
+            help: Some("write the tables of runs with `-o DIR`".to_owned()),
+        });
+    }
+    let mut progress = Progress::new("the cases", !arguments.quiet);
+    let mut on_progress = |part| progress.set(part);
+    let stop = &interrupt::requested;
+    let found = on_threads(arguments.threads, || {
+        sweep.load_statistics(arguments.percentile, load, &mut on_progress, stop)
+    });
+    progress.finish();
+    let found = found?.map_err(sweep_failure)?;
+    if let Some((cases, reason)) = &found.without_result {
+        problems::warn_message(&format!(
+            "{} without a steady state, which are left out; the first: {reason}",
+            count(*cases as usize, "case")
+        ));
+    }
+    Ok(print::print_loads(
+        sweep,
+        &found,
+        arguments.percentile,
+        arguments.top,
+        out,
+    )?)
+}
+
 impl SweepArguments {
     fn request(&self) -> Result<SweepRequest, Failure> {
-        let axes = self.vary.iter().map(|option| Axis::parse(option));
+        let directory = self.scenario.path.parent().unwrap_or(Path::new(""));
+        let axes = self.vary.iter();
+        let axes = axes.map(|option| Axis::parse_with_files(option, directory));
         let axes = axes.collect::<Result<_, _>>();
         Ok(SweepRequest {
             axes: axes.map_err(|error| sweep_failure(error.into()))?,

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use netflow::number::{count, duration, short};
-use netflow::sweep::{Estimate, Shard, Sweep, WriteOptions, WriteSummary};
+use netflow::number::{count, duration, percent, short};
+use netflow::sweep::{Case, Estimate, LoadStatistics, Shard, Sweep, WriteOptions, WriteSummary};
+
+use crate::output::table::Table;
 
 /// Formats the axes: `20 values of link.A->B.bandwidth × 3 values of …`.
 fn format_axes(sweep: &Sweep) -> String {
@@ -62,6 +64,41 @@ pub fn print_estimate(
         duration(estimate.time_s),
         count(estimate.sampled as usize, "case"),
     )
+}
+
+pub fn print_loads(
+    sweep: &Sweep,
+    found: &LoadStatistics,
+    percentile: f64,
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rank = format!("p{percentile}");
+    Table::of(&found.links)
+        .text("link", |it| it.link.as_str())
+        .number("mean load", |it| percent(it.mean))
+        .number(format!("{rank} load"), |it| percent(it.percentile))
+        .number(format!("{rank} [Mbit/s]"), |it| {
+            short(it.percentile_bps / 1e6)
+        })
+        .number("max load", |it| percent(it.max))
+        .text("worst case", |it| case_name(sweep, &it.worst_case))
+        .print_top(top, "link", out)?;
+    writeln!(out)?;
+    writeln!(out, "{}", format_cases(sweep))
+}
+
+/// Returns the values of a case, `key=value`, with its failure.
+fn case_name(sweep: &Sweep, case: &Case) -> String {
+    let axes = sweep.request().axes.iter().zip(&case.values);
+    let mut parts: Vec<String> = axes.map(|(axis, &value)| axis.setting(value)).collect();
+    if let Some(failed) = case.failed {
+        parts.push(format!("{} down", sweep.failures()[failed]));
+    }
+    if parts.is_empty() {
+        return "-".to_owned();
+    }
+    parts.join(", ")
 }
 
 pub fn print_written(
