@@ -1,6 +1,7 @@
 """The extension module. The ending of a name states the unit: `_s`, `_bps`, `_pps`, `_pkts`."""
 
 import os
+import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, final
 
@@ -163,6 +164,58 @@ class Scenario:
         threads: int | None = None,
     ) -> Failures:
         """Simulates failures of links, nodes and shared-risk link groups (default: all three), one or two at a time."""
+    def headroom_under_failures(
+        self,
+        *,
+        max_utilization: float | None = None,
+        max_delay: _Quantity | None = None,
+        max_loss: float | None = None,
+        links: bool | None = None,
+        nodes: bool | None = None,
+        srlgs: bool | None = None,
+        pairs: bool = False,
+        at: _Quantity | None = None,
+        threads: int | None = None,
+    ) -> HeadroomUnderFailures:
+        """Computes the largest factor of all demands within the limits, without failures and after each failure."""
+    def plan(
+        self,
+        modules: _Path,
+        *,
+        candidates: _Path | None = None,
+        growth: float = 1.0,
+        max_utilization: float | None = None,
+        max_utilization_intact: float | None = None,
+        max_delay: _Quantity | None = None,
+        max_loss: float | None = None,
+        failures: bool = True,
+        links: bool | None = None,
+        nodes: bool | None = None,
+        srlgs: bool | None = None,
+        pairs: bool = False,
+        at: _Quantity | None = None,
+        threads: int | None = None,
+    ) -> Plan:
+        """Finds the cheapest modules and new links for demands times `growth`, as `netflow plan` does.
+
+        `modules` is a CSV table with `capacity`, `cost` and `link`; `candidates` one with `from`, `to`, `delay`, `metric` and
+        `cost`. Without a limit, no link is loaded above 100 %.
+        """
+    def weights(
+        self,
+        *,
+        max_changes: int | None = None,
+        iterations: int = 500,
+        seed: int = 1,
+        failures: bool = True,
+        links: bool | None = None,
+        nodes: bool | None = None,
+        srlgs: bool | None = None,
+        pairs: bool = False,
+        at: _Quantity | None = None,
+        threads: int | None = None,
+    ) -> Weights:
+        """Searches for routing metrics that lower the largest load of a link, as `netflow weights` does."""
     def availability(
         self,
         *,
@@ -334,6 +387,59 @@ class Failures:
     def report(self, path: _Path) -> None:
         """Writes a page, as `netflow failures -o` does: maps of the goodput loss and of link utilization, and tables."""
     def _repr_html_(self) -> str: ...
+
+@final
+class HeadroomUnderFailures:
+    """The largest factor of all demands within given limits, without failures and after each failure."""
+
+    at_s: float
+    factor: float | None
+    """None if a limit is exceeded even for the smallest demands."""
+    failure: str | None
+    """Failed elements in the case that limits the factor; None for the network without failures."""
+    binding: str | None
+    """The limit that is reached: `utilization`, `delay` or `loss`. None if no limit is reached."""
+    binding_at: str | None
+    intact_factor: float | None
+    intact_binding: str | None
+    intact_binding_at: str | None
+    cases: int
+    possible_cases: int
+    disconnecting_cases: int
+    """Failures in which connections lose their route; limits do not apply to them."""
+    cases_without_steady_state: int
+    cases_rerouted_unsplit: int
+
+@final
+class Plan:
+    """The cheapest upgrades and new links."""
+
+    at_s: float
+    cost: float
+    lower_bound: float
+    is_optimal: bool
+    cases: int
+    links: Table
+    def write(self, path: _Path) -> list[pathlib.Path]:
+        """Writes the scenario with the plan, and its table of links next to it. Returns the files."""
+
+@final
+class Weights:
+    """Routing metrics that lower the largest load of a link."""
+
+    at_s: float
+    cases: int
+    max_load: float
+    changes: int
+    lower_bound: float
+    """No routing has a lower largest load."""
+    bounding_failure: str | None
+    settings: Table
+    """The best metrics by the number of changes."""
+    metrics: Table
+    """Changed metrics, with loads before and after."""
+    def write(self, path: _Path) -> list[pathlib.Path]:
+        """Writes the scenario with the new metrics, and its table of links next to it. Returns the files."""
 
 @final
 class Availability:

@@ -233,11 +233,16 @@ class Examples:
         self.results = self.scenario.run()
         unreliable = self.scenario.copy()
         unreliable.set("link.*.unavailability", "1 %")
+        Path("modules.csv").write_text("capacity,cost\n1 Mbit/s,1\n")
+        split = self.scenario.copy()
+        split.set("simulation.ecmp", True)
         self.of_class = {
             nf.Builder: lambda: nf.Builder(duration="1 s").link("A", "B", bandwidth="1 Mbit/s", delay="1 ms"),
             nf.Availability: lambda found=unreliable.availability(): found,
             nf.Failures: lambda found=self.scenario.failures(): found,
+            nf.HeadroomUnderFailures: lambda found=self.scenario.headroom_under_failures(max_utilization=0.9): found,
             nf.Headroom: lambda found=self.scenario.headroom(max_utilization=0.9): found,
+            nf.Plan: lambda found=self.scenario.plan("modules.csv", growth=2): found,
             nf.Profile: lambda: nf.profile("ns-reno"),
             nf.Problem: lambda: nf.Problem("error", "no", None, None, None, None),
             nf.Results: lambda: self.results,
@@ -248,11 +253,12 @@ class Examples:
             nf.SweepResult: lambda found=nf.sweep(self.scenario, {}): found,
             nf.Table: lambda: self.results.link_means,
             nf.Trace: lambda found=trace(): found,
+            nf.Weights: lambda found=split.weights(iterations=10): found,
         }
 
     def argument(self, function, name):
         """What a parameter of this name may well be."""
-        files = {"load": "scenario.toml", "trace": "trace.tr", "report": "page.html"}
+        files = {"load": "scenario.toml", "trace": "trace.tr", "report": "page.html", "write": "better.toml"}
         meant = {
             "path": ["A", "B", "C"] if "route" in function else files.get(function, "scenario.toml"),
             "scenario": self.scenario, "results": self.results, "text": TEXT, "key": 0 if function == "__getitem__" else "simulation.seed", "value": 3, "vary": {"link.A->C.bandwidth": ["1 Mbit/s"]},
@@ -261,7 +267,7 @@ class Examples:
             "link": "A->C", "connection": "ac", "aggregate": "gold", "bandwidth": 1.5e6, "loss": 0.01, "rate": 100, "committed": 5e5, "committed_rate": 5e5, "time": 0.1, "name": "ns-reno",
             "size": 10000, "delay": 0.05, "times": [0.0, 0.1], "sizes": [100.0, 100.0], "from_": "A", "to": "B", "rtt": 0.1, "rtt_s": 0.1, "_name": "link", "graph": graph(), "_memo": {},
             "severity": "error", "message": "no", "file": None, "line": 1, "column": "queue_pkts" if "plot" in function else 1, "help": None, "native": nf.profile("ns-reno")._native, "directory": ".", "written": {"cases": 1, "reused": 0, "without_answer": 0, "rows": 1},
-            "files": "graph.json", "settings": {"peak_rate": 1e6}, "max_utilization": 0.9, "traces": "trace.tr",
+            "files": "graph.json", "settings": {"peak_rate": 1e6}, "max_utilization": 0.9, "traces": "trace.tr", "modules": "modules.csv",
         }  # fmt: skip
         return meant[name]
 

@@ -106,6 +106,46 @@ def test_failures(triangle):
     assert len(found.links) == 6
 
 
+def test_headroom_under_failures(triangle):
+    found = triangle.headroom_under_failures(max_utilization=0.9, links=True)
+    # Without A-B or B-C, the other traffic stays; without A-C, A-B carries both.
+    assert (found.factor, found.failure, found.binding_at) == (pytest.approx(0.9, rel=1e-3), "A<->B", "A->C")
+    assert found.intact_factor == pytest.approx(1.8, rel=1e-3) and found.cases == 3
+    with pytest.raises(ValueError, match="needs a limit"):
+        triangle.headroom_under_failures()
+
+
+def test_plan(triangle, tmp_path):
+    modules = tmp_path / "modules.csv"
+    modules.write_text("capacity,cost\n1 Mbit/s,2\n")
+    found = triangle.plan(modules, growth=3, max_utilization=0.8, failures=False)
+    # A->C needs 3 / 0.8 = 3.75 Mbit/s and has 2.
+    assert (found.cost, found.is_optimal, found.cases) == (4, True, 0)
+    assert [row["link"] for row in found.links.to_rows()] == ["A<->C"]
+    assert found.write(tmp_path / "plan.toml") == [tmp_path / "plan.toml"]
+    planned = nf.load(tmp_path / "plan.toml").headroom(max_utilization=0.8)
+    assert planned.factor == pytest.approx(3.2, rel=1e-3)
+    with pytest.raises(ValueError, match="`growth` must be"):
+        triangle.plan(modules, growth=0.5)
+    with pytest.raises(nf.EvaluationError, match="has no modules"):
+        modules.write_text("capacity,cost,link\n1 Mbit/s,2,A->B\n")
+        triangle.plan(modules, growth=3, failures=False)
+
+
+def test_weights(triangle, tmp_path):
+    with pytest.raises(ValueError, match="set `simulation.ecmp` to true"):
+        triangle.weights()
+    triangle.set("simulation.ecmp", True)
+    found = triangle.weights(failures=False)
+    # 2 Mbit/s on 4 + 2 Mbit/s out of A; all of a-c on A-B is 2 of 4 Mbit/s, half of it is 1.5 of 4.
+    assert found.settings.to_rows()[0]["max_load"] == pytest.approx(0.5)
+    assert found.max_load == pytest.approx(0.375) and found.lower_bound <= 1 / 3
+    assert found.write(tmp_path / "better.toml") == [tmp_path / "better.toml"]
+    with pytest.raises(OSError, match="better.toml"):
+        (tmp_path / "better.toml").write_text("mine")
+        found.write(tmp_path / "better.toml")
+
+
 def test_availability(triangle):
     triangle.set("link.*.unavailability", "1 %")
     found = triangle.availability(served=0.9, slo=0.9998, rest=0)

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::background_task::run_in_background;
 use crate::errors;
-use crate::results::interrupted;
+use crate::results::all_or_interrupted;
 use crate::table::Table;
 
 /// Results of an availability computation.
@@ -37,16 +37,7 @@ impl Availability {
         let worked = run_in_background(py, threads, None, |wish| {
             availability(network, at_s, &demands, options, &|| wish.stop())
         })?;
-        if let Some(error) = worked.interruption {
-            return Err(match worked.outcome {
-                Ok(_) => interrupted(py, "interrupted; no results".to_owned(), None),
-                Err(_) => error,
-            });
-        }
-        let found = worked.outcome.map_err(|error| errors::steady(&error))?;
-        let Some(found) = found else {
-            return Err(interrupted(py, "interrupted; no results".to_owned(), None));
-        };
+        let found = all_or_interrupted(py, worked, |error| errors::steady(&error))?;
         let rows = rows::availability(&demands, &found, slo);
         let all = rows::network_availability(at_s, options.served, slo, &found, &rows);
         let down = found.down_already.iter().map(|it| it.name(network));

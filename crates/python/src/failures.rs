@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::background_task::run_in_background;
 use crate::errors;
-use crate::results::interrupted;
+use crate::results::all_or_interrupted;
 use crate::table::Table;
 
 /// Results of a failure analysis.
@@ -56,16 +56,7 @@ impl Failures {
         let worked = run_in_background(py, threads, None, |wish| {
             failures(network, at_s, options, &|| wish.stop())
         })?;
-        if let Some(error) = worked.interruption {
-            return Err(match worked.outcome {
-                Ok(_) => interrupted(py, "interrupted; no results".to_owned(), None),
-                Err(_) => error,
-            });
-        }
-        let found = worked.outcome.map_err(|error| errors::steady(&error))?;
-        let Some(found) = found else {
-            return Err(interrupted(py, "interrupted; no results".to_owned(), None));
-        };
+        let found = all_or_interrupted(py, worked, |error| errors::steady(&error))?;
         let seen = FailureReport::new(network, &found, at_s);
         let intact = rows::intact(network, &found);
         let (goodput_bps, max_load) = (intact.goodput_bps, intact.max_load);

@@ -14,6 +14,7 @@ mod failures;
 mod import;
 mod latency;
 mod names;
+mod planning;
 mod profile;
 mod results;
 mod scenario;
@@ -47,6 +48,7 @@ mod _native {
         failures::Failures,
         import::import_topology,
         latency::latency,
+        planning::{HeadroomUnderFailures, Plan, Weights},
         profile::{Profile, profile, profile_from_toml, profiles},
         results::Results,
         scenario::{Scenario, load},

@@ -161,6 +161,21 @@ pub fn interrupted(py: Python<'_>, text: String, results: Option<Py<Results>>) -
     }
 }
 
+/// Returns the result of a task that has none if it is stopped, or its error.
+pub fn all_or_interrupted<T, E>(
+    py: Python<'_>,
+    worked: InterruptibleResult<Result<Option<T>, E>>,
+    to_py_err: impl FnOnce(E) -> PyErr,
+) -> PyResult<T> {
+    let stopped = || interrupted(py, "interrupted; no results".to_owned(), None);
+    match (worked.interruption, worked.outcome) {
+        (Some(error), Err(_)) => Err(error),
+        (Some(_), Ok(_)) | (None, Ok(None)) => Err(stopped()),
+        (None, Err(error)) => Err(to_py_err(error)),
+        (None, Ok(Some(found))) => Ok(found),
+    }
+}
+
 #[pymethods]
 impl Results {
     #[getter]

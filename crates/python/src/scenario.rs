@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use netflow::evaluate::{Directory, Settings, evaluate_with};
 use netflow::scenario::{CompiledScenario, FileAccess, for_steady_state};
+use netflow::scenario_edit::ScenarioFile;
 use netflow::simulation::ModelName;
+use netflow::steady::{FailureOptions, PlanOptions};
+use netflow::weights::MAX_ITERATIONS;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -21,10 +24,11 @@ use crate::convert::{
 use crate::errors;
 use crate::failures::Failures;
 use crate::names;
+use crate::planning::{HeadroomUnderFailures, Plan, WeightSearch, Weights};
 use crate::results::{Results, WrittenRun};
 use crate::scenario_source::{ReloadError, Source, Spec, StablePath, State, absolute};
 use crate::simulation::Simulation;
-use crate::steady::{Headroom, Sensitivities, SteadyState};
+use crate::steady::{Headroom, Sensitivities, SteadyState, bounds};
 
 /// A network, its traffic and its model.
 #[pyclass(frozen, module = "netflow_evaluator")]
@@ -119,6 +123,20 @@ impl Scenario {
             None => Ok(Arc::new(steady)),
             Some(refusal) => Err(refusal.to_py_err(py)),
         }
+    }
+
+    /// Returns the same with its text, for results that are written as a scenario.
+    fn for_planning(&self, py: Python<'_>) -> PyResult<(ScenarioFile, Arc<CompiledScenario>)> {
+        let State { spec, text, .. } = self.state();
+        let prepared = self.for_steady(py)?;
+        let path = match &spec.source {
+            Source::File(place) => place.path().to_owned(),
+            Source::Text {
+                name, directory, ..
+            } => directory.path().join(name),
+        };
+        let file = ScenarioFile::of_text(path, text.to_string(), &prepared);
+        Ok((file, prepared))
     }
 
     /// Returns the scenario with another model, if one is given.
@@ -362,15 +380,7 @@ impl Scenario {
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<i64>,
     ) -> PyResult<Headroom> {
-        let max_delay = max_delay
-            .map(|it| positive_seconds("max_delay", it))
-            .transpose()?;
-        let part = |name, given: Option<&Bound<'_, PyAny>>| {
-            let wanted = "a fraction such as 0.9";
-            given.map(|it| number(name, it, wanted)).transpose()
-        };
-        let max_utilization = part("max_utilization", max_utilization)?;
-        let asked = [max_utilization, max_delay, part("max_loss", max_loss)?];
+        let asked = asked_bounds(max_utilization, max_delay, max_loss)?;
         let at_s = self.at_s(at)?;
         Headroom::find(py, &*self.for_steady(py)?, at_s, asked, scale, threads)
     }
@@ -396,18 +406,111 @@ impl Scenario {
         if sample == Some(0) {
             return Err(errors::value("`sample` must be 1 or more, not 0"));
         }
-        let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
-        let options = netflow::steady::FailureOptions {
-            links: links.unwrap_or(all),
-            nodes: nodes.unwrap_or(all),
-            groups: srlgs.unwrap_or(all),
-            pairs,
+        let options = FailureOptions {
             sample,
             seed: seed.unwrap_or(prepared.options.seed),
-            ..netflow::steady::FailureOptions::default()
+            ..failure_options(links, nodes, srlgs, pairs)
         };
         let path = spec.path().to_owned();
         Failures::find(py, path, prepared, at_s, &options, threads)
+    }
+
+    #[pyo3(signature = (*, max_utilization = None, max_delay = None, max_loss = None, links = None, nodes = None,
+        srlgs = None, pairs = false, at = None, threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn headroom_under_failures(
+        &self,
+        py: Python<'_>,
+        max_utilization: Option<&Bound<'_, PyAny>>,
+        max_delay: Option<&Bound<'_, PyAny>>,
+        max_loss: Option<&Bound<'_, PyAny>>,
+        links: Option<bool>,
+        nodes: Option<bool>,
+        srlgs: Option<bool>,
+        pairs: bool,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<i64>,
+    ) -> PyResult<HeadroomUnderFailures> {
+        let bounds = bounds(asked_bounds(max_utilization, max_delay, max_loss)?)?;
+        let options = failure_options(links, nodes, srlgs, pairs);
+        let prepared = self.for_steady(py)?;
+        let at_s = self.at_s(at)?;
+        HeadroomUnderFailures::find(py, &prepared, at_s, &bounds, &options, threads)
+    }
+
+    #[pyo3(signature = (modules, *, candidates = None, growth = 1.0, max_utilization = None,
+        max_utilization_intact = None, max_delay = None, max_loss = None, failures = true, links = None, nodes = None,
+        srlgs = None, pairs = false, at = None, threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        modules: PathBuf,
+        candidates: Option<PathBuf>,
+        growth: f64,
+        max_utilization: Option<&Bound<'_, PyAny>>,
+        max_utilization_intact: Option<f64>,
+        max_delay: Option<&Bound<'_, PyAny>>,
+        max_loss: Option<&Bound<'_, PyAny>>,
+        failures: bool,
+        links: Option<bool>,
+        nodes: Option<bool>,
+        srlgs: Option<bool>,
+        pairs: bool,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<i64>,
+    ) -> PyResult<Plan> {
+        if !(growth >= 1.0 && growth.is_finite()) {
+            return Err(errors::value("`growth` must be a factor of 1 or more"));
+        }
+        if max_utilization_intact.is_some_and(|it| !(0.0..=1.0).contains(&it)) {
+            return Err(errors::value(
+                "`max_utilization_intact` must be from 0 to 1",
+            ));
+        }
+        let mut asked = asked_bounds(max_utilization, max_delay, max_loss)?;
+        if asked.iter().all(Option::is_none) {
+            asked[0] = Some(1.0);
+        }
+        let options = PlanOptions {
+            bounds: bounds(asked)?,
+            intact_utilization: max_utilization_intact.unwrap_or(f64::INFINITY),
+            failures: failures.then(|| failure_options(links, nodes, srlgs, pairs)),
+            demand_factor: growth,
+        };
+        let scenario = self.for_planning(py)?;
+        let at_s = self.at_s(at)?;
+        Plan::find(py, scenario, at_s, (modules, candidates), &options, threads)
+    }
+
+    #[pyo3(signature = (*, max_changes = None, iterations = 500, seed = 1, failures = true, links = None, nodes = None,
+        srlgs = None, pairs = false, at = None, threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn weights(
+        &self,
+        py: Python<'_>,
+        max_changes: Option<usize>,
+        iterations: usize,
+        seed: u64,
+        failures: bool,
+        links: Option<bool>,
+        nodes: Option<bool>,
+        srlgs: Option<bool>,
+        pairs: bool,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<i64>,
+    ) -> PyResult<Weights> {
+        if iterations > MAX_ITERATIONS {
+            let message = format!("`iterations` must be at most {MAX_ITERATIONS}");
+            return Err(errors::value(message));
+        }
+        let search = WeightSearch {
+            failures: failures.then(|| failure_options(links, nodes, srlgs, pairs)),
+            max_changes,
+            iterations,
+            seed,
+        };
+        Weights::find(py, self.for_planning(py)?, self.at_s(at)?, &search, threads)
     }
 
     #[pyo3(signature = (*, served = 0.99, slo = None, rest = 1e-6, states = 10_000, sample = 0, seed = None, at = None,
@@ -538,5 +641,39 @@ fn model_name(prepared: &CompiledScenario) -> &'static str {
         ModelName::Fluid => "fluid",
         ModelName::FluidLiteral => "fluid-literal",
         ModelName::Packets => "packet",
+    }
+}
+
+/// Reads the limits of load, delay and loss.
+fn asked_bounds(
+    max_utilization: Option<&Bound<'_, PyAny>>,
+    max_delay: Option<&Bound<'_, PyAny>>,
+    max_loss: Option<&Bound<'_, PyAny>>,
+) -> PyResult<[Option<f64>; 3]> {
+    let max_delay = max_delay
+        .map(|it| positive_seconds("max_delay", it))
+        .transpose()?;
+    let part = |name, given: Option<&Bound<'_, PyAny>>| {
+        let wanted = "a fraction such as 0.9";
+        given.map(|it| number(name, it, wanted)).transpose()
+    };
+    let max_utilization = part("max_utilization", max_utilization)?;
+    Ok([max_utilization, max_delay, part("max_loss", max_loss)?])
+}
+
+/// Returns the options of failures of these kinds; of all kinds if none is selected.
+fn failure_options(
+    links: Option<bool>,
+    nodes: Option<bool>,
+    srlgs: Option<bool>,
+    pairs: bool,
+) -> FailureOptions {
+    let all = ![links, nodes, srlgs].contains(&Some(true));
+    FailureOptions {
+        links: links.unwrap_or(all),
+        nodes: nodes.unwrap_or(all),
+        groups: srlgs.unwrap_or(all),
+        pairs,
+        ..FailureOptions::default()
     }
 }

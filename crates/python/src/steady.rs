@@ -164,6 +164,26 @@ impl Sensitivities {
     }
 }
 
+/// Returns the limits of load, delay and loss, of which one is given.
+pub fn bounds(asked: [Option<f64>; 3]) -> PyResult<Bounds> {
+    if asked.iter().all(Option::is_none) {
+        let message = "headroom needs a limit: give max_utilization, max_delay or max_loss";
+        return Err(errors::value(message));
+    }
+    for (name, bound) in [("max_utilization", asked[0]), ("max_loss", asked[2])] {
+        if let Some(bound) = bound.filter(|bound| !(0.0..=1.0).contains(bound)) {
+            let message = format!("`{name}` must be a fraction from 0 to 1, not {bound}");
+            return Err(errors::value(message));
+        }
+    }
+    let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
+    Ok(Bounds {
+        utilization: endless(asked[0]),
+        delay_s: endless(asked[1]),
+        loss: endless(asked[2]),
+    })
+}
+
 /// The largest factor of demands within given limits.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Headroom {
@@ -190,22 +210,7 @@ impl Headroom {
         threads: Option<i64>,
     ) -> PyResult<Headroom> {
         let network = &scenario.network;
-        if asked.iter().all(Option::is_none) {
-            let message = "headroom needs a limit: give max_utilization, max_delay or max_loss";
-            return Err(errors::value(message));
-        }
-        for (name, bound) in [("max_utilization", asked[0]), ("max_loss", asked[2])] {
-            if let Some(bound) = bound.filter(|bound| !(0.0..=1.0).contains(bound)) {
-                let message = format!("`{name}` must be a fraction from 0 to 1, not {bound}");
-                return Err(errors::value(message));
-            }
-        }
-        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
-        let bounds = Bounds {
-            utilization: endless(asked[0]),
-            delay_s: endless(asked[1]),
-            loss: endless(asked[2]),
-        };
+        let bounds = bounds(asked)?;
         let only = match scale {
             None => None,
             Some(name) => Some(names::connections_named(scenario, name)?),
