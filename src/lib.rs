@@ -95,7 +95,9 @@ pub mod mark;
 pub mod number;
 pub mod plan;
 pub mod resolve_name;
+pub mod scenario_edit;
 pub mod traces;
+pub mod weights;
 
 pub use evaluate::evaluate;
 pub use netflow_compare as compare;

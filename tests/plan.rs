@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use netflow::plan::{Error, ScenarioVariants};
 use netflow::scenario::planning_tables::{read_candidates, read_modules};
 use netflow::scenario::{CompiledScenario, FileAccess, load, load_within};
+use netflow::scenario_edit::{EditError, ScenarioFile};
 use netflow::steady::{
     Bounds, FailureOptions, Plan, PlanOptions, headroom_under_failures, plan as search,
 };
@@ -63,7 +64,13 @@ fn planned(files: &Files, growth: f64) -> (CompiledScenario, ScenarioVariants, P
     } else {
         Vec::new()
     };
-    let variants = ScenarioVariants::new(&path, &scenario, &modules, candidates).unwrap();
+    let variants = ScenarioVariants::new(
+        ScenarioFile::read(&path, &scenario).unwrap(),
+        &scenario,
+        &modules,
+        candidates,
+    )
+    .unwrap();
     let plan = search(&variants, 10.0, &options(growth), &|| false, &mut |_| {});
     let plan = plan.unwrap().expect("it was not stopped");
     (scenario, variants, plan)
@@ -138,7 +145,7 @@ fn written_plan_keeps_comments_and_has_the_headroom() {
     let other = files.path("modules.csv");
     assert!(matches!(
         variants.write(&scenario, &plan, &other),
-        Err(Error::Write(_))
+        Err(Error::Edit(EditError::Write(_)))
     ));
 }
 
@@ -206,11 +213,17 @@ fn table_of_links_is_written_next_to_the_plan() {
     // A table of another program stays, and so does the plan.
     fs::write(files.path("other-links.csv"), links).unwrap();
     let error = variants.write(&scenario, &plan, &files.path("other.toml"));
-    assert!(matches!(error, Err(Error::Write(_))), "{error:?}");
+    assert!(
+        matches!(error, Err(Error::Edit(EditError::Write(_)))),
+        "{error:?}"
+    );
     assert!(!files.path("other.toml").exists());
     let elsewhere = tempfile::tempdir().unwrap();
     let error = variants.write(&scenario, &plan, &elsewhere.path().join("plan.toml"));
-    assert!(matches!(error, Err(Error::Write(_))), "{error:?}");
+    assert!(
+        matches!(error, Err(Error::Edit(EditError::Write(_)))),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -223,7 +236,13 @@ fn bandwidth_from_the_command_line_is_not_written() {
     let path = files.path("network.toml");
     let scenario = load(&path, &["link.A<->B.bandwidth=5 Mbit/s".to_owned()]).unwrap();
     let modules = read_modules(&files.path("modules.csv")).unwrap();
-    let variants = ScenarioVariants::new(&path, &scenario, &modules, Vec::new()).unwrap();
+    let variants = ScenarioVariants::new(
+        ScenarioFile::read(&path, &scenario).unwrap(),
+        &scenario,
+        &modules,
+        Vec::new(),
+    )
+    .unwrap();
     let plan = search(&variants, 10.0, &options(1.5), &|| false, &mut |_| {});
     let plan = plan.unwrap().unwrap();
     // Four modules at the narrower link.
@@ -245,12 +264,23 @@ fn unknown_links_and_nodes_are_reported() {
     let path = files.path("network.toml");
     let scenario = load(&path, &[]).unwrap();
     let modules = read_modules(&files.path("modules.csv")).unwrap();
-    let error = ScenarioVariants::new(&path, &scenario, &modules, Vec::new())
-        .err()
-        .unwrap();
+    let error = ScenarioVariants::new(
+        ScenarioFile::read(&path, &scenario).unwrap(),
+        &scenario,
+        &modules,
+        Vec::new(),
+    )
+    .err()
+    .unwrap();
     assert!(matches!(error, Error::UnknownLink(name) if name == "A<->D"));
     fs::write(files.path("candidates.csv"), "from,to\nA,D\n").unwrap();
     let candidates = read_candidates(&files.path("candidates.csv")).unwrap();
-    let error = ScenarioVariants::new(&path, &scenario, &[], candidates).err();
+    let error = ScenarioVariants::new(
+        ScenarioFile::read(&path, &scenario).unwrap(),
+        &scenario,
+        &[],
+        candidates,
+    )
+    .err();
     assert!(matches!(error, Some(Error::UnknownNode { node, .. }) if node == "D"));
 }

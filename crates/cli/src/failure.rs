@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use netflow::scenario_edit::EditError;
 use netflow::{results, trace};
 
 use crate::interrupt;
@@ -53,6 +54,22 @@ pub enum Failure {
     /// Interrupted: exit code 130.
     #[error("{0}")]
     Interrupted(String),
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Failure {
+        let help = match &error {
+            EditError::StandardInput => Some("write the scenario to a file".to_owned()),
+            EditError::Write(_) | EditError::Invalid(_) => None,
+        };
+        match error {
+            EditError::Invalid(problems) => Failure::Input(problems.into()),
+            other => Failure::Usage {
+                message: other.to_string(),
+                help,
+            },
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -186,6 +186,13 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         )],
     ),
     (
+        "weights",
+        &[(
+            "netflow weights topology.toml --set simulation.ecmp=true --links --max-changes 3 -o better.toml",
+            "lower the largest load after any link failure with at most three changed metrics",
+        )],
+    ),
+    (
         "sweep",
         &[(
             "netflow sweep topology.toml --vary \"link.N5->N7.buffer=20 pkt,50 pkt,100 pkt\" -o buffers",

@@ -213,6 +213,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Demands(arguments) => command::demands::demands(arguments, out),
         Command::Failures(arguments) => command::failures::failures(arguments, out),
         Command::Plan(arguments) => command::plan::plan(arguments, out),
+        Command::Weights(arguments) => command::weights::weights(arguments, out),
         Command::Availability(arguments) => command::availability::availability(arguments, out),
         Command::Sweep(arguments) => command::sweep::sweep(arguments, out),
         Command::Demo(arguments) => command::demo::demo(arguments, out),

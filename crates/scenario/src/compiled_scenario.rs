@@ -40,8 +40,8 @@ pub struct CompiledScenario {
     pub split: Vec<SplitTraffic>,
     /// True if the fluid model represents demands of transfers or video by their mean.
     pub has_mean_traffic: bool,
-    /// Place of the bandwidth of each link in its file, in the order of the links.
-    pub bandwidth_places: Vec<SourceSpan>,
+    /// Places of the settings of each link in its file, in the order of the links.
+    pub link_places: Vec<LinkPlaces>,
     /// True if traffic is split among equal-cost paths.
     pub ecmp: bool,
     /// Default size of packets.
@@ -49,6 +49,17 @@ pub struct CompiledScenario {
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.
     pub packet_model_reason: Option<String>,
+}
+
+/// Places of settings of a link in its file. Both directions of a duplex link share those without a setting of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkPlaces {
+    /// `from`.
+    pub from: SourceSpan,
+    /// `bandwidth`.
+    pub bandwidth: SourceSpan,
+    /// `metric`, if it has one.
+    pub metric: Option<SourceSpan>,
 }
 
 /// End of a warning about traffic that moves as a whole.

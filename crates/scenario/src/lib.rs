@@ -46,7 +46,8 @@ mod reference_page;
 mod validate;
 
 pub use compiled_scenario::{
-    CompiledScenario, NodeAnnotation, SplitTraffic, TransferDemand, digest, for_steady_state,
+    CompiledScenario, LinkPlaces, NodeAnnotation, SplitTraffic, TransferDemand, digest,
+    for_steady_state,
 };
 pub use file::planning_tables;
 pub use former_names::FORMER_NAMES;

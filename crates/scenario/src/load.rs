@@ -196,7 +196,7 @@ fn compile(
         demands: valid.demands,
         split: valid.split,
         has_mean_traffic: valid.has_means,
-        bandwidth_places: valid.bandwidth_places,
+        link_places: valid.link_places,
         packet_model_reason: valid.packet_model_reason,
         ecmp: valid.ecmp,
         packet_size: valid.packet_size,

@@ -17,6 +17,7 @@
 //! - [`Solver::headroom`] the largest factor by which demands can grow,
 //! - [`failures()`] the effect of failures of links, nodes and risk groups,
 //! - [`plan()`] the cheapest upgrades and new links for growth and failures,
+//! - [`optimize_weights`] routing metrics with a low largest load,
 //! - [`availability()`] the fraction of the time in which each demand is served,
 //! - [`estimate_demands()`] a traffic matrix from measured loads of links,
 //! - [`compare_with_run()`] whether a run settles at the steady state.
@@ -25,6 +26,7 @@
 //! drop precedences, and links with several queues. Users send their mean traffic.
 #![warn(missing_docs)]
 
+mod arc_graph;
 mod availability;
 mod changed_state;
 mod demand_estimate;
@@ -49,6 +51,7 @@ mod solver;
 mod steady;
 mod transfers;
 mod upgrades;
+mod weights;
 
 use netflow_network::Network;
 
@@ -79,6 +82,10 @@ pub use solver::{ConnectionSelection, Solver};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;
 pub use upgrades::Upgrade;
+pub use weights::{
+    MAX_ISIS_METRIC, MAX_OSPF_METRIC, WeightOptions, WeightSetting, Weights, WeightsError,
+    optimize_weights,
+};
 
 /// Computes the steady state of a network just before `at_s`; infinity means after all events.
 ///

@@ -7,6 +7,7 @@ mod headroom;
 mod plan;
 mod sensitivities;
 mod transfers;
+mod weights;
 
 pub use availability::{
     AvailabilityRow, NetworkAvailabilityRow, SloVerdict, availability, network_availability,
@@ -26,6 +27,7 @@ pub use sensitivities::{
     link_sensitivities, upgrades,
 };
 pub use transfers::{TransferRow, transfers};
+pub use weights::{WeightRow, WeightSettingRow, weights};
 
 use netflow_network::Network;
 use netflow_profile::Provenance;

@@ -27,3 +27,4 @@ pub mod sweep;
 #[cfg(target_os = "linux")]
 pub mod testbed;
 pub mod trace;
+pub mod weights;

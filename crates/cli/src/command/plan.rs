@@ -8,6 +8,7 @@ use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::number::{count, percent, short};
 use netflow::plan::{Error, PLAN_MARK, ScenarioVariants};
 use netflow::scenario::planning_tables::{read_candidates, read_modules};
+use netflow::scenario_edit::{EditError, ScenarioFile};
 use netflow::steady::rows::{self, PlanRow};
 use netflow::steady::{MAX_EXHAUSTIVE, Plan, PlanOptions, PlanVariants, plan as search};
 use netflow_files::STANDARD_INPUT;
@@ -86,7 +87,7 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
         file::check_overwrite(path, Some(PLAN_MARK))?;
     }
     if arguments.scenario.path == Path::new(STANDARD_INPUT) {
-        return Err(failure(Error::StandardInput));
+        return Err(EditError::StandardInput.into());
     }
     let invalid = |problems: netflow::document::Problems| Failure::Input(problems.into());
     let modules = read_modules(&arguments.modules).map_err(invalid)?;
@@ -97,8 +98,11 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
     let scenario = on_threads(arguments.threads, || arguments.scenario.load_for_steady())??;
     problems::warn(&scenario);
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
-    let path = &arguments.scenario.path;
-    let variants = ScenarioVariants::new(path, &scenario, &modules, candidates).map_err(failure)?;
+    let file = ScenarioFile::read(&arguments.scenario.path, &scenario)?;
+    if let Some(path) = &arguments.output {
+        file.check_directory(&scenario, path)?;
+    }
+    let variants = ScenarioVariants::new(file, &scenario, &modules, candidates).map_err(failure)?;
     let options = arguments.options(&scenario.network)?;
     // Most combinations of candidates are evaluated twice, and limits of delay and loss need more networks.
     let combinations = 1_usize << variants.candidates().len().min(MAX_EXHAUSTIVE);
@@ -166,7 +170,7 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::Scenario(problems) => Failure::Input(problems.into()),
+        Error::Edit(error) => error.into(),
         Error::Plan(error) => Failure::Evaluation(error.to_string()),
         Error::UnknownLink(link) => Failure::Usage {
             message: format!("the table of modules names `{link}`, but no link matches it"),
@@ -177,14 +181,6 @@ fn failure(error: Error) -> Failure {
         error @ Error::UnknownNode { .. } => Failure::Usage {
             message: error.to_string(),
             help: Some("candidates link nodes that exist; for a new node, write a first link to it in the scenario".to_owned()),
-        },
-        error @ Error::StandardInput => Failure::Usage {
-            message: error.to_string(),
-            help: Some("write the scenario to a file".to_owned()),
-        },
-        Error::Write(message) => Failure::Usage {
-            message,
-            help: None,
         },
     }
 }

@@ -14,7 +14,7 @@ use netflow_units::{BufferSize, Bytes, Rate, Size};
 use super::aqm::aqm;
 use super::traces::LinkTrace;
 use super::{PlacedLink, Validator};
-use crate::compiled_scenario::NodeAnnotation;
+use crate::compiled_scenario::{LinkPlaces, NodeAnnotation};
 use crate::file::{
     BandwidthSetting, BufferSetting, Cake, CoDel, Link, Node, QueueSetting, Red, Srlg,
     TokenBucketSetting,
@@ -24,6 +24,15 @@ use crate::file::{
 const DEFAULT_RED_MAX_P: f64 = 0.1;
 /// Default weight of a packet in a RED queue's average.
 pub(super) const DEFAULT_RED_WEIGHT: f64 = 0.002;
+
+/// Returns the places of a direction of a link.
+fn places(link: &Link, from: SourceSpan) -> LinkPlaces {
+    LinkPlaces {
+        from,
+        bandwidth: link.bandwidth.place(),
+        metric: link.metric.as_ref().map(Spanned::place),
+    }
+}
 
 /// Returns the words that distinguish bytes on the wire from IP bytes.
 fn on_wire(overhead: Overhead) -> &'static str {
@@ -169,8 +178,7 @@ impl Validator<'_> {
             None => classes.clone(),
             Some(back) => self.classes(back),
         };
-        let bandwidth = link.bandwidth.place();
-        let there = self.add_direction(spec, (place, bandwidth), false, classes.as_ref());
+        let there = self.add_direction(spec, places(link, place), false, classes.as_ref());
         // A duplicate link is reported for one direction only.
         let Some(there) = there else { return [None; 2] };
         self.add_to_risk_groups(link, there);
@@ -181,8 +189,8 @@ impl Validator<'_> {
             return [Some(there), None];
         }
         let of_back = link.back.as_deref().unwrap_or(link);
-        let places = (place, of_back.bandwidth.place());
-        let back = self.add_direction(back, places, true, back_classes.as_ref());
+        let of_direction = places(of_back, place);
+        let back = self.add_direction(back, of_direction, true, back_classes.as_ref());
         if let Some(id) = back {
             self.add_to_risk_groups(of_back, id);
             self.builder.duplex(there, id);
@@ -391,7 +399,7 @@ impl Validator<'_> {
     fn add_direction(
         &mut self,
         spec: LinkSpec,
-        (place, bandwidth_place): (SourceSpan, SourceSpan),
+        places: LinkPlaces,
         reverse: bool,
         classes: Option<&(Scheduler, Vec<QueueClass>)>,
     ) -> Option<LinkId> {
@@ -400,13 +408,13 @@ impl Validator<'_> {
         if let Some(first) = self.link_between(ends, circuit.as_deref()) {
             let first = &self.link_list[first.index()];
             let name = self.link_name(first);
-            let mut help = self.first_definition_help(first.place);
+            let mut help = self.first_definition_help(first.places.from);
             if reverse || first.reverse {
                 help += "; a link is bidirectional unless it has `duplex = false`";
             }
             help += "; if they are two links, give one of them `circuit = \"2\"`";
             let message = format!("link `{name}` exists twice");
-            self.error(ProblemKind::Duplicate, place, message, &help);
+            self.error(ProblemKind::Duplicate, places.from, message, &help);
             return None;
         }
         let (bandwidth_bps, overhead) = (spec.bandwidth_bps, spec.overhead);
@@ -425,10 +433,9 @@ impl Validator<'_> {
             to: ends.1,
             circuit,
             bandwidth_bps,
-            bandwidth_place,
             overhead,
             has_metric,
-            place,
+            places,
             reverse,
         });
         Some(id)
@@ -697,7 +704,7 @@ impl Validator<'_> {
         }
         for (link, (bytes, id)) in largest {
             let placed = self.link_list.get(link.index());
-            let place = placed.map_or(SourceSpan::new(FileId::FIRST, 0..0), |it| it.place);
+            let place = placed.map_or(SourceSpan::new(FileId::FIRST, 0..0), |it| it.places.from);
             let message = format!(
                 "`{}` of `{}` is too small for a packet of `{}`: {}, and its packets are {}{}",
                 smallest(link).1,

@@ -40,7 +40,7 @@ use self::days::Days;
 use self::demands::Demands;
 use self::profiles::Profiles;
 use self::simulation::Settings;
-use crate::compiled_scenario::{NodeAnnotation, SplitTraffic, TransferDemand};
+use crate::compiled_scenario::{LinkPlaces, NodeAnnotation, SplitTraffic, TransferDemand};
 use crate::default_changes;
 use crate::file::{
     Aggregate, ApplicationName, Connection, Demand, Event, Include, Link, ModelSetting, Node,
@@ -63,7 +63,7 @@ pub(crate) struct ValidatedScenario {
     pub(crate) demands: Vec<TransferDemand>,
     pub(crate) split: Vec<SplitTraffic>,
     pub(crate) has_means: bool,
-    pub(crate) bandwidth_places: Vec<SourceSpan>,
+    pub(crate) link_places: Vec<LinkPlaces>,
     pub(crate) packet_model_reason: Option<String>,
     pub(crate) ecmp: bool,
     pub(crate) packet_size: Bytes,
@@ -242,10 +242,9 @@ struct PlacedLink {
     to: NodeId,
     circuit: Option<Arc<str>>,
     bandwidth_bps: f64,
-    bandwidth_place: SourceSpan,
     overhead: Overhead,
     has_metric: bool,
-    place: SourceSpan,
+    places: LinkPlaces,
     /// True if it is the reverse direction of a duplex link.
     reverse: bool,
 }
@@ -371,7 +370,7 @@ impl Validator<'_> {
                     demands: self.demands.transfer_demands,
                     split: self.split,
                     has_means: self.demands.has_mean_traffic,
-                    bandwidth_places: self.link_list.iter().map(|it| it.bandwidth_place).collect(),
+                    link_places: self.link_list.iter().map(|it| it.places).collect(),
                     packet_model_reason: self.packet_model_reason,
                     ecmp: self.settings.ecmp.is_some(),
                     packet_size: self.settings.packet_size,
@@ -422,7 +421,7 @@ impl Validator<'_> {
         let of = |has| self.link_list.iter().find(|it| it.has_metric == has);
         if let (Some(with), Some(without)) = (of(true), of(false)) {
             let names = [with, without].map(|link| self.link_name(link));
-            let place = without.place;
+            let place = without.places.from;
             let message = format!(
                 "link `{}` has no `metric`, but `{}` has one",
                 names[1], names[0]

@@ -106,10 +106,10 @@ impl Single {
 }
 
 /// One or two indices of elements that can fail.
-pub(super) type Case = (u32, Option<u32>);
+pub(crate) type Case = (u32, Option<u32>);
 
 /// Cases to analyse.
-pub(super) struct Cases {
+pub(crate) struct Cases {
     singles: Vec<Single>,
     pub all: Vec<Case>,
     /// Number of possible cases, of which `all` may be a sample.

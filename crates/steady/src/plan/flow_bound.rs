@@ -5,13 +5,13 @@
 //! for which the prices of both directions of a link stay below its cost per bit/s, the cost is at least Σ demands · distance(π) −
 //! Σ π · usable bandwidth. Each failure gives a bound; the largest counts.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use netflow_network::{LinkId, Network};
 
 use super::{Design, Halt, PlanVariants, Planner, added_bps};
 use crate::Failing;
+use crate::arc_graph::ArcGraph;
 use crate::failures::links_of;
 
 /// Iterations of the ascent.
@@ -19,10 +19,8 @@ const ITERATIONS: usize = 300;
 /// Largest number of failures for which a bound is computed.
 const MAX_CASES: usize = 16;
 
-/// Arc of the flow problem.
+/// Capacity of an arc.
 struct Arc {
-    from: usize,
-    to: usize,
     /// Bandwidth in bit/s that exists already, times the limit of load.
     usable_bps: f64,
     /// Index of its physical link.
@@ -31,7 +29,7 @@ struct Arc {
 
 /// Flow problem in one case.
 struct FlowProblem {
-    nodes: usize,
+    graph: ArcGraph,
     arcs: Vec<Arc>,
     /// Cost of 1 bit/s of usable bandwidth in both directions, by physical link; infinite without modules.
     unit_cost: Vec<f64>,
@@ -111,6 +109,7 @@ impl<V: PlanVariants> Planner<'_, V> {
         };
         let bandwidths_bps = network.bandwidths_at_bps(self.at_s);
         let mut arcs = Vec::new();
+        let mut ends = Vec::new();
         let mut unit_cost = Vec::new();
         for (link, (id, other)) in network.physical_links().enumerate() {
             let name = network.physical_link_name(id);
@@ -124,9 +123,8 @@ impl<V: PlanVariants> Planner<'_, V> {
                 let spec = network.link_spec(id);
                 let is_candidate = candidates.contains_key(&name);
                 let bandwidth_bps = bandwidths_bps[id.index()];
+                ends.push((spec.from.index(), spec.to.index()));
                 arcs.push(Arc {
-                    from: spec.from.index(),
-                    to: spec.to.index(),
                     usable_bps: if is_candidate {
                         0.0
                     } else {
@@ -148,7 +146,7 @@ impl<V: PlanVariants> Planner<'_, V> {
             }
         }
         FlowProblem {
-            nodes: network.node_count(),
+            graph: ArcGraph::new(network.node_count(), ends),
             arcs,
             unit_cost,
             demands,
@@ -159,14 +157,10 @@ impl<V: PlanVariants> Planner<'_, V> {
 impl FlowProblem {
     /// Returns the best dual value. `upper` is the cost of a solution, for the steps of Polyak.
     fn bound(&self, upper: f64) -> f64 {
-        let mut out: Vec<Vec<usize>> = vec![Vec::new(); self.nodes];
-        for (i, arc) in self.arcs.iter().enumerate() {
-            out[arc.from].push(i);
-        }
         let mut prices = vec![0.0; self.arcs.len()];
         let (mut best, mut scale, mut since) = (0.0_f64, 1.0, 0);
         for _ in 0..ITERATIONS {
-            let (value, flow) = self.dual(&out, &prices);
+            let (value, flow) = self.dual(&prices);
             if value > best * (1.0 + 1e-6) {
                 (best, since) = (value, 0);
             } else {
@@ -207,50 +201,26 @@ impl FlowProblem {
 
     /// Returns the dual value at these prices, and the flow of each arc if all demands take the cheapest paths. Demands
     /// without a path do not count.
-    fn dual(&self, out: &[Vec<usize>], prices: &[f64]) -> (f64, Vec<f64>) {
+    fn dual(&self, prices: &[f64]) -> (f64, Vec<f64>) {
         let mut flow = vec![0.0; self.arcs.len()];
         let mut value = 0.0;
         for (source, demands) in self.demands.iter().enumerate() {
             if demands.is_empty() {
                 continue;
             }
-            let tree = self.tree(source, out, prices);
+            let tree = self.graph.tree(source, prices);
             for &(to, bps) in demands {
-                if tree[to].0.is_infinite() {
+                if tree.distances[to].is_infinite() {
                     continue;
                 }
-                value += bps * tree[to].0;
-                let mut node = to;
-                while let Some(arc) = tree[node].1 {
+                value += bps * tree.distances[to];
+                for arc in self.graph.path_back(&tree, to) {
                     flow[arc] += bps;
-                    node = self.arcs[arc].from;
                 }
             }
         }
         let own = self.arcs.iter().zip(prices);
         value -= own.map(|(arc, price)| price * arc.usable_bps).sum::<f64>();
         (value, flow)
-    }
-
-    /// Returns each node's distance from the source and the last arc of a shortest path (Dijkstra).
-    fn tree(&self, source: usize, out: &[Vec<usize>], prices: &[f64]) -> Vec<(f64, Option<usize>)> {
-        let mut tree = vec![(f64::INFINITY, None); self.nodes];
-        tree[source].0 = 0.0;
-        // Distances are not negative, so that their bits order as they do.
-        let mut queue = BinaryHeap::from([Reverse((0_u64, source))]);
-        while let Some(Reverse((bits, node))) = queue.pop() {
-            if f64::from_bits(bits) > tree[node].0 {
-                continue;
-            }
-            for &i in &out[node] {
-                let to = self.arcs[i].to;
-                let distance = tree[node].0 + prices[i];
-                if distance < tree[to].0 {
-                    tree[to] = (distance, Some(i));
-                    queue.push(Reverse((distance.to_bits(), to)));
-                }
-            }
-        }
-        tree
     }
 }

@@ -427,7 +427,7 @@ struct Excess {
 }
 
 /// Returns the name of an active source that fills any link.
-fn unlimited_demand(network: &Network, at_s: f64) -> Option<String> {
+pub(crate) fn unlimited_demand(network: &Network, at_s: f64) -> Option<String> {
     let mut all = network.connections();
     let unlimited = all.find(|&id| {
         let spec = network.connection_spec(id);
@@ -441,7 +441,10 @@ fn unlimited_demand(network: &Network, at_s: f64) -> Option<String> {
 
 impl Failures {
     /// Returns the state of the intact network as an analysis without cases.
-    fn of_intact(
+    ///
+    /// # Errors
+    /// As [`Solver::new`] and [`Solver::solve`].
+    pub fn of_intact(
         network: &Network,
         at_s: f64,
         demand_factor: f64,
