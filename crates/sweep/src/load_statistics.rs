@@ -45,8 +45,8 @@ pub struct LinkLoads {
 type CaseLoads = Vec<(String, [f64; 2])>;
 
 impl Sweep {
-    /// Computes the steady state of all cases on the threads of the current rayon pool. The percentile, from 0 to 100, is
-    /// the smallest load that is not exceeded in so many per cent of the cases (nearest rank).
+    /// Computes the steady state of all cases on the threads of the current rayon pool. `percentile` is
+    /// from 0 to 100; its load is the smallest one that is not exceeded in this percentage of the cases (nearest rank).
     ///
     /// # Errors
     /// [`Error::TooManyLoads`], [`Error::Changed`], [`Error::Stopped`].

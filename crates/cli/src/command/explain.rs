@@ -141,9 +141,12 @@ fn explain_parts(
             Table::of(&parts)
                 .text("part", |it| it.part)
                 .number("share", |it| percent(it.share))
-                .text("path", |it| match it.path.is_empty() {
-                    true => "no route".to_owned(),
-                    false => it.path.join(", "),
+                .text("path", |it| {
+                    if it.path.is_empty() {
+                        "no route".to_owned()
+                    } else {
+                        it.path.join(", ")
+                    }
                 })
                 .print(out)?;
             writeln!(out)?;

@@ -18,6 +18,7 @@ pub mod man;
 pub mod mark;
 pub mod new;
 pub mod plan;
+mod planned_network;
 pub mod profile;
 pub mod report;
 pub mod run;

@@ -1,31 +1,29 @@
 //! The subcommand `netflow plan SCENARIO`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::evaluate::{steady_notes, steady_warnings};
 use netflow::number::{count, percent, short};
 use netflow::plan::{Error, PLAN_MARK, ScenarioVariants};
 use netflow::scenario::planning_tables::{read_candidates, read_modules};
-use netflow::scenario_edit::{EditError, ScenarioFile};
 use netflow::steady::rows::{self, PlanRow};
 use netflow::steady::{MAX_EXHAUSTIVE, Plan, PlanOptions, PlanVariants, plan as search};
-use netflow_files::STANDARD_INPUT;
 
-use super::failures::kinds::FailureKinds;
 use super::failures::warn_down_already;
+use super::planned_network::PlannedNetwork;
 use super::solve::headroom::BoundsArguments;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
 use crate::output::answer_options::AnswerOptions;
+use crate::output::csv;
 use crate::output::json::object;
 use crate::output::notes::print_notes;
 use crate::output::progress::Progress;
 use crate::output::table::Table;
-use crate::output::{csv, file};
-use crate::parse::{factor_from_1, positive_time, probability};
+use crate::parse::{factor_from_1, probability};
 use crate::problems;
 use crate::threads::on_threads;
 
@@ -58,50 +56,26 @@ pub struct PlanArguments {
     #[arg(long, value_name = "PART", value_parser = probability)]
     max_utilization_intact: Option<f64>,
 
-    /// Time of the state that is planned for [default: the end of the run]
-    #[arg(long, value_name = "TIME", value_parser = positive_time)]
-    at: Option<f64>,
-
     #[command(flatten)]
-    kinds: FailureKinds,
-
-    /// Plan for the network without failures
-    #[arg(long, conflicts_with_all = ["links", "nodes", "srlgs", "pairs"])]
-    no_failures: bool,
-
-    /// Maximum number of threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-
-    /// Write the scenario with the plan to this file, and its table of links next to it
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
+    planned: PlannedNetwork,
 
     #[command(flatten)]
     answer: AnswerOptions,
 }
 
 pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    if let Some(path) = &arguments.output {
-        file::check_extension(path, "a scenario", &["toml"])?;
-        file::check_overwrite(path, Some(PLAN_MARK))?;
-    }
-    if arguments.scenario.path == Path::new(STANDARD_INPUT) {
-        return Err(EditError::StandardInput.into());
-    }
+    let planned = &arguments.planned;
+    planned.check_output(&arguments.scenario, PLAN_MARK)?;
     let invalid = |problems: netflow::document::Problems| Failure::Input(problems.into());
     let modules = read_modules(&arguments.modules).map_err(invalid)?;
     let candidates = match &arguments.candidates {
         Some(path) => read_candidates(path).map_err(invalid)?,
         None => Vec::new(),
     };
-    let scenario = on_threads(arguments.threads, || arguments.scenario.load_for_steady())??;
+    let scenario = on_threads(planned.threads, || arguments.scenario.load_for_steady())??;
     problems::warn(&scenario);
-    let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
-    let file = ScenarioFile::read(&arguments.scenario.path, &scenario)?;
-    if let Some(path) = &arguments.output {
-        file.check_directory(&scenario, path)?;
-    }
+    let at_s = planned.at_s(&scenario);
+    let file = planned.file(&arguments.scenario, &scenario)?;
     let variants = ScenarioVariants::new(file, &scenario, &modules, candidates).map_err(failure)?;
     let options = arguments.options(&scenario.network)?;
     // Most combinations of candidates are evaluated twice, and limits of delay and loss need more networks.
@@ -119,7 +93,7 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
             &mut evaluated,
         )
     };
-    let found = on_threads(arguments.threads, work)?.map_err(failure)?;
+    let found = on_threads(planned.threads, work)?.map_err(failure)?;
     progress.finish();
     let found = found.ok_or_else(|| Failure::Interrupted("no results".to_owned()))?;
     for warning in steady_warnings(&scenario, &found.failures.intact, at_s) {
@@ -129,7 +103,7 @@ pub fn plan(arguments: &PlanArguments, out: &mut dyn Write) -> Result<(), Failur
         problems::warn_message(&warning);
     }
     warn_down_already(&found.network, &found.failures.down_already);
-    let written = match &arguments.output {
+    let written = match &planned.output {
         Some(path) => variants.write(&scenario, &found, path).map_err(failure)?,
         None => Vec::new(),
     };
@@ -267,15 +241,10 @@ fn print_text(
 
 impl PlanArguments {
     fn options(&self, network: &netflow::simulation::Network) -> Result<PlanOptions, Failure> {
-        let failures = if self.no_failures {
-            None
-        } else {
-            Some(self.kinds.options(network)?)
-        };
         Ok(PlanOptions {
             bounds: self.bounds.bounds(),
             intact_utilization: self.max_utilization_intact.unwrap_or(f64::INFINITY),
-            failures,
+            failures: self.planned.failures(network)?,
             demand_factor: self.growth,
         })
     }

@@ -1,30 +1,26 @@
 //! The subcommand `netflow weights SCENARIO`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use netflow::number::{count, percent};
 use netflow::scenario::CompiledScenario;
-use netflow::scenario_edit::{EditError, ScenarioFile};
 use netflow::steady::rows::{self, WeightRow, WeightSettingRow};
 use netflow::steady::{FailureOptions, Failures, Weights, failures, optimize_weights};
 use netflow::units::Seconds;
 use netflow::weights::{Error, MAX_ITERATIONS, ScenarioMetrics, WEIGHTS_MARK};
-use netflow_files::STANDARD_INPUT;
 
-use super::failures::kinds::FailureKinds;
 use super::failures::warn_down_already;
+use super::planned_network::PlannedNetwork;
 use super::solve::steady_failure;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
 use crate::output::answer_options::AnswerOptions;
+use crate::output::csv;
 use crate::output::json::object;
 use crate::output::progress::Progress;
 use crate::output::table::Table;
-use crate::output::{csv, file};
-use crate::parse::positive_time;
 use crate::problems;
 use crate::threads::on_threads;
 
@@ -50,45 +46,21 @@ pub struct WeightsArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     search_seed: u64,
 
-    /// Time of the traffic [default: the end of the run]
-    #[arg(long, value_name = "TIME", value_parser = positive_time)]
-    at: Option<f64>,
-
     #[command(flatten)]
-    kinds: FailureKinds,
-
-    /// Optimize for the network without failures
-    #[arg(long, conflicts_with_all = ["links", "nodes", "srlgs", "pairs"])]
-    no_failures: bool,
-
-    /// Maximum number of threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-
-    /// Write the scenario with the new metrics to this file, and its table of links next to it
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
+    planned: PlannedNetwork,
 
     #[command(flatten)]
     answer: AnswerOptions,
 }
 
 pub fn weights(arguments: &WeightsArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    if let Some(path) = &arguments.output {
-        file::check_extension(path, "a scenario", &["toml"])?;
-        file::check_overwrite(path, Some(WEIGHTS_MARK))?;
-    }
-    if arguments.scenario.path == Path::new(STANDARD_INPUT) {
-        return Err(EditError::StandardInput.into());
-    }
-    let scenario = on_threads(arguments.threads, || arguments.scenario.load_for_steady())??;
+    let planned = &arguments.planned;
+    planned.check_output(&arguments.scenario, WEIGHTS_MARK)?;
+    let scenario = on_threads(planned.threads, || arguments.scenario.load_for_steady())??;
     problems::warn(&scenario);
     let network = &scenario.network;
-    let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
-    let file = ScenarioFile::read(&arguments.scenario.path, &scenario)?;
-    if let Some(path) = &arguments.output {
-        file.check_directory(&scenario, path)?;
-    }
+    let at_s = planned.at_s(&scenario);
+    let file = planned.file(&arguments.scenario, &scenario)?;
     let metrics = ScenarioMetrics::new(file, &scenario).map_err(failure)?;
     if let Some(unit_s) = metrics.delay_unit_s() {
         problems::warn_message(&format!(
@@ -96,10 +68,7 @@ pub fn weights(arguments: &WeightsArguments, out: &mut dyn Write) -> Result<(), 
             Seconds(unit_s)
         ));
     }
-    let kinds = match arguments.no_failures {
-        true => None,
-        false => Some(arguments.kinds.options(network)?),
-    };
+    let kinds = planned.failures(network)?;
     let options = metrics.options(
         kinds,
         arguments.max_changes,
@@ -109,12 +78,12 @@ pub fn weights(arguments: &WeightsArguments, out: &mut dyn Write) -> Result<(), 
     let mut progress = Progress::new("search", true);
     let mut set = |part: f64| progress.set(part);
     let search = || optimize_weights(network, at_s, &options, &interrupt::requested, &mut set);
-    let found = on_threads(arguments.threads, search)?.map_err(|error| failure(error.into()))?;
+    let found = on_threads(planned.threads, search)?.map_err(|error| failure(error.into()))?;
     progress.finish();
     let chosen = found.chosen();
     let changed = metrics.load(network, chosen).map_err(failure)?;
     let analyse = |scenario: &CompiledScenario| analyse(scenario, at_s, kinds.as_ref());
-    let (before, after) = on_threads(arguments.threads, || {
+    let (before, after) = on_threads(planned.threads, || {
         Ok::<_, Failure>((analyse(&scenario)?, analyse(&changed)?))
     })??;
     for analysis in [&before, &after] {
@@ -124,7 +93,7 @@ pub fn weights(arguments: &WeightsArguments, out: &mut dyn Write) -> Result<(), 
         }
     }
     warn_down_already(network, &before.down_already);
-    let written = match &arguments.output {
+    let written = match &planned.output {
         Some(path) => metrics.write(&scenario, chosen, path).map_err(failure)?,
         None => Vec::new(),
     };

@@ -70,9 +70,12 @@ impl<'a> ConcurrentFlow<'a> {
             lengths: Vec::new(),
             bound: 0.0,
         };
-        let length = |(arc, &is_down): (usize, &bool)| match is_down {
-            true => f64::INFINITY,
-            false => 1.0 / problem.arcs[arc].max_capacity_bps,
+        let length = |(arc, &is_down): (usize, &bool)| {
+            if is_down {
+                f64::INFINITY
+            } else {
+                1.0 / problem.arcs[arc].max_capacity_bps
+            }
         };
         flow.lengths = case.down.iter().enumerate().map(length).collect();
         flow.bound = flow.dual();

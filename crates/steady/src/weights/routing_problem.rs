@@ -45,7 +45,7 @@ pub(super) struct DemandsTo {
     pub from: Vec<(u32, Traffic)>,
 }
 
-/// Traffic in IP bit/s: data, and its acknowledgements on the way back.
+/// Traffic in IP bit/s: data, and its acknowledgements on the return path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Traffic {
     pub bps: f64,

@@ -389,7 +389,7 @@ impl<'a> TabuSearch<'a> {
         );
     }
 
-    /// Adds a case to those that are watched, instead of the one with the lowest load if they are many.
+    /// Watches a case, instead of the watched one with the lowest load if they are many.
     fn watch(&mut self, case: usize, loads: &[f64]) {
         if self.watched.iter().any(|it| it.0 == case) {
             return;

@@ -110,7 +110,9 @@ fn bundle_has_the_availability_of_the_closed_form() {
             ..link(s, t, 10e6, 1e-3, 100.0)
         })
     });
-    members.map(|member| builder.link_unavailability(member, p));
+    for member in members {
+        builder.link_unavailability(member, p);
+    }
     builder.bundle(&members, 2);
     let parts = builder.equal_paths().shares(s, t);
     let portions = EcmpShare::of_each(parts.iter().map(|part| part.share));
