@@ -362,7 +362,10 @@ fn invalid_command_lines_are_rejected() {
     fs::write(place.path("file"), "").unwrap();
     let vary = "--vary link.R->S.buffer=10pkt,20pkt";
     for (arguments, code, message) in [
-        (vary.to_owned(), 2, "--output <DIR>"),
+        (format!("{vary} --shard 1/2"), 2, "`-o DIR`"),
+        (format!("{vary} --format csv"), 2, "`-o DIR`"),
+        (format!("{vary} --force"), 2, "`-o DIR`"),
+        (format!("{vary} -o out --top 3"), 2, "cannot be used with"),
         (
             format!("{vary} -o out --shard 4/3"),
             2,

@@ -173,6 +173,13 @@ fn print_loads(
     load: &ScenarioLoader<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let is_written = arguments.format.is_some() || arguments.force || !arguments.shard.is_all();
+    if is_written {
+        return Err(Failure::Usage {
+            message: "--format, --shard and --force are about written tables".to_owned(),
+            help: Some("write the tables with `-o DIR`".to_owned()),
+        });
+    }
     if sweep.model() != Model::Solve {
         return Err(Failure::Usage {
             message: "without -o, a sweep computes loads of links in steady states only".to_owned(),
