@@ -1,8 +1,9 @@
 //! Statistics of link loads over all cases of a sweep, for example over many traffic matrices: mean, percentile and
 //! maximum.
 
-use std::sync::Mutex;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
@@ -41,8 +42,12 @@ pub struct LinkLoads {
     pub worst_case: Case,
 }
 
-/// Load and demand of each link in one case, by the name of the link.
-type CaseLoads = Vec<(String, [f64; 2])>;
+/// Load and demand of each link in one case.
+struct CaseLoads {
+    /// Names of the links; most cases share them.
+    links: Arc<[String]>,
+    loads: Vec<[f64; 2]>,
+}
 
 impl Sweep {
     /// Computes the steady state of all cases on the threads of the current rayon pool. `percentile` is
@@ -65,6 +70,11 @@ impl Sweep {
                 most: MAX_LOADS,
             });
         }
+        let base = &self.base().network;
+        let links: Arc<[String]> = base
+            .links()
+            .map(|id| base.link_name(id).to_owned())
+            .collect();
         let done = AtomicU64::new(0);
         let on_progress = Mutex::new(on_progress);
         let chunks: Vec<u64> = (0..self.chunks().count()).collect();
@@ -82,7 +92,7 @@ impl Sweep {
                             cases,
                         });
                     };
-                    loads.push(result.map(loads_of));
+                    loads.push(result.map(|it| loads_of(it, &links)));
                     let finished = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if let Ok(mut on_progress) = on_progress.try_lock() {
                         on_progress(finished as f64 / cases as f64);
@@ -107,7 +117,7 @@ impl Sweep {
         // Cases can have different links: their loads, with the index of the case.
         let mut names: Vec<String> = Vec::new();
         let mut by_link: Vec<Vec<(u64, [f64; 2])>> = Vec::new();
-        let mut places = std::collections::HashMap::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for (case, result) in (0..).zip(evaluated) {
             let loads = match result {
                 Ok(loads) => loads,
@@ -117,12 +127,16 @@ impl Sweep {
                 }
             };
             found.cases += 1;
-            for (link, load) in loads {
-                let place = *places.entry(link.clone()).or_insert(by_link.len());
-                if place == by_link.len() {
-                    names.push(link);
-                    by_link.push(Vec::new());
-                }
+            for (link, load) in loads.links.iter().zip(loads.loads) {
+                let place = match places.get(link) {
+                    Some(&place) => place,
+                    None => {
+                        places.insert(link.clone(), by_link.len());
+                        names.push(link.clone());
+                        by_link.push(Vec::new());
+                        by_link.len() - 1
+                    }
+                };
                 by_link[place].push((case, load));
             }
         }
@@ -154,14 +168,29 @@ impl Sweep {
     }
 }
 
-fn loads_of(result: CaseResult) -> CaseLoads {
+/// Returns the loads of a case, with these names if they are those of its links.
+fn loads_of(result: CaseResult, known: &Arc<[String]>) -> CaseLoads {
     match result {
         CaseResult::Steady(network, steady) => {
-            let names = network.links().map(|id| network.link_name(id).to_owned());
-            let loads = steady.links.iter().map(|it| [it.load, it.load_bps]);
-            names.zip(loads).collect()
+            let names = || network.links().map(|id| network.link_name(id));
+            let links = if names().eq(known.iter()) {
+                Arc::clone(known)
+            } else {
+                names().map(str::to_owned).collect()
+            };
+            CaseLoads {
+                links,
+                loads: steady
+                    .links
+                    .iter()
+                    .map(|it| [it.load, it.load_bps])
+                    .collect(),
+            }
         }
         // Only steady states have demands of links.
-        CaseResult::Run(_) => Vec::new(),
+        CaseResult::Run(_) => CaseLoads {
+            links: Arc::from([]),
+            loads: Vec::new(),
+        },
     }
 }

@@ -80,6 +80,9 @@ pub fn weights(arguments: &WeightsArguments, out: &mut dyn Write) -> Result<(), 
     let search = || optimize_weights(network, at_s, &options, &interrupt::requested, &mut set);
     let found = on_threads(planned.threads, search)?.map_err(|error| failure(error.into()))?;
     progress.finish();
+    if interrupt::requested() {
+        return Err(Failure::Interrupted("no results".to_owned()));
+    }
     let chosen = found.chosen();
     let changed = metrics.load(network, chosen).map_err(failure)?;
     let analyse = |scenario: &CompiledScenario| analyse(scenario, at_s, kinds.as_ref());
