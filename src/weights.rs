@@ -43,7 +43,7 @@ const DELAY_UNITS_S: [f64; 5] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 #[derive(Clone, Debug)]
 pub struct ScenarioMetrics {
     file: ScenarioFile,
-    /// Links with a common metric: those that share it in the file, or the directions of a duplex link.
+    /// Links with a common metric: they share it in the file, or are the directions of a duplex link.
     groups: Vec<Vec<LinkId>>,
     metrics: Vec<u32>,
     delay_unit_s: Option<f64>,

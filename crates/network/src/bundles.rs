@@ -85,8 +85,8 @@ pub(crate) fn close(bundles: &[Bundle], down: &mut [bool]) {
     }
 }
 
-/// Returns these events of `links` links, in order of time, with those that bundles cause: the failure of the other
-/// members of a bundle with too few working ones, and their recovery. Until then no member recovers.
+/// Returns these events of `links` links, in order of time, with the events that bundles cause: if too few members of a
+/// bundle work, the others fail, and all recover together. Until then no member recovers.
 pub(crate) fn with_caused_events(
     bundles: &[Bundle],
     links: usize,
